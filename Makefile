@@ -85,9 +85,9 @@ crash: $(READY)  ## kill the daemon and fail its disk, hundreds of times
 	REEL_CRASH_LONG=1 $(BIN)/pytest tests/crash
 
 FUZZ ?= 20000
-fuzz: $(READY)  ## fuzz a daemon (FUZZ=20000 inputs of each kind), and render random histories
+fuzz: $(READY)  ## fuzz a daemon (FUZZ=20000 inputs of each kind), and try other examples than the tests do
 	FUZZ=$(FUZZ) $(BIN)/pytest -o timeout=0 tests/fuzz
-	FUZZ=$(FUZZ) $(BIN)/pytest $(PYTEST_OPTIONS) -o timeout=0 $(addprefix tests/reeld/formats/test_,always_sendable.py damage.py mutations.py)
+	FUZZ=$(FUZZ) $(BIN)/pytest $(PYTEST_OPTIONS) -o timeout=0 -m 'hypothesis or sampled' $(UNITS)
 
 SOAK_SECONDS ?= 600
 soak: $(READY)  ## load a daemon and see what it keeps (SOAK_SECONDS=600)

@@ -12,6 +12,7 @@ from reel import requests
 from reel.cli.command import Command
 from reel.cli.parser import examples_of, sentence, usage_of
 from reel.cli.table import GROUPS
+from reel.metrics import COUNTER, INFO, METRICS
 from reel.replies import AgentInfo
 from reel.requests import annotations
 from reeld import config
@@ -23,6 +24,8 @@ _TAKEN = {"if_seq?", "key?"}
 _ANSWERED = {"agent", "head", "command", "time", "repeated"}
 # What only `add` replies of a type that it shares with `ingest`.
 _OF_ADD = {"ingest": {"dropped", "was", "known"}}
+# What methods reply if they are about a provider's items, for which the clients have requests of their own.
+_OF_ITEMS = {"add": ("seqs?",), "messages": ("items?",)}
 # The replies for which the clients have no type.
 _OTHERS = {
     "ping": "`pong`",
@@ -51,7 +54,8 @@ def _answers(method: Method) -> str:
     optional: dict[str, Any] = getattr(reply, "_field_defaults", {})
     passed = _ANSWERED if method.is_command else {"command", "time", "repeated"}
     passed = passed | _OF_ADD.get(method.name, set())
-    return _codes(f"{field}{'?' if field in optional else ''}" for field in fields if field not in passed)
+    own = [f"{field}{'?' if field in optional else ''}" for field in fields if field not in passed]
+    return _codes(iter([*own, *_OF_ITEMS.get(method.name, ())]))
 
 
 def commands() -> Iterator[str]:
@@ -82,7 +86,8 @@ def settings() -> Iterator[str]:
 
 
 def _default(name: str) -> str:
-    return "a path" if name in ("socket", "database") else f"`{config._defaults()[name]}`"
+    default = config._defaults()[name]
+    return "a path" if name in ("socket", "database") else f"`{default}`" if default is not None else "not set"
 
 
 def _codes(words: Iterator[str]) -> str:
@@ -101,17 +106,32 @@ def blocks(page: str, heading: str, language: str) -> list[str]:
     return found
 
 
-PARTS: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
-    "protocol.md": ("methods", methods),
-    "cli.md": ("commands", commands),
-    "operations.md": ("settings", settings),
+def metrics() -> Iterator[str]:
+    """Make the table of the metrics."""
+    yield "| metric | type | unit | |"
+    yield "|---|---|---|---|"
+    for metric in METRICS:
+        suffix = {COUNTER: "_total", INFO: "_info"}.get(metric.kind, "")
+        label = f"{{{metric.label}}}" if metric.label else ""
+        yield _row(f"`{metric.family}{suffix}{label}`", metric.kind, metric.unit, metric.help)
+
+
+PARTS: dict[str, dict[str, Callable[[], Iterator[str]]]] = {
+    "protocol.md": {"methods": methods},
+    "cli.md": {"commands": commands},
+    "operations.md": {"settings": settings, "metrics": metrics},
 }
 
 
 def current(page: str) -> str:
     """Return a page with its generated parts."""
-    name, lines = PARTS[page]
     text = (DOCS / page).read_text()
+    for name, lines in PARTS[page].items():
+        text = _renewed(page, text, name, lines)
+    return text
+
+
+def _renewed(page: str, text: str, name: str, lines: Callable[[], Iterator[str]]) -> str:
     marks = rf"(<!-- {name}: written by make docs -->\n).*(<!-- end of {name} -->)"
     made = "\n".join([*lines(), "", ""])
     renewed, count = re.subn(marks, lambda found: f"{found[1]}{made}{found[2]}", text, flags=re.DOTALL)

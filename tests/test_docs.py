@@ -15,6 +15,7 @@ from tests import documents
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import serving
+from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parent.parent
@@ -27,7 +28,7 @@ _PROTOCOL = (_ROOT / "docs" / "protocol.md").read_text()
 def daemon() -> Iterator[Daemon]:
     """A running daemon."""
     with short_directory() as directory:
-        daemon = Daemon(directory).start()
+        daemon = ForkedDaemon(directory).start()
         yield daemon
         daemon.close()
 
@@ -72,7 +73,8 @@ def test_the_program_of_the_page_about_python(daemon: Daemon) -> None:
         url = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
         printed = _run([sys.executable, "-c", program], daemon, **url).splitlines()
 
-    assert ["It is a spool.", "As I said.", "3 [{'type': 'text', 'text': 'What is a tape deck?'}]"] == printed[3:6]
+    assert "2 {'role': 'user', 'content': 'Hello?'}" == printed[3]
+    assert ["It is a spool.", "As I said.", "3 [{'type': 'text', 'text': 'What is a tape deck?'}]"] == printed[4:7]
     assert "the last word" == printed[-1]
     assert [] == provider.problems
 

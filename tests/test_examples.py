@@ -20,6 +20,7 @@ from reel.pushes import Push
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Json, serving
+from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -29,7 +30,7 @@ _EXAMPLES = Path(__file__).parent.parent / "examples"
 def daemon() -> Iterator[Daemon]:
     """A running daemon."""
     with short_directory() as directory:
-        daemon = Daemon(directory).start()
+        daemon = ForkedDaemon(directory).start()
         yield daemon
         daemon.close()
 
@@ -196,6 +197,38 @@ def test_agent_with_tools(daemon: Daemon) -> None:
     ]
     assert [] == provider.problems
     assert "5" == provider.bodies[1]["messages"][-2]["content"]
+
+
+def test_openai_agents(daemon: Daemon) -> None:
+    """The second run of the program sends what was said in the first, the call of the tool and its result included."""
+    pytest.importorskip("agents", reason="openai-agents is not installed")
+    call, words = (answers.responses("c1"), answers.responses("c1"))
+    call["output"] = [
+        {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "what_time_is_it", "arguments": "{}"}
+    ]
+    words["output"] = [
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "Noon.", "annotations": []}],
+        }
+    ]
+    with serving("openai_responses") as provider, daemon.client() as client:
+        provider.answers += [call, words, words]
+        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
+        environment["OPENAI_AGENTS_DISABLE_TRACING"] = "1"
+        for said in ("What time is it?", "Are you sure?"):
+            with running(daemon, "openai_agents.py", "ann", said, **environment) as program:
+                assert ["Noon."] == program.read(1)
+        roles = [message["role"] for message in client.iter_messages("ann")]
+
+    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert [] == provider.problems
+    assert ["What time is it?", "Are you sure?"] == [
+        item["content"] for item in provider.bodies[2]["input"] if item.get("role") == "user"
+    ]
 
 
 def is_draft(push: Push) -> bool:

@@ -15,6 +15,7 @@ from reeld.formats.model import Action
 from reeld.formats.render import render
 from reeld.formats.table import FORMATS
 from tests.daemon import Daemon, short_directory
+from tests.forkserver import ForkedDaemon
 from tests.formats.checker import check
 from tests.patience import PATIENCE
 from tests.reel.streams.samples.anthropic import ANTHROPIC
@@ -203,7 +204,7 @@ def test_the_table_of_report_actions_is_complete() -> None:
 def daemon() -> Iterator[Daemon]:
     """A running daemon."""
     with short_directory() as directory:
-        daemon = Daemon(directory).start()
+        daemon = ForkedDaemon(directory).start()
         yield daemon
         daemon.close()
 

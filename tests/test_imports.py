@@ -128,20 +128,21 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # what may be asked, and what comes back
     (
         *("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.stop_marker", "reel.streams"),
-        *("reel.answer_state", "reel.subscription_state"),
+        *("reel.answer_state", "reel.exposition", "reel.histograms", "reel.metrics", "reel.subscription_state"),
     ),
     ("reel.process",),
     # the clients
     ("reel.aio", "reel.sync"),
     ("reel",),
     ("reel.importing",),
-    ("reel.cli",),
+    ("reel.cli", "reel.integrations", "reel.viewing"),
     ("reeld.core",),
     ("reeld.formats", "reeld.store"),
     ("reeld.search",),
     ("reeld.verify",),
     ("reeld.agents",),
     ("reeld.startup",),
+    ("reeld.backups",),
     ("reeld.serving",),
     ("reeld",),
 )
@@ -174,11 +175,12 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
         ("reeld.verify", ("reel", "reeld.core", "reeld.store", "reeld.verify", "anyio")),
         ("reeld.search", ("reel", "reeld.core", "reeld.store", "reeld.search", "anyio")),
         ("reeld.agents", ("reel", "reeld.core", "reeld.store", "reeld.agents", "anyio", "msgpack")),
+        ("reeld.backups", ("reel", "reeld.store", "reeld.verify", "reeld.startup", "reeld.backups", "anyio")),
         (
             "reeld.serving",
             (
                 *("reel", "reeld.core", "reeld.formats", "reeld.store", "reeld.verify", "reeld.agents"),
-                *("reeld.search", "reeld.serving", "reeld.startup", "anyio"),
+                *("reeld.backups", "reeld.search", "reeld.serving", "reeld.startup", "anyio"),
             ),
         ),
     ],
@@ -215,6 +217,17 @@ def test_the_two_clients_do_not_know_each_other() -> None:
     assert [] == [found for found in imports() if inside(found.module, "reel.aio") and inside(found.name, "reel.sync")]
 
 
+def test_integrations_do_not_know_each_other() -> None:
+    """The module of a framework imports that framework alone, and nothing of another's module."""
+    shared = ("reel.integrations.naming", "reel.integrations.worker")
+    within = [found for found in imports() if inside(found.module, "reel.integrations")]
+
+    assert [] == [
+        found for found in within if inside(found.name, "reel.integrations") and not inside(found.name, *shared)
+    ]
+    assert [] == [found for found in imports() if found not in within and inside(found.name, "reel.integrations")]
+
+
 @pytest.mark.parametrize(
     ("library", "homes"),
     [
@@ -226,6 +239,7 @@ def test_the_two_clients_do_not_know_each_other() -> None:
                 "reeld.store",
                 "reeld.verify",
                 "reeld.search",
+                "reeld.backups",
                 "reel.importing.sqlite_reading",
             ],
         ),
@@ -253,6 +267,17 @@ def test_the_client_is_thin(statement: str) -> None:
     code = f"import sys; {statement}; print([name for name in {unwanted} if name in sys.modules])"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+def test_an_integration_without_its_framework() -> None:
+    """An import that fails for want of the framework says how to install it."""
+    attempt = "try:\n    import reel.integrations.openai_agents\nexcept ImportError as error:\n    print(error)"
+    code = f"import sys; sys.modules['agents'] = None\n{attempt}"
+
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == (
+        "reel.integrations.openai_agents needs openai-agents, which is not installed; install it with: "
+        "pip install 'reeld[openai-agents]'\n"
+    )
 
 
 @pytest.mark.parametrize("statement", ["import reel.aio", "import reel; reel.aio", "from reel.aio import connect"])

@@ -112,6 +112,7 @@ def test_contents(wheel: Path) -> None:
 
     about = f"reeld-{__version__}"
     assert {"reel/py.typed", "reeld/py.typed", f"{about}.dist-info/licenses/LICENSE"} <= names
+    assert {f"reel/viewing/static/view.{kind}" for kind in ("js", "css")} <= names
     assert {"reel", "reeld", f"{about}.data", f"{about}.dist-info"} == {name.split("/")[0] for name in names}
     required = {line.split()[1].split(">")[0] for line in metadata.splitlines() if line.startswith("Requires-Dist:")}
     assert {"msgpack", "anyio", "trio", "aiosqlite"} <= required

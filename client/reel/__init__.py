@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from reel.kinds import is_conversation_kind as is_conversation_kind
     from reel.messages import Block as Block
     from reel.messages import Event as Event
+    from reel.messages import Item as Item
     from reel.messages import Message as Message
     from reel.messages import NewMessage as NewMessage
     from reel.messages import NewRecord as NewRecord
@@ -72,7 +73,7 @@ _NAMES = {
     " ShuttingDown Storage Timeout TooLarge",
     "reel.formats": "Format",
     "reel.kinds": "is_conversation_kind",
-    "reel.messages": "Block Event Message NewMessage NewRecord Record",
+    "reel.messages": "Block Event Item Message NewMessage NewRecord Record",
     "reel.new_messages": "text tool_call tool_result",
     "reel.pushes": "DraftPush EventPush ResetPush",
     "reel.records": "message_from_record",

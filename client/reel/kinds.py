@@ -4,7 +4,9 @@ It is a module of its own so that the list that decides about privacy can be rea
 """
 
 CONVERSATION = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "tool"})
-STATE = frozenset({"created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived"})
+STATE = frozenset(
+    {"created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived", "redacted"}
+)
 INERT = frozenset({"usage", "note", "interrupted", "command", "fork"})
 # Read if an old log has them, and never written any more.
 LEGACY = frozenset({"tool", "fork"})

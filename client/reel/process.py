@@ -145,7 +145,7 @@ def _start(path: str, database: str | None, *options: str) -> bool:
         return True
     log = Path(state_directory()) / "reeld.log"
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    command = [*_executable(), "--socket", path, *(["--database", database] if database else []), *options]
+    command = [*executable(), "--socket", path, *(["--database", database] if database else []), *options]
     with log.open("ab") as out:
         os.chmod(log, 0o600)  # noqa: PTH101 - whatever the umask, if it was just made
         size = out.tell()
@@ -241,7 +241,12 @@ def trusted_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries))}
 
 
-def _executable() -> list[str]:
+def executable() -> list[str]:
+    """Return the command that runs the daemon.
+
+    Raises:
+        NotRunning: it is not installed.
+    """
     if find_spec("reeld") is not None:
         # -P: without it, -m looks for the module in the current directory first.
         return [sys.executable, "-P", "-m", "reeld"]
@@ -256,7 +261,7 @@ def settings_problem() -> str | None:
     Raises:
         NotRunning: it is not installed, or does not say.
     """
-    command = [*_executable(), "--check"]
+    command = [*executable(), "--check"]
     try:
         ran = subprocess.run(  # noqa: S603 - our own executable
             command,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from reel.messages import Event, Message, Record
+    from reel.messages import Event, Item, Message, Record
 
 
 class Source(NamedTuple):
@@ -114,6 +114,25 @@ class Added(NamedTuple):
     command: int
     time: int
     first: int
+    orphans: list[Orphan]
+    open_calls: list[OpenCall]
+    replaced: int = 0
+    repeated: bool = False
+    numbers_as_text: int = 0
+    dropped: int = 0
+    was: int | None = None
+    known: Sequence[Known] = ()
+
+
+class AddedItems(NamedTuple):
+    """Items were added: ``seqs`` has the seq of each, also of one that was there already; the rest is as in `Added`."""
+
+    agent: str
+    head: int
+    command: int
+    time: int
+    first: int
+    seqs: list[int]
     orphans: list[Orphan]
     open_calls: list[OpenCall]
     replaced: int = 0
@@ -240,6 +259,78 @@ class Redone(NamedTuple):
     repeated: bool = False
 
 
+class Place(NamedTuple):
+    """An event: its agent's id, and its seq."""
+
+    agent: str
+    seq: int
+
+
+class ErasedBackup(NamedTuple):
+    """What was erased in a backup: how many events."""
+
+    path: str
+    events: int
+
+
+class Redacted(NamedTuple):
+    """What ``redact`` replies; without ``command`` and ``time`` if nothing was written."""
+
+    agent: str
+    head: int
+    # How many events were changed, and the first thousand of them.
+    redacted: int
+    events: list[Place]
+    # The ids of all agents that had what was redacted in their past.
+    affected: list[str]
+    command: int | None = None
+    time: int | None = None
+    # Whether the database still has traces, because somebody reads an old state of it; they go when that ends.
+    traces: bool = False
+    repeated: bool = False
+    # The path of each backup that was named, and how many of its events were changed or removed.
+    backups: list[ErasedBackup] | tuple[()] = ()
+
+
+class Purged(NamedTuple):
+    """What ``purge`` replies; without ``time`` if it was a dry run."""
+
+    agent: str
+    head: int
+    # The ids of the agents that are gone, and how many events.
+    purged: list[str]
+    events: int
+    # How many of their events stay, because they are part of what the heirs inherited; and the ids of these.
+    kept: int
+    heirs: list[str]
+    time: int | None = None
+    # Whether the database still has traces, because somebody reads an old state of it; they go when that ends.
+    traces: bool = False
+    repeated: bool = False
+    # The path of each backup that was named, and how many of its events were changed or removed.
+    backups: list[ErasedBackup] | tuple[()] = ()
+
+
+class OldAgent(NamedTuple):
+    """An agent that is older than the settings allow."""
+
+    id: str
+    name: str
+    updated: int
+
+
+class Retained(NamedTuple):
+    """What ``retention`` replies: the agents that are too old, and what is gone of them."""
+
+    agents: list[OldAgent]
+    purged: list[str]
+    events: int
+    kept: int
+    heirs: list[str]
+    # Whether the database still has traces, because somebody reads an old state of it; they go when that ends.
+    traces: bool = False
+
+
 class KilledAgents(NamedTuple):
     """The ids of the agents that were killed by this command."""
 
@@ -259,6 +350,17 @@ class MessagesPage(NamedTuple):
     at: int
     system: str | None
     messages: list[Message]
+    more: bool
+
+
+class ItemsPage(NamedTuple):
+    """A page of the current conversation in a provider's words."""
+
+    agent: str
+    head: int
+    at: int
+    system: str | None
+    items: list[Item]
     more: bool
 
 
@@ -316,10 +418,17 @@ class Verified(NamedTuple):
 
 
 class BackedUp(NamedTuple):
-    """A copy of the database was written; ``bytes`` is its size."""
+    """A copy of the database was written; ``bytes`` is its size.
+
+    The others are what checking it has found, as in :class:`Verified`; an older daemon does not check it.
+    """
 
     path: str
     bytes: int
+    agents: int | None = None
+    events: int | None = None
+    problems: Sequence[Problem] = ()
+    omitted: int = 0
 
 
 class HistoryPage(NamedTuple):

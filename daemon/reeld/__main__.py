@@ -6,7 +6,11 @@ from reeld.startup import CANNOT_START
 
 
 def main() -> int:
-    """Run the daemon."""
+    """Run the daemon, or work on a file."""
+    from reeld.backups import commands  # noqa: PLC0415 - the daemon's own imports come after the check below
+
+    if sys.argv[1:2] and sys.argv[1] in commands.NAMES:
+        return commands.main(sys.argv[1:])
     try:
         import aiosqlite  # noqa: F401, PLC0415 - as above
         import anyio  # noqa: F401, PLC0415 - to see whether it is there

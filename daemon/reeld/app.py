@@ -12,6 +12,7 @@
             ├── signals       SIGTERM and SIGINT set `stop`; SIGHUP opens the log again, and makes a lost socket again
             ├── maintenance   evicts idle agents, checkpoints the WAL, returns freed memory; another task looks whether
             │                 the database is there
+            ├── metrics       writes the file of metrics, if there is to be one (keep_written)
             ├── drafts        pushes the last text of each burst
             ├── search        fills the index of what was said, with a thread each for it and its readers (Search)
             ├── server        accepts; per connection a reader, a sender, a watcher, a worker, and one task for each
@@ -29,6 +30,7 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
+from functools import partial
 from typing import Any
 
 import anyio
@@ -36,19 +38,27 @@ from anyio.abc import TaskStatus
 
 from reel import stop_marker
 from reel.errors import Storage
+from reel.version import PROTOCOL, __version__
 from reeld import logs, memory
+from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
+from reeld.backups.scheduled import ScheduledBackups
+from reeld.backups.service import Backups
 from reeld.config import Config
+from reeld.metrics_file import keep_written
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.search.service import Search
 from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
+from reeld.serving.handlers.erasing import keep_retention
 from reeld.serving.listener import Listener, PathListener, Server, open_listener, require_path, take_over
 from reeld.serving.render_cache import RenderCache
+from reeld.serving.stats import collect
 from reeld.startup import OK, StartupError, lock, raise_file_limit
 from reeld.store.database import SQLITE
+from reeld.store.heartbeat import heartbeat
 from reeld.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
@@ -68,7 +78,7 @@ def main(config: Config) -> int:
     logs.set_up(config.log_level)
     memory.use_one_heap()
     os.umask(0o077)
-    config = config._replace(socket=os.path.abspath(config.socket), database=os.path.abspath(config.database))  # noqa: PTH100 - a symlink stays one
+    config = config.absolute()
     # Live conversations are long-lived and acyclic: repeated passes of the collector over them would find nothing.
     gc.freeze()
     gc.set_threshold(*_GC)
@@ -118,7 +128,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         inherited: a socket to listen on, instead of making one.
         lock_file: the descriptor of the file that locks the database.
     """
-    began = time.monotonic()
+    began, started = time.monotonic(), time.time_ns() // 1_000_000
     stop = anyio.Event()
     async with AsyncExitStack() as stack:
         opened = anyio.Event()
@@ -134,16 +144,22 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         max_open = raise_file_limit(config.connection.max_open)
         server = Server(config.connection._replace(max_open=max_open))
 
-        def counters() -> dict[str, Any]:
-            uptime = int((time.monotonic() - began) * 1000)
-            where = {"socket": config.socket, "database": config.database, "log": logs.destination()}
-            running = len(anyio.get_running_tasks())
-            return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters(), "tasks": running}
-
-        drafts = Drafts(registry.bus)
-        search = Search(store)
+        counters = partial(_counters, config, began, started, server)
+        backups = Backups(store)
         services = Services(
-            registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache(), AskedModels(), search
+            registry,
+            store,
+            AgentFactory(registry),
+            Drafts(registry.bus),
+            stop.set,
+            counters,
+            RenderCache(),
+            AskedModels(),
+            Search(store),
+            server.describe_connections,
+            backups,
+            ScheduledBackups(backups, config.backup, config.database, now),
+            config.retention,
         )
         async with anyio.create_task_group() as tasks:
             reloads = not logs.on_terminal()  # who closes a terminal ends what runs in it
@@ -155,10 +171,16 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             async with open_listener(config.socket) if inherited is None else take_over(inherited) as listener:
                 tasks.start_soon(_maintain, store, registry, server)
                 tasks.start_soon(_watch, store)
-                tasks.start_soon(drafts.run)
-                tasks.start_soon(search.run)
+                tasks.start_soon(services.drafts.run)
+                tasks.start_soon(services.search.run)
+                tasks.start_soon(keep_retention, services)
+                tasks.start_soon(services.scheduled_backups.run)
+                if config.metrics.file is not None:
+                    tasks.start_soon(
+                        keep_written, config.metrics.file, config.metrics.every, partial(collect, services)
+                    )
                 await tasks.start(server.run, listener, services)
-                tasks.start_soon(supervisor.watchdog_loop, store.writer.heartbeat)
+                tasks.start_soon(supervisor.watchdog_loop, partial(heartbeat, store.writer, store.eraser))
                 if reloads:
                     await tasks.start(_reload_on_signal, listener, supervisor)
                 where = f"{config.socket} with {config.database}"
@@ -174,6 +196,23 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         await registry.drain()
         agents.cancel_scope.cancel()
     log.info("stopped")
+
+
+def _counters(config: Config, began: float, started: int, server: Server) -> dict[str, Any]:
+    """Return what the process as a whole counts, and what identifies it."""
+    return {
+        "uptime": int((time.monotonic() - began) * 1000),
+        "started": started,
+        "version": __version__,
+        "protocol": PROTOCOL,
+        "sqlite": SQLITE,
+        "socket": config.socket,
+        "database": config.database,
+        "log": logs.destination(),
+        **server.counters(),
+        "cpu_us": time.process_time_ns() // 1000,
+        "tasks": len(anyio.get_running_tasks()),
+    }
 
 
 def _unmark(path: str) -> None:

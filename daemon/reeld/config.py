@@ -7,19 +7,23 @@ import os
 import sys
 import tomllib
 from argparse import ArgumentTypeError
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from reel.address import config_file, standard_database, standard_socket
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE, MEMORY
+from reeld.backups.schedule import Schedule
+from reeld.metrics_file import Metrics
 from reeld.serving.flow import Limits
 from reeld.startup import USAGE
 from reeld.store.database import SQLITE
+from reeld.store.retention import Retention
 from reeld.store.schema import DURABILITIES, FULL
 
 _HELP = {
@@ -51,6 +55,10 @@ class Setting(NamedTuple):
     kind: type
     help: str
     choices: tuple[str, ...] = ()
+    # What a path must end in.
+    suffix: str = ""
+    # Whether a text is a path.
+    is_path: bool = True
 
     @property
     def section(self) -> str:
@@ -75,7 +83,9 @@ class Setting(NamedTuple):
     @property
     def metavar(self) -> str:
         """The name of its value in help."""
-        return f"{{{','.join(self.choices)}}}" if self.choices else "PATH" if self.kind is str else "N"
+        if self.choices:
+            return f"{{{','.join(self.choices)}}}"
+        return "N" if self.kind is not str else "PATH" if self.is_path else "TEXT"
 
     def from_text(self, text: str) -> Any:
         """Convert a value from the command line or the environment."""
@@ -91,7 +101,7 @@ class Setting(NamedTuple):
             value = float(value)
         if type(value) is not self.kind:
             raise ArgumentTypeError(f"{value!r} is not {_TYPES[self.kind]}")
-        if self.kind is str and not self.choices:
+        if self.kind is str and self.is_path and not self.choices:
             value = os.path.expanduser(str(value))  # noqa: PTH111 - a Path would drop a slash at the end
             if not value.startswith("/"):
                 raise ArgumentTypeError(f"{value!r} is not an absolute path")
@@ -102,6 +112,8 @@ class Setting(NamedTuple):
             raise ArgumentTypeError(f"{value!r} is not one of {', '.join(self.choices)}")
         if self.kind is not str and not 0 < value < math.inf:
             raise ArgumentTypeError(f"{value} is not a positive, finite number")
+        if self.kind is str and not value.endswith(self.suffix):
+            raise ArgumentTypeError(f"{value!r} does not end in {self.suffix}")
         if value == "":
             raise ArgumentTypeError("the value is empty")
         return value
@@ -136,8 +148,21 @@ class Config(NamedTuple):
     durability: str = FULL
     connection: Limits = Limits()
     agents: Agents = Agents()
+    metrics: Metrics = Metrics()
+    retention: Retention = Retention()
+    backup: Schedule = Schedule()
     # Whether to end at once if `reel stop` ended the daemon before.
     unless_stopped: bool = False
+
+    def absolute(self) -> Self:
+        """Return the settings with paths that mean the same in every directory; a symlink stays one."""
+        file, backups = self.metrics.file, self.backup.directory
+        return self._replace(
+            socket=os.path.abspath(self.socket),  # noqa: PTH100 - a Path would follow the symlink
+            database=os.path.abspath(self.database),  # noqa: PTH100 - as above
+            metrics=self.metrics._replace(file=file and os.path.abspath(file)),  # noqa: PTH100 - as above
+            backup=self.backup._replace(directory=backups and os.path.abspath(backups)),  # noqa: PTH100 - as above
+        )
 
 
 class EffectiveSetting(NamedTuple):
@@ -161,6 +186,14 @@ SETTINGS = [
     Setting("agents.idle", float, "seconds until an unused agent leaves memory"),
     Setting("agents.mailbox", int, "requests that may wait for one agent"),
     Setting("agents.memory", int, "bytes of conversations kept in memory"),
+    Setting("metrics.file", str, "file of metrics for node_exporter's textfile collector", suffix=".prom"),
+    Setting("metrics.every", float, "seconds between two files of metrics"),
+    Setting("retention.killed_days", float, "days after which a killed agent is purged, for good"),
+    Setting("retention.days", float, "days without an event after which any agent is purged, for good"),
+    Setting("retention.tag", str, "KEY or KEY=VALUE: only agents with this tag are purged", is_path=False),
+    Setting("backup.directory", str, "directory in which the daemon makes backups by itself"),
+    Setting("backup.keep", int, "backups that are kept there"),
+    Setting("backup.hours", float, "hours from one backup to the next"),
 ]
 
 
@@ -246,8 +279,22 @@ def shown(found: Sequence[EffectiveSetting]) -> str:
     lines = []
     for section, settings in groupby(found, lambda each: each.setting.section):
         lines += [f"\n[{section}]"] if section else []
-        lines += [f"{each.setting.key} = {each.setting.as_toml(each.value)}  # {each.source}" for each in settings]
+        lines += [_line_of(each) for each in settings]
     return "\n".join([*lines, ""])
+
+
+def _line_of(found: EffectiveSetting) -> str:
+    key = found.setting.key
+    return (
+        f"# {key} is not set"
+        if found.value is None
+        else f"{key} = {found.setting.as_toml(found.value)}  # {found.source}"
+    )
+
+
+def shown_default(value: Any) -> str:
+    """Return the default of a setting as help and documentation show it."""
+    return "not set" if value is None else str(value)
 
 
 def _defaults() -> dict[str, Any]:
@@ -259,11 +306,18 @@ def _defaults() -> dict[str, Any]:
 
 
 def _config(values: Mapping[str, Any]) -> Config:
-    sections: dict[str, dict[str, Any]] = {"": {}, "connection": {}, "agents": {}}
+    sections: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for name, value in values.items():
         section, _, key = name.rpartition(".")
         sections[section][key] = value
-    return Config(**sections[""], connection=Limits(**sections["connection"]), agents=Agents(**sections["agents"]))
+    return Config(
+        **sections[""],
+        connection=Limits(**sections["connection"]),
+        agents=Agents(**sections["agents"]),
+        metrics=Metrics(**sections["metrics"]),
+        retention=Retention(**sections["retention"]),
+        backup=Schedule(**sections["backup"]),
+    )
 
 
 def _parser(defaults: Mapping[str, Any]) -> argparse.ArgumentParser:
@@ -280,7 +334,7 @@ def _parser(defaults: Mapping[str, Any]) -> argparse.ArgumentParser:
             dest=setting.name,
             metavar=setting.metavar,
             type=setting.from_text,
-            help=f"{setting.help} ({str(defaults[setting.name]).replace('%', '%%')})",
+            help=f"{setting.help} ({shown_default(defaults[setting.name]).replace('%', '%%')})",
         )
     parser.add_argument("--unless-stopped", action="store_true", help="do not start after reel stop, until reel start")
     parser.add_argument("--check", action="store_true", help="print every setting and where it came from, then exit")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from reel.messages import Record
-from tests.daemon import Daemon, short_directory
+from tests.daemon import short_directory
+from tests.forkserver import ForkedDaemon
 from tests.model import Marked, ModelAgent, Said, refusal
 
 _RECORDS = st.one_of(
@@ -31,7 +32,7 @@ class Conversations(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._directory = short_directory()
-        self.daemon = Daemon(self._directory.__enter__()).start()
+        self.daemon = ForkedDaemon(self._directory.__enter__()).start()
         self.client = self.daemon.client()
         self.models: dict[str, ModelAgent] = {}
         self.touched: set[str] = set()
@@ -145,6 +146,6 @@ def _said(record: Record) -> Said:
 
 
 Conversations.TestCase.settings = settings(
-    max_examples=5, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=3, stateful_step_count=25, suppress_health_check=list(HealthCheck)
 )
 TestConversations = Conversations.TestCase

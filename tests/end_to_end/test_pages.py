@@ -1,7 +1,5 @@
 """Exported pages in a real browser."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,10 +7,9 @@ import pytest
 from reel.exporting.heading import Heading
 from reel.exporting.page import page
 from reel.exporting.story import Said
-from tests.patience import PATIENCE
+from tests.end_to_end.browser import CHROMIUM, Browser
 from tests.reel.exporting.conversation import message, said
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 # Each tries to add an element to the page, if it runs at all.
@@ -27,18 +24,13 @@ HOSTILE = (
 )
 
 
-def shown(path: Path, *, size: str = "1200,900") -> str:
+def shown(browser: Browser, path: Path) -> str:
     """Return the elements of a page, as a browser has them after its scripts and pictures."""
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    command = [str(CHROMIUM), *flags, f"--user-data-dir={path.parent}/profile"]
-    ran = subprocess.run(
-        [*command, f"--window-size={size}", "--virtual-time-budget=2000", "--dump-dom", path.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    return ran.stdout
+    page = browser.page()
+    page.open(path.as_uri())
+    # What a script was told of an element, such as that it was loaded, comes by then.
+    page.run("new Promise(resolve => setTimeout(resolve))")
+    return str(page.run("document.documentElement.outerHTML"))
 
 
 def written(path: Path, text: str) -> Path:
@@ -64,23 +56,23 @@ def hostile_page() -> str:
     return "".join(page(heading, [Said(each, is_live) for is_live in (True, False) for each in messages]))
 
 
-def test_a_browser_runs_nothing_of_hostile_texts(tmp_path: Path) -> None:
+def test_a_browser_runs_nothing_of_hostile_texts(browser: Browser, tmp_path: Path) -> None:
     """No text of a conversation is run; a page without our precautions shows that this browser would run it."""
     careless = written(tmp_path / "careless.html", f"<!DOCTYPE html><body>{HOSTILE[0]}</body>")
     careful = written(tmp_path / "careful.html", hostile_page())
 
-    assert "<hacked>" in shown(careless)
-    elements = shown(careful)
+    assert "<hacked>" in shown(browser, careless)
+    elements = shown(browser, careful)
     assert "<hacked>" not in elements
     assert elements.count("<article") == 8
     assert elements.count("<script") == elements.count("<svg") == elements.count("<iframe") == 0
 
 
-def test_the_policy_alone_is_enough(tmp_path: Path) -> None:
+def test_the_policy_alone_is_enough(browser: Browser, tmp_path: Path) -> None:
     """If something was not escaped, the policy of the page would still keep it from running."""
     broken = hostile_page().replace("</header>", "".join(HOSTILE) + "</header>")
 
-    elements = shown(written(tmp_path / "broken.html", broken))
+    elements = shown(browser, written(tmp_path / "broken.html", broken))
 
     assert "onerror" in elements
     assert "<hacked>" not in elements

@@ -17,6 +17,7 @@ from reel.errors import ReelError
 from reel.frames import Request
 from reel.session import MessagePack
 from tests.daemon import Daemon, short_directory
+from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 from tests.reel.blocking.scripted_daemon import HELLO
 
@@ -31,7 +32,7 @@ PONG = {"pong": True}
 def daemon() -> Iterator[Daemon]:
     """A running daemon."""
     with short_directory() as directory:
-        daemon = Daemon(directory).start()
+        daemon = ForkedDaemon(directory).start()
         yield daemon
         daemon.close()
 

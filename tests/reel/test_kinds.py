@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 from reel.kinds import ADDABLE, CONVERSATION, INERT, KNOWN, LEGACY, ROLES, STATE, is_conversation_kind
 
 CONVERSATION_WORDS = ["system", "user", "assistant", "tool_call", "tool_result", "tool"]
-STATE_WORDS = ["created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived"]
+STATE_WORDS = [
+    "created",
+    "changed",
+    "clear",
+    "mark",
+    "rewind",
+    "clone",
+    "restore",
+    "agent_killed",
+    "revived",
+    "redacted",
+]
 INERT_WORDS = ["usage", "note", "interrupted", "command", "fork"]
 
 

@@ -16,7 +16,7 @@ from reel.cli import main
 from reel.cli.daemon import open_process
 from reel.peer import Peer, peer_of
 from reel.process import lock_holder
-from reeld.serving.handlers import queries
+from reeld.serving import stats
 from reeld.store.presence import sync_descriptor
 from tests.daemon import Daemon, short_directory
 from tests.patience import PATIENCE
@@ -83,9 +83,9 @@ def test_a_sync_reaches_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_memory_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without /proc the memory is the peak, which a Mac counts in bytes."""
-    monkeypatch.setattr(queries, "_STATM", tmp_path / "none")
+    monkeypatch.setattr(stats, "_STATM", tmp_path / "none")
 
-    assert queries.memory_kb() > 0
+    assert stats.memory_kb() > 0
 
 
 class Queue:

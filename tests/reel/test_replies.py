@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from reel import replies, requests
 from reel.requests import Call, next_page
+from reel.values import Numeral
 
 SOURCE = {"agent": "a0", "at": 3}
 ROW = {
@@ -111,6 +112,26 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
     (requests.kill("demo"), {**WRITTEN, "killed": ["a1"]}, replies.KilledAgents(["a1"], "a1", 9, 8, 7)),
     (requests.kill("demo"), {"agent": "a1", "head": 9, "killed": []}, replies.KilledAgents([], "a1", 9)),
     (requests.kill("demo"), {"killed": []}, replies.KilledAgents([], None, None, None, None, False)),
+    (
+        requests.redact("demo"),
+        {**WRITTEN, "redacted": 1, "events": [{"agent": "a1", "seq": 3}], "affected": ["a1"], "traces": True},
+        replies.Redacted("a1", 9, 1, [replies.Place("a1", 3)], ["a1"], 8, 7, True),
+    ),
+    (
+        requests.redact("demo"),
+        {**WRITTEN, "redacted": 0, "events": [], "affected": [], "backups": [{"path": "/b", "events": 2}]},
+        replies.Redacted("a1", 9, 0, [], [], 8, 7, backups=[replies.ErasedBackup("/b", 2)]),
+    ),
+    (
+        requests.purge("demo"),
+        {"agent": "a1", "head": 9, "purged": ["a1"], "events": 5, "kept": 1, "heirs": ["b1"]},
+        replies.Purged("a1", 9, ["a1"], 5, 1, ["b1"]),
+    ),
+    (
+        requests.retention(),
+        {"agents": [{"id": "a1", "name": "n", "updated": 5}], "purged": ["a1"], "events": 2, "kept": 0, "heirs": []},
+        replies.Retained([replies.OldAgent("a1", "n", 5)], ["a1"], 2, 0, []),
+    ),
     (requests.agents(), {"agents": [ROW, ROW], "more": True}, replies.AgentsPage([ROW_READ, ROW_READ], True)),
     (
         requests.agents(details=True),
@@ -126,6 +147,18 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
         requests.messages("demo"),
         {**PAGE, "messages": [MESSAGE]},
         replies.MessagesPage("a1", 9, 9, None, [MESSAGE], False),  # type: ignore[list-item]
+    ),
+    (
+        requests.items("demo", "gemini"),
+        {**PAGE, "items": [{"seq": 3, "time": 5, "ref": "a", "item_json": '{"a": 1e400}'}]},
+        replies.ItemsPage(
+            "a1", 9, 9, None, [{"seq": 3, "time": 5, "ref": "a", "item": {"a": Numeral("1e400")}}], False
+        ),
+    ),
+    (
+        requests.add_items("demo", [], "gemini"),
+        {"agent": "a1", "head": 9, "first": 0, "seqs": [3], "orphans": [], "open_calls": []},
+        replies.AddedItems("a1", 9, 0, 0, 0, [3], [], []),
     ),
     (
         requests.conversation("demo"),
@@ -171,12 +204,19 @@ REPEATED = {"repeated": False}
         (replies.AgentRow, dict.fromkeys(("source", "messages", "first_words", "turn", "drafts"))),
         (replies.AgentInfo, {**dict.fromkeys(("source", "command", "time", "revived", "taken")), **REPEATED}),
         (replies.Added, {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known": (), **REPEATED}),
+        (
+            replies.AddedItems,
+            {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known": (), **REPEATED},
+        ),
         (replies.Moved, REPEATED),
         (replies.Marked, REPEATED),
         (replies.Rewound, REPEATED),
         (replies.Undone, REPEATED),
         (replies.Redone, REPEATED),
         (replies.KilledAgents, {"agent": None, "head": None, "command": None, "time": None, **REPEATED}),
+        (replies.Redacted, {"command": None, "time": None, "traces": False, "backups": (), **REPEATED}),
+        (replies.Retained, {"traces": False}),
+        (replies.Purged, {"time": None, "traces": False, "backups": (), **REPEATED}),
         (replies.ReplayPage, {"messages": None, "conversation": None, "matched": None}),
         (Call, {"writes": False, "items": "", "if_exists": None}),
     ],

@@ -1,6 +1,7 @@
 """Each request has the protocol's name and parameters."""
 
 import inspect
+import math
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,7 @@ SIGNATURES = {
     "methods": "",
     "create": "agent? system? title? tags? *",
     "add": "agent messages create? from? tags? *",
+    "add_items": "agent items format create? from? tags? model? refs? sent? *",
     "clear": "agent *",
     "clone": "agent name? at? into? *",
     "mark": "agent label? *",
@@ -28,11 +30,15 @@ SIGNATURES = {
     "kill": "agent reason? cascade? *",
     "revive": "agent cascade? *",
     "change": "agent name? title? tags? *",
+    "redact": "agent seqs? text? dry_run? backups? *",
+    "purge": "agent cascade? force? dry_run? backups? *",
+    "retention": "dry_run?",
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? max_bytes?",
+    "items": "agent format since? limit? last? at? max_bytes?",
     "conversation": "agent since? limit? last? at? max_bytes?",
-    "history": "agent since? limit? kinds? inherited? max_bytes? refs?",
+    "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools?",
     "ingest": "agent format body model? create? names? interrupted? *",
@@ -43,7 +49,7 @@ SIGNATURES = {
     "draft": "agent text",
     "verify": "agent?",
     "backup": "path",
-    "stats": "",
+    "stats": "details?",
     "shutdown": "",
 }
 VALUES: dict[str, Any] = {
@@ -51,11 +57,14 @@ VALUES: dict[str, Any] = {
     "roles": [],
     "live": False,
     "until": 0,
+    "before": 1,
     "agent": "demo",
     "system": "be brief",
     "title": "",
     "tags": {},
     "messages": [],
+    "items": "[]",
+    "sent": [],
     "create": False,
     "from": 1,
     "name": "n",
@@ -63,6 +72,10 @@ VALUES: dict[str, Any] = {
     "into": "other",
     "label": "x",
     "reason": "done",
+    "seqs": [1],
+    "force": False,
+    "dry_run": False,
+    "backups": [],
     "cascade": False,
     "prefix": "",
     "alive": False,
@@ -106,6 +119,8 @@ OURS = {"create": {"exist_ok"}}
 PYTHON = {"from": "from_"}
 # Methods with the same parameters under another name.
 FIXED = {"conversation": {"view": "conversation"}}
+# Requests that are another form of a method.
+FORMS = {"conversation": "messages", "items": "messages", "add_items": "add"}
 
 # Functions that work on calls or begin a connection, and the type of a call.
 HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
@@ -166,11 +181,10 @@ def test_what_is_given_is_sent(name: str) -> None:
 
 @every_request
 def test_a_request_names_its_method(name: str) -> None:
-    """A request has the name of its method; the conversation is a view of the messages."""
+    """A request has the name of its method, unless it is another form of one."""
     given_values = {parameter: VALUES[parameter] for parameter in required(SIGNATURES[name])}
-    expected = "messages" if name == "conversation" else name
 
-    assert expected == request(name)(**given_values).method
+    assert FORMS.get(name, name) == request(name)(**given_values).method
 
 
 @every_request
@@ -196,6 +210,43 @@ def test_a_command_is_known_as_one(name: str) -> None:
 def test_messages_to_add(messages: Any, expected: Any) -> None:
     """A string stays a string, a single message goes as a list of it, any other iterable as a list."""
     assert expected == requests.add("demo", messages).params["messages"]
+
+
+class Sdk:
+    """An object of a provider's SDK."""
+
+    def model_dump_json(self, *, by_alias: bool) -> str:
+        return '{"role":"user"}' if by_alias else ""
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ("[1]", "[1]"),
+        ([], "[]"),
+        ([{"a": 2**70}, '{"b": 1e400}', Sdk()], '[{"a":1180591620717411303424},{"b": 1e400},{"role":"user"}]'),
+        (iter([MappingProxyType({"a": 1})]), '[{"a":1}]'),
+    ],
+)
+def test_items_to_add(items: Any, expected: str) -> None:
+    """Items are sent as JSON, in which every number of theirs is what it was."""
+    assert expected == requests.add_items("demo", items, "anthropic").params["items"]
+
+
+@pytest.mark.parametrize(
+    ("items", "why"),
+    [
+        ({"role": "user"}, "items: expected an iterable of items, got a dict"),
+        (b"[]", "got a bytes"),
+        (7, "got a int"),
+        ([{}, 7], r"items\[1\]: expected text, a map, or an object"),
+        ([{"a": math.nan}], r"items\[0\]: "),
+    ],
+)
+def test_what_is_no_item_is_not_sent(items: Any, why: str) -> None:
+    """The error has the place of the item."""
+    with pytest.raises((InvalidParams, InvalidMessage), match=why):
+        requests.add_items("demo", items, "anthropic")
 
 
 @pytest.mark.parametrize("messages", [5, 5.0, True, b"hi", bytearray(b"hi"), object()])

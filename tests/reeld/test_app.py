@@ -17,6 +17,7 @@ from reel.process import answers
 from reel.sync.client import Client
 from reeld import app, notify
 from reeld.config import Config
+from reeld.metrics_file import Metrics
 from reeld.serving import listener
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK, lock
 from reeld.store import schema
@@ -48,6 +49,28 @@ def test_it_runs_until_it_is_told_to_stop(config: Config) -> None:
     assert ["r-search.db", "r.db", "r.db.lock", "s.sock.lock"] == sorted(
         path.name for path in Path(config.socket).parent.iterdir()
     )
+
+
+def test_it_writes_its_metrics(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it is to, the daemon writes what it counts into a file while it runs."""
+    directory = Path(config.socket).parent
+    monkeypatch.chdir(directory)
+    with ThreadPoolExecutor() as pool:
+        user = pool.submit(_wait_for_metrics_and_stop, config.socket, directory / "reeld.prom")
+        assert app.main(config._replace(metrics=Metrics("reeld.prom", 0.05))) == OK
+
+    assert "reeld_events_written_total 0\n" in user.result()
+    assert not (directory / "reeld.prom").exists()
+
+
+def _wait_for_metrics_and_stop(path: str, metrics: Path) -> str:
+    """Return the text of the metrics, and stop the daemon."""
+    while not metrics.exists():
+        time.sleep(0.005)  # between two looks
+    text = metrics.read_text()
+    with Client(path) as client:
+        client.shutdown()
+    return text
 
 
 def _add_and_stop(path: str) -> None:

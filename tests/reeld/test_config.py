@@ -99,6 +99,7 @@ def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
         ("[connection]\nrequests = true", "connection.requests: True is not a whole number"),
         ("[connection]\nstall = nan", "connection.stall: nan is not a positive, finite number"),
         ("[agents]\nmax_live = 0", "agents.max_live: 0 is not a positive, finite number"),
+        ('[metrics]\nfile = "/m/reeld.txt"', "metrics.file: '/m/reeld.txt' does not end in .prom"),
         ("socket", "Expected '=' after a key in a key/value pair (at end of document)"),
     ],
 )

@@ -11,6 +11,7 @@ from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.answers import Json
 from tests.end_to_end.provider import serving
+from tests.forkserver import ForkedDaemon
 
 anthropic = pytest.importorskip("anthropic", reason="the SDKs are not installed")
 openai = pytest.importorskip("openai", reason="the SDKs are not installed")
@@ -21,7 +22,7 @@ genai = pytest.importorskip("google.genai", reason="the SDKs are not installed")
 def daemon() -> Iterator[Daemon]:
     """A daemon that runs for the whole module."""
     with short_directory() as directory:
-        daemon = Daemon(directory).start()
+        daemon = ForkedDaemon(directory).start()
         yield daemon
         daemon.close()
 

@@ -10,9 +10,10 @@ import pytest
 from reel import Format, tool_result
 from reel.sync.client import Client
 from reeld.formats.table import FORMATS
-from tests.daemon import Daemon, short_directory
+from tests.daemon import short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Provider, serving
+from tests.forkserver import ForkedDaemon
 from tests.sdks.clients import MODELS, ask
 
 Json = dict[str, Any]
@@ -98,7 +99,7 @@ class Tour:
 def tour() -> Iterator[Tour]:
     """A conversation that begins with a question, in its own daemon, and every provider."""
     with short_directory() as directory, ExitStack() as stack:
-        daemon = Daemon(directory).start()
+        daemon = ForkedDaemon(directory).start()
         stack.callback(daemon.close)
         client = stack.enter_context(daemon.client())
         yield Tour(client, {name: stack.enter_context(serving(name.replace("-", "_"))) for name in MODELS})

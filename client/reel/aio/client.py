@@ -20,7 +20,7 @@ from reel.address import default_socket
 from reel.aio.subscription import LOST, Subscription
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
-from reel.messages import Event, Message, Record
+from reel.messages import Event, Item, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
 from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
 from reel.requests.calls import describe, require_size
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from reel.aio.answer import Answer
+    from reel.formats import Format
     from reel.tool_calls import ToolCall
 
 R = TypeVar("R")
@@ -167,6 +168,18 @@ class Client:
             for message in page.messages:
                 yield message
 
+    async def iter_items(
+        self,
+        agent: str,
+        format: "Format",  # noqa: A002 - the protocol's name
+        since: int | None = None,
+        at: int | None = None,
+    ) -> AsyncIterator[Item]:
+        """Yield every item of the current conversation, page by page; see :meth:`items`."""
+        async for page in self.pages(requests.items(agent, format, since=since, at=at)):
+            for item in page.items:
+                yield item
+
     async def iter_conversation(
         self, agent: str, since: int | None = None, at: int | None = None
     ) -> AsyncIterator[Record]:
@@ -230,6 +243,7 @@ class Client:
     methods = _method(requests.methods)
     create = _method(requests.create)
     add = _method(requests.add)
+    add_items = _method(requests.add_items)
     clear = _method(requests.clear)
     clone = _method(requests.clone)
     mark = _method(requests.mark)
@@ -240,9 +254,13 @@ class Client:
     kill = _method(requests.kill)
     revive = _method(requests.revive)
     change = _method(requests.change)
+    redact = _method(requests.redact)
+    purge = _method(requests.purge)
+    retention = _method(requests.retention)
     agents = _method(requests.agents)
     agent = _method(requests.agent)
     messages = _method(requests.messages)
+    items = _method(requests.items)
     conversation = _method(requests.conversation)
     history = _method(requests.history)
     replay = _method(requests.replay)

@@ -19,7 +19,7 @@ _BELOW_BRANCH = {"": "", "├─ ": "│  ", "└─ ": "   "}
 # The daemon counts no further.
 _MANY = 1000
 # Tags that say nothing to a person: where a conversation was imported from.
-_PLUMBING = ("import", "source")
+PLUMBING = ("import", "source")
 
 
 class Row(NamedTuple):
@@ -91,7 +91,7 @@ def _row(branch: str, agent: AgentRow, clock: Callable[[int], str]) -> Row:
     words = [
         f"from #{agent.source.at}" if branch and agent.source else "",
         flat(agent.title or agent.first_words or ""),
-        *(f"{name}={flat(value)}" for name, value in agent.tags.items() if name not in _PLUMBING),
+        *(f"{name}={flat(value)}" for name, value in agent.tags.items() if name not in PLUMBING),
     ]
     waits, waits_style = _waits(agent)
     columns = (branch + agent.name, clock(agent.updated), _count(agent.messages), waits)

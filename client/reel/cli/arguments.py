@@ -23,6 +23,7 @@ from reel.values import MAX_INTEGER, clean
 AGENT = "[AGENT]"
 VARIABLE = "REEL_AGENT"
 _MANY = 1 << 30
+_PORTS = range(1024, 65536)
 
 
 class UsageError(Exception):
@@ -147,6 +148,18 @@ def positive(argument: str) -> int:
     value = number(argument)
     if value < 1:
         raise InvalidValue(f"{argument} is out of range; it must be at least 1")
+    return value
+
+
+def port(argument: str) -> int:
+    """Return an argument as a TCP port that does not take privileges.
+
+    Raises:
+        InvalidValue: it is not a number, or out of range.
+    """
+    value = number(argument)
+    if value not in _PORTS:
+        raise InvalidValue(f"{argument} is out of range; a port is {_PORTS.start} to {_PORTS.stop - 1}")
     return value
 
 

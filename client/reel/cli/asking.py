@@ -86,7 +86,9 @@ def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
     run: Run | None = None
     end = (0, "")
     try:
-        with ctx.client.answer(agent, provider.format, provider.extra, dialect=provider.dialect) as begun:
+        with ctx.client.answer(
+            agent, provider.format, provider.extra, dialect=provider.dialect, tools=provider.tools
+        ) as begun:
             if not begun.ready:
                 raise UsageError(f"{agent}: there is nothing to answer; say something first")
             echo.wait("waiting for the answer")

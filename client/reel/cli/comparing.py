@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reel.cli.output import Line
-    from reel.messages import Message
+    from reel.replies import MessagesPage
 
 # How much of a message is shown: lines, and columns where no terminal sets the limit.
 _LINES, _COLUMNS = 3, 200
@@ -84,13 +84,15 @@ def _conversation(ctx: Context, word: str) -> Iterator[Said]:
     elif "@" in word and named is None and not ctx.client.has(word):
         raise UsageError(f"no agent {word}, and what is after the @ is not a position; write {FORMS}")
     for number, page in enumerate(ctx.client.pages(requests.messages(agent, at=at))):
-        if not number and page.system is not None:
-            yield Said(None, "system", [{"type": "text", "text": page.system}])
-        yield from map(_said, page.messages)
+        yield from said_on(page, first=not number)
 
 
-def _said(message: Message) -> Said:
-    return Said(message["seq"], message["role"], message["content"])
+def said_on(page: MessagesPage, *, first: bool) -> Iterator[Said]:
+    """Yield what is on a page of a conversation; the first one has the system prompt."""
+    if first and page.system is not None:
+        yield Said(None, "system", [{"type": "text", "text": page.system}])
+    for message in page.messages:
+        yield Said(message["seq"], message["role"], message["content"])
 
 
 def compare(first: Iterable[Said], second: Iterable[Said]) -> list[Stretch]:

@@ -8,14 +8,14 @@ from typing import Any, Protocol
 from reel.cli.context import Context
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.output import plain
-from reel.cli.terminal import duration, size
+from reel.cli.terminal import duration, name_counts, size
 from reel.errors import NotRunning, Storage, Timeout
 from reel.replies import Hello
 from reel.stop_marker import mark, unmark
 from reel.sync.client import Client
 
 # How long a daemon may take to finish the requests in flight.
-_STOP_TIMEOUT = 30.0
+STOP_TIMEOUT = 30.0
 # Seconds between two attempts to connect.
 _STEP = 0.05
 # The daemon's figures that a person wants to know, and their labels.
@@ -52,14 +52,23 @@ def start(ctx: Context) -> int:
 def stop(ctx: Context) -> None:
     """Stop the daemon, wait until it has ended, and keep clients from starting another."""
     with ctx.out.waiting("waiting for the daemon to finish"):
-        stopped = _stop(ctx.socket, ctx.args.time_limit or _STOP_TIMEOUT)
+        stopped = stop_daemon(ctx.socket, ctx.args.time_limit or STOP_TIMEOUT)
     if stopped:
         ctx.report({"socket": ctx.socket, "stopped": True}, f"stopped: {ctx.socket}", "start")
     else:
         ctx.report({"socket": ctx.socket, "stopped": False}, f"not running (no daemon at {ctx.socket})")
 
 
-def _stop(path: str, limit: float) -> bool:
+def stop_daemon(path: str, limit: float) -> bool:
+    """Stop a daemon, wait until it has ended, and keep clients from starting another; return whether one ran.
+
+    Args:
+        path: its socket.
+        limit: how long it may take, in seconds.
+
+    Raises:
+        ReelError: it refuses to stop, or takes longer.
+    """
     from reel import process  # noqa: PLC0415 - as above
 
     new = mark(path)
@@ -187,25 +196,8 @@ def figures(stats: dict[str, Any]) -> dict[str, str]:
     if "memory" in chosen:
         chosen["memory"] = size(known["memory_kb"] * 1024)
     if clients := known.get("clients"):
-        chosen["connections"] += f": {_counted(clients)}"
+        chosen["connections"] += f": {name_counts(clients)}"
     return chosen
-
-
-def _counted(clients: list[str]) -> str:
-    """Return the names of clients, with how many there are of each."""
-    numbers = {client: clients.count(client) for client in clients}
-    return ", ".join(f"{client or 'unnamed'}{f' ({n})' if n > 1 else ''}" for client, n in numbers.items())
-
-
-def stats(ctx: Context) -> None:
-    """Print every counter and size of the daemon, by the names of the protocol."""
-    counted = ctx.client.stats()
-    if ctx.out.as_json:
-        ctx.out.document(counted)
-        return
-    for name, value in counted.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else f"{value:,}" if type(value) is int else value
-        ctx.out.line((f"{name:<21}", "dim"), "" if shown is None else str(shown))
 
 
 def socket(ctx: Context) -> None:

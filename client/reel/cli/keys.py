@@ -25,6 +25,7 @@ class Key(Enum):
     DELETE_WORD = "delete word"
     DELETE_LINE = "delete line"
     END = "end"
+    TAB = "tab"
 
 
 _CONTROLS = {
@@ -35,6 +36,7 @@ _CONTROLS = {
     "\x03": Key.ESCAPE,
     "\x04": Key.END,
     "\x07": Key.ESCAPE,
+    "\t": Key.TAB,
     "\x0e": Key.DOWN,
     "\x10": Key.UP,
     "\x15": Key.DELETE_LINE,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from stat import S_ISREG
 
-from reel.cli.terminal import cut, safe, safe_lines
+from reel.cli.terminal import cells, cut, safe, safe_lines
 from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ _STYLES = {
 }
 _WIDTH, _HEIGHT = 80, 24
 _ERASE = "\r\x1b[K"
+# What a text can be cut to: a wide character and the ellipsis.
+_CUT_WIDTH = 3
 # Seconds before progress is shown, and between two updates.
 _MOMENT = 1.0
 
@@ -221,6 +223,26 @@ def _text_and_style(span: Span) -> tuple[str, str]:
 def _cut(span: Span, width: int) -> Span:
     text, style = _text_and_style(span)
     return cut(text, width), style
+
+
+def cells_of(line: Line) -> int:
+    """Return how many columns a line takes."""
+    return sum(cells(safe(_text_and_style(span)[0])) for span in line)
+
+
+def cut_line(line: Line, width: int) -> Line:
+    """Return as much of a line as fits into some columns."""
+    shown: Line = []
+    for span in line:
+        text, style = _text_and_style(span)
+        if width <= 0:
+            break
+        fitting = cut(text, width) if width >= _CUT_WIDTH or cells(safe(text)) <= width else "…"
+        width -= cells(fitting)
+        shown.append((fitting, style))
+        if fitting != safe(text):
+            break
+    return shown
 
 
 def render(spans: list[Span] | tuple[Span, ...], *, colour: bool) -> str:

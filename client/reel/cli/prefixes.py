@@ -24,7 +24,7 @@ _WAITING = "waiting for the daemon's answer"
 # does not depend on the size of the database, the one to a load of the largest size, took 15 s.
 _SCRIPT_LIMIT = 60.0
 # What takes as long as the database is large: only a limit that was asked for ends it.
-_UNLIMITED = frozenset({"backup", "verify", "replay"})
+_UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "purge", "retention"})
 
 
 class PrefixResolvingClient(Client):

@@ -30,7 +30,7 @@ def render(ctx: Context) -> None:
         after=from_report(args.after, "prefix"),
         cache=args.cache,
         dialect=args.dialect,
-        tools=None if args.only_tools is None else list(filter(None, args.only_tools.split(","))),
+        tools=only_tools(ctx),
     )
     if args.report:
         _write_report(args.report, reply)
@@ -54,6 +54,12 @@ def _news(ctx: Context, report: list[Change]) -> list[Change]:
     if not newest:
         return report
     return [change for change in report if change.seq is None or change.seq >= newest[0]["seq"]]
+
+
+def only_tools(ctx: Context) -> list[str] | None:
+    """Return the tools of ``--only-tools``, ``None`` without it."""
+    given = ctx.args.only_tools
+    return None if given is None else list(filter(None, given.split(",")))
 
 
 def format_of(ctx: Context) -> Format:

@@ -30,15 +30,21 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group("write", "writing", ("new", "add", "edit", "draft")),
-    Group("read", "reading", ("list", "search", "show", "follow", "wait", "info", "log", "usage", "diff", "tree")),
+    Group(
+        "read", "reading", ("list", "search", "show", "follow", "wait", "info", "log", "usage", "diff", "tree", "view")
+    ),
     Group("go back", "going_back", ("undo", "redo", "mark", "rewind", "restore", "clear")),
     Group("copy, describe and end agents", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
+    Group("remove for good", "erasing", ("redact", "purge")),
     Group("talk to a provider", "providers", ("ask", "chat", "render", "ingest", "load")),
     Group("bring in and take out", "histories", ("import", "continue", "export")),
     Group(
         "look after the daemon",
         "daemon",
-        ("start", "stop", "status", "stats", "doctor", "socket", "backup", "verify", "replay"),
+        (
+            *("start", "stop", "status", "stats", "top", "doctor", "socket"),
+            *("backup", "restore-backup", "verify", "replay"),
+        ),
     ),
     Group("this command", "itself", ("help", "completion", "editor", "units")),
 )

@@ -78,6 +78,12 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def name_counts(names: list[str]) -> str:
+    """Return the names of clients, each once, with how many there are of it."""
+    numbers = {name: names.count(name) for name in dict.fromkeys(names)}
+    return ", ".join(f"{name or 'unnamed'}{f' ({number})' if number > 1 else ''}" for name, number in numbers.items())
+
+
 def size(number: int) -> str:
     """Return a number of bytes in its largest unit, such as ``6.4 MB``."""
     amount, unit = float(number), "bytes"
@@ -173,6 +179,16 @@ def full_time(milliseconds: int) -> str:
     """Return a time for programs: UTC, in ISO 8601."""
     seconds, rest = divmod(milliseconds, 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+
+
+def latency(seconds: float) -> str:
+    """Return a short time with two digits or three, such as ``310 us``, ``2.1 ms`` or ``14 s``."""
+    amount, unit = seconds * 1e6, "us"
+    for larger in ("ms", "s"):
+        if amount < _THOUSAND:
+            break
+        amount, unit = amount / _THOUSAND, larger
+    return f"{amount:.1f} {unit}" if amount < _TEN and unit != "us" else f"{amount:.0f} {unit}"
 
 
 def duration(seconds: float) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reel.messages import Event
 
 # What is shown for responses without a model, or agents without the tag.
-_NONE = "(none)"
+NONE = "(none)"
 _COLUMNS = ("responses", "in", "cached", "out", "reasoning")
 # The numbers of a line take this many columns at least.
 _NAME_WIDTH = 40
@@ -83,6 +83,12 @@ def add_up(counted: Iterable[Counted]) -> dict[str, Sum]:
     return sums
 
 
+def whole(sums: Iterable[Sum]) -> Sum:
+    """Return the sum of several groups."""
+    entries = list(sums)
+    return Sum(sum(entry.responses for entry in entries), total(entry.tokens for entry in entries))
+
+
 def _counted(ctx: Context, by: str) -> Iterator[Counted]:
     """Yield the responses of the agent or of all agents.
 
@@ -90,7 +96,7 @@ def _counted(ctx: Context, by: str) -> Iterator[Counted]:
     """
     named = "" if ctx.args.all else ctx.agent
     for agent, tags in _agents(ctx, named):
-        tag = tags.get(by.removeprefix("tag:"), _NONE)
+        tag = tags.get(by.removeprefix("tag:"), NONE)
         try:
             for page in ctx.client.pages(requests.history(agent, kinds=["usage"])):
                 for event in page.events:
@@ -129,7 +135,7 @@ def responses(event: Event, by: str, tag: str) -> Iterator[Counted]:
 def _group(event: Event, data: dict[str, Any], by: str, tag: str) -> str:
     if by == "model":
         model = data.get("model")
-        return model if isinstance(model, str) and model else _NONE
+        return model if isinstance(model, str) and model else NONE
     if by == "day":
         return time.strftime("%Y-%m-%d", time.localtime(event.get("sent", event["time"]) / 1000))
     return tag if by else "all"
@@ -152,8 +158,7 @@ def table(what: str, rows: list[tuple[str, Sum]], width: int | None) -> Iterator
     """Yield the lines of a table, with the total below several rows."""
     lines = [(flat(name), tuple(f"{number:,}" for number in entry.columns)) for name, entry in rows]
     if len(rows) != 1:
-        whole = Sum(sum(entry.responses for _, entry in rows), total(entry.tokens for _, entry in rows))
-        lines.append(("total", tuple(f"{number:,}" for number in whole.columns)))
+        lines.append(("total", tuple(f"{number:,}" for number in whole(entry for _, entry in rows).columns)))
     heads = tuple(column.upper() for column in _COLUMNS)
     widths = [max(len(numbers[column]) for _, numbers in [("", heads), *lines]) for column in range(len(heads))]
     room = _NAME_WIDTH if width is None else max(width - sum(widths) - 2 * len(widths), 8)

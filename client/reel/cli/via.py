@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.rendering import body_settings, format_of
+from reel.cli.rendering import body_settings, format_of, only_tools
 from reel.formats import Dialect, Format
 
 _CHUNK = 1 << 16
@@ -25,12 +25,21 @@ _ASKED_TO_STREAM = ("openai-chat", "openai-responses", "anthropic", "gemini-inte
 
 
 class Provider(NamedTuple):
-    """A command line, the format that it speaks, the fields to add to the body, and the dialect if it has one."""
+    """Who answers.
+
+    Args:
+        command: a command line for the shell.
+        format: the format that it speaks.
+        extra: the fields to add to the body.
+        dialect: the server that it speaks with, if the model's name does not tell.
+        tools: the tools that the model has; ``None`` if it has those of the conversation.
+    """
 
     command: str
     format: Format
     extra: dict[str, Any]
     dialect: Dialect | None = None
+    tools: list[str] | None = None
 
 
 def has_provider(ctx: Context) -> bool:
@@ -59,7 +68,8 @@ def provider_of(ctx: Context) -> Provider:
     spoken = format_of(ctx)
     streaming = {"stream": True} if spoken in _ASKED_TO_STREAM else {}
     extra = {**streaming, **named.get("set", {}), **body_settings(ctx.args.set or (), ctx.args.tools)}
-    return Provider(named.get("command", via), spoken, extra, ctx.args.dialect or named.get("dialect"))
+    dialect = ctx.args.dialect or named.get("dialect")
+    return Provider(named.get("command", via), spoken, extra, dialect, only_tools(ctx))
 
 
 class Run:

@@ -7,6 +7,8 @@ speaks the protocol over another transport.
 from reel.requests.calls import Call, next_page, with_idempotency_key
 from reel.requests.commands import add, change, clear, clone, create, kill, mark, redo, restore, revive, rewind, undo
 from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdown, stats, verify
+from reel.requests.erasing import purge, redact, retention
+from reel.requests.items import add_items, items
 from reel.requests.providers import ingest, load, render
 from reel.requests.queries import agent, agents, conversation, history, messages, replay, search
 from reel.requests.subscriptions import draft, subscribe, wait
@@ -14,6 +16,7 @@ from reel.requests.subscriptions import draft, subscribe, wait
 __all__ = [
     "Call",
     "add",
+    "add_items",
     "agent",
     "agents",
     "backup",
@@ -27,6 +30,7 @@ __all__ = [
     "hello",
     "history",
     "ingest",
+    "items",
     "kill",
     "load",
     "mark",
@@ -34,10 +38,13 @@ __all__ = [
     "methods",
     "next_page",
     "ping",
+    "purge",
+    "redact",
     "redo",
     "render",
     "replay",
     "restore",
+    "retention",
     "revive",
     "rewind",
     "search",

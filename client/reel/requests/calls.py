@@ -156,4 +156,5 @@ _NESTED.update(
     prefix=reply_reader(replies.Prefix),
     problems=reply_reader(replies.Problem),
     hits=reply_reader(replies.Hit),
+    backups=reply_reader(replies.ErasedBackup),
 )

@@ -76,7 +76,7 @@ def add(
     Args:
         agent: a name or an id.
         messages: a string (one user text), a message or a record, or an iterable of strings, messages and records.
-        create: create the agent if there is none.
+        create: create the agent if it does not exist.
         from_: the seq of a message of the current conversation: it and all later ones are replaced. ``messages`` may be
             empty then.
         tags: the tags of the agent if this creates it.

@@ -60,8 +60,8 @@ def verify(agent: str | None = None) -> Call[replies.Verified]:
 def backup(path: str) -> Call[replies.BackedUp]:
     """Write a copy of everything that was acknowledged into a new file, beside all other work.
 
-    The file is complete and on the disk before it has its name, and only its owner may read it. It also works after
-    the database was removed or replaced while the daemon ran.
+    The file is complete, on the disk and checked before it has its name, and only its owner may read it. What is wrong
+    with it is in the reply. It also works after the database was removed or replaced while the daemon ran.
 
     Args:
         path: the new file, an absolute path; a file that exists is never replaced.
@@ -69,9 +69,13 @@ def backup(path: str) -> Call[replies.BackedUp]:
     return call("backup", reply_reader(replies.BackedUp), path=path)
 
 
-def stats() -> Call[dict[str, Any]]:
-    """Return counters, sizes and latencies."""
-    return call("stats", dict)
+def stats(details: bool | None = None) -> Call[dict[str, Any]]:  # noqa: FBT001 - as the protocol has it
+    """Return counters, sizes and latencies.
+
+    Args:
+        details: whether to describe each agent in memory and each connection as well.
+    """
+    return call("stats", dict, details=details)
 
 
 def shutdown() -> Call[None]:

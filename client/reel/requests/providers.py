@@ -143,7 +143,7 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
             object of the provider's SDK.
         model: the model that was asked for; it answered, if the body does not name another. Default: the one that the
             conversation was rendered for.
-        create: create the agent if there is none.
+        create: create the agent if it does not exist.
         names: the ``names`` of the rendering, if it sent tools under other names.
         interrupted: the response broke off; the daemon detects this itself in an event stream.
         if_seq: only if the agent's head is still this seq.
@@ -185,7 +185,7 @@ def load(
         format: as in :func:`render`.
         body: the body of the request, as it was sent to the provider, or as a map.
         model: the model that wrote the assistant's messages, if the body does not name it.
-        create: create the agent if there is none.
+        create: create the agent if it does not exist.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 

@@ -183,7 +183,7 @@ def conversation(
     )
 
 
-def history(
+def history(  # noqa: PLR0913 - the parameters of the protocol
     agent: str,
     since: int | None = None,
     limit: int | None = None,
@@ -191,6 +191,10 @@ def history(
     inherited: bool | None = None,  # noqa: FBT001 - in the protocol's order
     max_bytes: int | None = None,
     refs: Sequence[str] | None = None,
+    last: int | None = None,
+    *,
+    before: int | None = None,
+    live: bool | None = None,
 ) -> Call[replies.HistoryPage]:
     """Read the log of an agent, what was cleared or rewound included.
 
@@ -202,6 +206,9 @@ def history(
         inherited: first the events of what the agent was cloned from.
         max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
         refs: only events that were added with one of these as their ``ref``.
+        last: only this many of the newest events, oldest first.
+        before: only events earlier than this seq.
+        live: only events that no undo, rewind, clear or restore has taken back.
     """
     return call(
         "history",
@@ -214,6 +221,9 @@ def history(
         inherited=inherited,
         max_bytes=max_bytes,
         refs=None if refs is None else list(refs),
+        last=last,
+        before=before,
+        live=live,
     )
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-    from reel.messages import Event, Message, Record
+    from reel.formats import Format
+    from reel.messages import Event, Item, Message, Record
     from reel.sync.answer import Answer
     from reel.sync.subscription import Subscription
     from reel.tool_calls import ToolCall
@@ -182,6 +183,17 @@ class Client:
         for page in self.pages(requests.messages(agent, since=since, at=at)):
             yield from page.messages
 
+    def iter_items(
+        self,
+        agent: str,
+        format: "Format",  # noqa: A002 - the protocol's name
+        since: int | None = None,
+        at: int | None = None,
+    ) -> "Iterator[Item]":
+        """Yield every item of the current conversation, page by page; see :meth:`items`."""
+        for page in self.pages(requests.items(agent, format, since=since, at=at)):
+            yield from page.items
+
     def iter_conversation(self, agent: str, since: int | None = None, at: int | None = None) -> "Iterator[Record]":
         """Yield every record of the current conversation, page by page; see :meth:`conversation`."""
         for page in self.pages(requests.conversation(agent, since=since, at=at)):
@@ -219,6 +231,7 @@ class Client:
     methods = _method(requests.methods)
     create = _method(requests.create)
     add = _method(requests.add)
+    add_items = _method(requests.add_items)
     clear = _method(requests.clear)
     clone = _method(requests.clone)
     mark = _method(requests.mark)
@@ -229,9 +242,13 @@ class Client:
     kill = _method(requests.kill)
     revive = _method(requests.revive)
     change = _method(requests.change)
+    redact = _method(requests.redact)
+    purge = _method(requests.purge)
+    retention = _method(requests.retention)
     agents = _method(requests.agents)
     agent = _method(requests.agent)
     messages = _method(requests.messages)
+    items = _method(requests.items)
     conversation = _method(requests.conversation)
     history = _method(requests.history)
     replay = _method(requests.replay)

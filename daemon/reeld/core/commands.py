@@ -380,6 +380,22 @@ def require_position(at: int, head: int, name: str) -> None:
         raise InvalidParams(f"at: agent {name} has positions 0 to {head}, not {at}", field="at", head=head)
 
 
+def redacted(stage: Stage, events: int, by: str) -> int:
+    """Log that something was redacted, without saying what it was; return the seq.
+
+    Args:
+        stage: the events.
+        events: how many events have changed.
+        by: what they were found by: ``seqs`` or ``text``.
+    """
+    return stage.put_inert("redacted", stage.next_seq, {"events": events, "by": by})
+
+
+def gone() -> NotFound:
+    """Return the error for an agent that was purged meanwhile."""
+    return NotFound("the agent was purged")
+
+
 def not_found(address: str) -> NotFound:
     """Return the error for an address that no agent has."""
     return NotFound(f"no agent {address}; make one with create, or add with create", agent=address)

@@ -6,7 +6,17 @@ from typing import Any, NamedTuple
 from reel.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 from reeld.serving import params
 from reeld.serving.call import Call, Result, Services, Work
-from reeld.serving.handlers import async_call, commands, database, ingest, queries, render, searching, subscriptions
+from reeld.serving.handlers import (
+    async_call,
+    commands,
+    database,
+    erasing,
+    ingest,
+    queries,
+    render,
+    searching,
+    subscriptions,
+)
 from reeld.serving.params import Param, Signature
 
 
@@ -41,6 +51,7 @@ _AGENT = _needs("agent", params.string)
 _OPTIONS = (Param("if_seq", params.integer()), Param("key", params.label))
 _LIMIT = Param("limit", params.integer(1, params.MAX_ITEMS))
 _SINCE = Param("since", params.integer())
+_LAST = Param("last", params.integer(1, params.MAX_ITEMS))
 _AT = Param("at", params.integer())
 _MAX_BYTES = Param("max_bytes", params.integer(1))
 _VIEW = Param("view", params.one_of("messages", "conversation"))
@@ -49,6 +60,7 @@ _LABEL = Param("label", params.label)
 _TITLE = Param("title", params.title)
 _TAGS = Param("tags", params.tags)
 _FORMAT = _needs("format", params.one_of(*FORMATS))
+_IN_FORMAT = Param("format", params.one_of(*FORMATS))
 # One in which a provider answers.
 _ANSWERING_FORMAT = _needs("format", params.one_of(*ANSWERING_FORMATS))
 _BODY = _needs("body", params.body)
@@ -106,11 +118,16 @@ _ALL = (
     ),
     _command(
         commands.add,
-        "Add messages, all or none",
-        _needs("messages", params.messages),
+        "Add messages, or a provider's items, all or none",
+        Param("messages", params.messages),
         _CREATE,
         Param("from", params.integer(1)),
         _TAGS,
+        Param("items", params.anything),
+        _IN_FORMAT,
+        _MODEL,
+        Param("refs", params.anything),
+        Param("sent", params.anything),
         may_create=True,
     ),
     _command(commands.clear, "Remove all messages; the system prompt stays"),
@@ -134,6 +151,27 @@ _ALL = (
     ),
     _command(commands.revive, "Revive a killed agent", Param("cascade", params.boolean)),
     _command(commands.change, "Change the name, title or tags of an agent", Param("name", params.name), _TITLE, _TAGS),
+    _command(
+        erasing.redact,
+        "Replace what was said by a marker, for good",
+        Param("seqs", params.seqs),
+        Param("text", params.texts),
+        Param("dry_run", params.boolean),
+        Param("backups", params.absolute_paths),
+    ),
+    _command(
+        erasing.purge,
+        "Remove an agent and its events, for good",
+        Param("cascade", params.boolean),
+        Param("force", params.boolean),
+        Param("dry_run", params.boolean),
+        Param("backups", params.absolute_paths),
+    ),
+    _plain(
+        erasing.retention,
+        "Purge the agents that are older than the settings allow",
+        Param("dry_run", params.boolean),
+    ),
     _plain(
         queries.agents,
         "List agents, the oldest or the last changed first",
@@ -153,10 +191,11 @@ _ALL = (
         "Read the current conversation, or an earlier state",
         _SINCE,
         _LIMIT,
-        Param("last", params.integer(1, params.MAX_ITEMS)),
+        _LAST,
         _AT,
         _VIEW,
         _MAX_BYTES,
+        _IN_FORMAT,
     ),
     _read(
         queries.history,
@@ -167,6 +206,9 @@ _ALL = (
         Param("inherited", params.boolean),
         _MAX_BYTES,
         Param("refs", params.strings),
+        _LAST,
+        Param("before", params.integer(1)),
+        Param("live", params.boolean),
     ),
     _read(
         queries.replay,
@@ -257,7 +299,7 @@ _ALL = (
         "Check the database file, the logs and the live states",
         Param("agent", params.string),
     ),
-    _plain(queries.stats, "Return counters, sizes and latencies"),
+    _plain(queries.stats, "Return counters, sizes and latencies", Param("details", params.boolean)),
     _plain(database.backup, "Write a copy of the database into a new file", _needs("path", params.absolute_path)),
     _plain(queries.shutdown, "Finish what is in flight, commit and stop"),
 )

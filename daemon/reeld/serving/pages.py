@@ -1,10 +1,10 @@
 """Pages: which part of a conversation one reply holds."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from reel.frames import PackedList
 from reel.msgpack_codec import packer
@@ -15,8 +15,12 @@ from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
 from reeld.store.store import Store
 
+T = TypeVar("T")
+
 PAGE_BYTES = 8 << 20
 PAGE_ITEMS = 1000
+# So many entries are worth a thread.
+_MANY = 50
 ROW = ("seq", "kind", "content", "data_json", "time")
 
 
@@ -63,25 +67,40 @@ def view_of(profile: Profile, conversation: Conversation, at: int, tip: int | No
 
 async def read_page(store: Store, shown: View, window: Window) -> dict[str, Any]:
     """Return the reply of the method ``messages``; what is not in memory is read from the log."""
-    begin = _begin(shown, window)
+    found = await read_entries(store, shown, window, partial(_counts, window.view), lambda found: _page(found, window))
+    return {**page_head(shown), window.view: PackedList(found.items), "more": found.more}
+
+
+def page_head(shown: View) -> dict[str, Any]:
+    """Return what every page of a conversation says beside its items."""
+    return {"agent": shown.profile.uid, "head": shown.profile.head, "at": shown.at, "system": shown.system}
+
+
+async def read_entries(
+    store: Store,
+    shown: View,
+    window: Window,
+    counts: Callable[[Entry], bool],
+    use: Callable[[Iterable[Entry]], T],
+    in_thread: Callable[[Callable[[], T]], Awaitable[T]] | None = None,
+) -> T:
+    """Return what a function makes of the entries from which a page is cut.
+
+    Args:
+        store: the log.
+        shown: the state.
+        window: where the page begins; the function knows where it ends.
+        counts: whether an entry is one of the ``last`` so many.
+        use: the function; it runs in a thread if something has to be read.
+        in_thread: runs it in a thread, too, if it takes long with many entries.
+    """
+    begin = _begin(shown, window, counts)
     if begin.base is None:
-        found = _page(shown.entries[begin.first :], window)
-    else:
-        found = await store.read_entries(
-            begin.base,
-            window.since or 0,
-            begin.missing,
-            partial(_counts, window.view),
-            lambda older: _page(chain(older, shown.entries), window),
-        )
-    return {
-        "agent": shown.profile.uid,
-        "head": shown.profile.head,
-        "at": shown.at,
-        "system": shown.system,
-        window.view: PackedList(found.items),
-        "more": found.more,
-    }
+        entries = shown.entries[begin.first :]
+        return use(entries) if in_thread is None or len(entries) < _MANY else await in_thread(lambda: use(entries))
+    return await store.read_entries(
+        begin.base, window.since or 0, begin.missing, counts, lambda older: use(chain(older, shown.entries))
+    )
 
 
 class _Begin(NamedTuple):
@@ -92,7 +111,7 @@ class _Begin(NamedTuple):
     missing: int | None
 
 
-def _begin(shown: View, window: Window) -> _Begin:
+def _begin(shown: View, window: Window, counts: Callable[[Entry], bool]) -> _Begin:
     entries, since = shown.entries, window.since or 0
     start = bisect_right(entries, since, key=lambda entry: entry.seq)
     wanted, index = window.last, start
@@ -100,7 +119,7 @@ def _begin(shown: View, window: Window) -> _Begin:
         index = len(entries)
         while index > start and wanted:
             index -= 1
-            wanted -= _counts(window.view, entries[index])
+            wanted -= counts(entries[index])
     is_before = shown.base is not None and index == 0 and wanted != 0 and shown.base.seq > since
     return _Begin(index, shown.base if is_before else None, wanted)
 

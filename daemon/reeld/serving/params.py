@@ -20,6 +20,8 @@ MAX_TARGET = 4096
 # Names and values together, in bytes. A list of agents shows the tags of each.
 MAX_TAGS = 65_536
 MAX_ITEMS = 10_000
+# Texts of one redaction: each is looked for in every event.
+MAX_TEXTS = 1000
 
 # Converts a value of the wire to what the handler takes; raises InvalidParams if it cannot.
 Convert: TypeAlias = Callable[[Any], Any]
@@ -90,6 +92,13 @@ def absolute_path(value: Any) -> str:
     if not text.startswith("/") or text.endswith("/"):
         raise _fail(f"expected the absolute path of a file, got {text[:MAX_LABEL]!r}")
     return text
+
+
+def absolute_paths(value: Any) -> list[str]:
+    """Convert a list of absolute paths."""
+    if type(value) is not list:
+        raise _fail(f"expected a list of absolute paths, got {kind_of(value)}")
+    return [absolute_path(item) for item in value]
 
 
 def boolean(value: Any) -> bool:
@@ -168,6 +177,22 @@ def strings(value: Any) -> list[str]:
     return [string(item) for item in value]
 
 
+def texts(value: Any) -> list[str]:
+    """Convert a text, or a list of texts, that is to be removed."""
+    given = strings([value] if type(value) is str else value)
+    if not given or not all(given) or len(given) > MAX_TEXTS:
+        raise _fail(f"expected 1 to {MAX_TEXTS} texts that are not empty")
+    return given
+
+
+def seqs(value: Any) -> list[int]:
+    """Convert a list of seqs."""
+    if type(value) is not list or not 1 <= len(value) <= MAX_ITEMS:
+        raise _fail(f"expected a list of 1 to {MAX_ITEMS} seqs, got {kind_of(value)}")
+    convert = integer(1)
+    return [convert(item) for item in value]
+
+
 def target(value: Any) -> list[str]:
     """Convert the method and first arguments that every push is to be sent with."""
     given = strings(value)
@@ -244,7 +269,7 @@ def messages(value: Any) -> Any:
     return [value]
 
 
-_LISTS = frozenset({anything, messages, strings, target, kinds, roles})
+_LISTS = frozenset({anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths})
 
 # A map with one of these at the end of the parameters is a message or a record, if its place is that of messages:
 # no parameter of a method that takes messages is called so.

@@ -153,6 +153,7 @@ class Subscription:
         lagged = {"sub": self.number, "from": first, "to": last}
         if not self._sink.push(self._sink.framing.notify("lagged", lagged)):
             return False
+        self._bus.lagged += 1
         self.end()
         return True
 
@@ -232,8 +233,8 @@ class Subscriptions:
         self._numbers = count(1)
         self._closed = False
 
-    def __bool__(self) -> bool:
-        return bool(self._begun)
+    def __len__(self) -> int:
+        return len(self._begun)
 
     def make(self, row: int | None, view: str, kinds: frozenset[str] | None) -> Subscription:
         """Return a subscription that has not begun.

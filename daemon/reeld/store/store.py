@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
@@ -24,11 +24,15 @@ from reeld.core.reading import Before, Reader
 from reeld.core.state import Profile, State
 from reeld.core.undo import Undone
 from reeld.store import history, queries, states, transactions
-from reeld.store.backup import require_foreign, sync, write_backup
+from reeld.store.backup import Copy, require_foreign, sync
 from reeld.store.bridge import open_bridge
 from reeld.store.database import Database, Job, T, open_database
+from reeld.store.eraser import Eraser
+from reeld.store.erasing_backups import finish_in_backups
+from reeld.store.erasures import carry_through
 from reeld.store.history import Logged
 from reeld.store.listing import Listing, agents
+from reeld.store.loading import Loading
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
 from reeld.store.queries import StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
@@ -71,12 +75,16 @@ class Store:
         self._rows = count(next_row)
         self._reader = reader
         self._copier = copier
+        # The backups that are being written.
+        self.copies: list[Copy] = []
         self._noticed: Displaced | None = None
         # Everything is in a backup that was written after a file was displaced.
         self._saved = False
         self._path = path
         self._long_read = anyio.Lock()
         self.writer = writer
+        self.eraser = Eraser(database, [*readers, copier], self._read_log)
+        self._loading = Loading(lambda: self.eraser.applied)
 
     def new_row(self) -> int:
         """Return the number for a new agent; if it is never written, a gap remains, which does no harm."""
@@ -102,19 +110,14 @@ class Store:
 
     async def load(self, row: int) -> State:
         """Return an agent's current state; rows that cannot be read are logged."""
-
-        def job(connection: Any) -> tuple[Profile, Conversation, list[Milestone], list[Skip]]:
-            tip, skipped = states.sound_tip_of(connection, row, packer())
-            sql = SqlLog(connection, packer())
-            return queries.profile_of(connection, row), *Reader(sql).state(tip), skipped + sql.skipped
-
-        profile, conversation, made, skipped = await self._read_log(job)
-        self.writer.note(made)
-        for skip in dict.fromkeys(skipped):
+        with self._loading.waiting():
+            loaded = await self._read_log(lambda connection: self._loading.load(connection, row))
+        self.writer.note(loaded.made)
+        for skip in dict.fromkeys(loaded.skipped):
             # Any other reason may quote what was said, as may the path of the field.
             what = skip.reason if skip.field == "checksum" else f"its {skip.field.partition('.')[0]} is invalid"
-            log.warning("agent=%s seq=%d is not a message: %s; see reel replay", profile.name, skip.seq, what)
-        return State(profile, conversation)
+            log.warning("agent=%s seq=%d is not a message: %s; see reel replay", loaded.profile.name, skip.seq, what)
+        return State(loaded.profile, loaded.conversation)
 
     async def position(self, row: int, at: int) -> Position:
         """Return the end of the command that a position is in, and the tip of the state there."""
@@ -207,11 +210,11 @@ class Store:
         """Return the clones of an agent, recursively, and whether each is alive."""
         return await self._read(lambda connection: queries.descendants(connection, row))
 
-    async def profile(self, row: int) -> Profile:
-        """Return an agent's profile."""
-        return await self._read(lambda connection: queries.profile_of(connection, row))
+    async def profile(self, row: int) -> Profile | None:
+        """Return an agent's profile; ``None`` if it was purged."""
+        return await self._read(lambda connection: queries.profile_unless_purged(connection, row))
 
-    async def history(
+    async def history(  # noqa: PLR0913 - what a client can ask for
         self,
         row: int,
         *,
@@ -222,11 +225,14 @@ class Store:
         inherited: bool,
         max_bytes: int,
         refs: list[str] | None = None,
+        last: int | None = None,
+        before: int | None = None,
+        live: bool | None = None,
     ) -> PackedPage:
         """Return a page of an agent's log."""
         return await self._read_log(
             lambda connection: history.history(
-                connection, row, since, head, limit, kinds, inherited, max_bytes, packer(), refs
+                connection, row, since, head, limit, kinds, inherited, max_bytes, packer(), refs, last, before, live
             )
         )
 
@@ -305,11 +311,12 @@ class Store:
         async with self._long_read, self._reader() as database:
             yield database
 
-    async def backup(self, path: str) -> int:
+    async def backup(self, path: str, check: Callable[[Copy], Awaitable[None]] | None = None) -> int:
         """Write a copy of everything that was committed into a new file; return its size in bytes.
 
         Args:
             path: the new file, an absolute path.
+            check: is given the copy before it gets its name; whatever it raises keeps it from getting it.
 
         Raises:
             InvalidParams: there is a file of this name, or it is one of the database's own.
@@ -317,13 +324,28 @@ class Store:
         """
         require_foreign(path, self._path)
         await self.watch()
-        displaced, abandoned = self.displaced, threading.Event()
+        displaced, abandoned, copy = self.displaced, threading.Event(), Copy(path)
+        self.copies.append(copy)
         try:
-            size = await self._copier.run(partial(write_backup, path=path, abandoned=abandoned.is_set))
+            size = await self._copier.run(partial(copy.write, abandoned=abandoned.is_set))
+            if check is not None:
+                await self._check(copy, check)
+            await self._copier.run(lambda _: copy.give_name())
         finally:
             abandoned.set()
+            self.copies.remove(copy)
         self._saved = displaced is not None and displaced == self.displaced
         return size
+
+    async def _check(self, copy: Copy, check: Callable[[Copy], Awaitable[None]]) -> None:
+        try:
+            await check(copy)
+        except Exception:
+            await self._copier.run(lambda _: copy.clear_away())
+            raise
+        except BaseException:  # it is cancelled, and must not wait for the thread
+            self._copier.submit(lambda _: copy.clear_away(), lambda _: None)
+            raise
 
     async def tidy(self) -> None:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
@@ -336,6 +358,7 @@ class Store:
                 pass  # commits take their turn in between
         except sqlite3.Error as error:
             log.warning("old keys could not be forgotten: %s", error)
+        await self.eraser.empty_wal()
         await self.writer.checkpoint()
 
 
@@ -385,6 +408,8 @@ async def open_store(path: str, durability: str = FULL, lock: int | None = None)
             setup = partial(prepare, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
             stack.enter_context(presence.hold_wal())
+            await database.run(finish_in_backups)
+            carried = await database.run(partial(carry_through, pack=packer()))
             end = await database.run(transactions.EventWriter)
             next_row = await database.run(_next_row)
             reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
@@ -398,7 +423,9 @@ async def open_store(path: str, durability: str = FULL, lock: int | None = None)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:
-            yield Store(writer, database, readers, reader, copier, path=path, next_row=next_row, newest=newest)
+            store = Store(writer, database, readers, reader, copier, path=path, next_row=next_row, newest=newest)
+            store.eraser.carried = carried
+            yield store
         finally:
             await writer.close()
 

@@ -65,6 +65,18 @@ def kinds(reel: Reel, agent: str) -> list[str]:
     return [event["kind"] for event in reel("log", agent, "--json").documents[4:]]
 
 
+def test_only_the_tools_that_the_model_has(reel: Reel, client: Client, talk: str, via: Via) -> None:
+    """With --only-tools, the calls of all other tools are sent as text."""
+    call: Any = {"type": "tool_call", "id": "c", "name": "look", "arguments": "{}"}
+    result: Any = {"type": "tool_result", "tool_call_id": "c", "content": "x"}
+    client.add(talk, [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}])
+
+    reel("ask", talk, "And a reel?", *via(said("Yes.")), "--only-tools", "other")
+
+    assert "Call of " in json.dumps(via.body)
+    assert "tool_calls" not in json.dumps(via.body)
+
+
 def test_an_answer_is_printed_and_added(reel: Reel, talk: str, via: Via) -> None:
     """stdout has the text and nothing else, stderr the calls that wait; both texts are in the conversation."""
     ran = reel("ask", talk, "And a reel?", *via(CHAT.data), "--set", "model=gpt-5")

@@ -51,6 +51,7 @@ _CHANGES: dict[str, tuple[str, ...]] = {
     "rename": ("{}-new",),
     "title": ("Of tapes",),
     "tag": ("a=b",),
+    "redact": ("--text", "tape", "--yes"),
     "ingest": ("--format", "openai-chat"),
     "load": ("--format", "openai-chat"),
 }
@@ -84,7 +85,7 @@ def test_changes_print_the_protocols_reply(
 
 def test_every_command_that_writes_is_in_the_table() -> None:
     """A new command that writes needs a row in the table of this test."""
-    assert {command.name for command in all_commands() if command.writes} == {*_CHANGES, "new", "ask"}
+    assert {command.name for command in all_commands() if command.writes} == {*_CHANGES, "new", "ask", "purge"}
 
 
 def test_status_and_socket(reel: Reel, daemon: str) -> None:
@@ -117,7 +118,7 @@ def test_stats_have_every_counter(reel: Reel) -> None:
 
     assert {"memory_kb", "longest_commit_us", "clients", "log", "database_bytes"} <= document.keys()
     assert "reel" in document["clients"]
-    assert list(document) == [line.split()[0] for line in reel("stats").out.splitlines()]
+    assert list(document) == [line.split()[0] for line in reel("stats").out.splitlines() if line[0] != " "]
 
 
 def test_status_counts_the_killed_agents() -> None:

@@ -8,6 +8,7 @@ import pytest
 from reel.cli.database import report_lines
 from reel.replies import Problem, Verified
 from tests.daemon import Daemon
+from tests.forkserver import ForkedDaemon
 from tests.reeld.verify.damage import damage
 
 from .conftest import Reel
@@ -16,7 +17,7 @@ from .conftest import Reel
 @pytest.fixture
 def own(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:  # noqa: ARG001 - after it
     """A daemon of the test's own, used instead of the shared one."""
-    daemon = Daemon(directory).start()
+    daemon = ForkedDaemon(directory).start()
     monkeypatch.setenv("REEL_SOCKET", daemon.socket)
     yield daemon
     daemon.close()
@@ -85,14 +86,51 @@ def _of(problems: list[Problem]) -> Verified:
     return Verified(1000, 2, problems, 1000)
 
 
+@pytest.mark.slow
 def test_backup_prints_the_path_and_the_size(reel: Reel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative path is resolved in the caller's directory; the size is printed."""
+    """A relative path is resolved in the caller's directory; the size and what the check has found are printed."""
     monkeypatch.chdir(tmp_path)
     ran = reel("backup", "copy.db")
     size = (tmp_path / "copy.db").stat().st_size
+    checked = reel("verify", "--database", "copy.db")
 
-    assert (0, f"{tmp_path}/copy.db: {size:,} bytes\n", "") == ran
-    assert [{"path": f"{tmp_path}/2.db", "bytes": size}] == reel("backup", "2.db", "--json").documents
+    assert (0, f"{tmp_path}/copy.db: {size:,} bytes\n{checked.out}", "") == ran
+    assert "nothing is wrong" in checked.out
+    (found,) = reel("verify", "--database", "copy.db", "--json").documents
+    assert [{"path": f"{tmp_path}/2.db", "bytes": size, **_unless_default(found)}] == reel(
+        "backup", "2.db", "--json"
+    ).documents
+
+
+def _unless_default(report: dict[str, object]) -> dict[str, object]:
+    return {name: report[name] for name in ("agents", "events")} | ({"problems": []})
+
+
+@pytest.mark.slow
+def test_a_backup_of_a_damaged_database(reel: Reel, own: Daemon, directory: Path) -> None:
+    """A copy with the damage of the database is kept, its problems are printed, and the status is 1."""
+    reel("add", "one", "hi", "--create")
+    damage(own.database, "UPDATE events SET parent = 99 WHERE seq = 2")
+    ran, copy = reel("backup", str(directory / "copy.db")), directory / "copy.db"
+
+    assert 1 == ran.status
+    assert copy.exists()
+    assert "one #2: parent_missing: there is no event 99, its parent" in ran.out
+    assert ran.out.splitlines()[1:] == reel("verify", "--database", str(copy)).out.splitlines()
+
+
+@pytest.mark.parametrize("words", [["--all"], ["one"], ["-a", "one"]])
+def test_verify_of_a_file_takes_no_agent(reel: Reel, words: list[str]) -> None:
+    """A file is checked as a whole."""
+    assert 2 == reel("verify", "--database", "copy.db", *words).status
+
+
+@pytest.mark.slow
+def test_verify_of_what_is_no_database(reel: Reel, tmp_path: Path) -> None:
+    """A file that is missing, or that is not a database, is refused with the error of the daemon's program."""
+    assert "No such file or directory" in reel("verify", "--database", str(tmp_path / "nope.db")).err
+    (tmp_path / "diary").write_text("Dear diary, " * 200)
+    assert "is damaged or not an SQLite database" in reel("verify", "--database", str(tmp_path / "diary")).err
 
 
 def test_backup_does_not_replace_a_file(reel: Reel, tmp_path: Path) -> None:

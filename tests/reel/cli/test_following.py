@@ -12,7 +12,7 @@ import pytest
 
 from reel.new_messages import tool_call, tool_result
 from reel.sync.client import Client
-from tests.daemon import Daemon
+from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 
 from .conftest import Reel, attached, wait_for
@@ -199,7 +199,7 @@ def test_follow_survives_a_crash_of_the_daemon(directory: Path) -> None:
 
 def test_follow_survives_a_crash_during_a_request(directory: Path) -> None:
     """A request that the daemon's end has interrupted is sent again."""
-    daemon = Daemon(directory).start()
+    daemon = ForkedDaemon(directory).start()
     with daemon.client() as client:
         client.create("demo")
     with daemon.client() as client, started(daemon.socket, "follow", "--all", terminal=True) as running:

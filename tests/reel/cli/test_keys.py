@@ -18,7 +18,7 @@ PIECES = st.lists(
         ("修🎧".encode(), ["修", "🎧"]),
         (b"\x1b[A\x1bOB\x1b[5~\x1b[6~", [Key.UP, Key.DOWN, Key.PAGE_UP, Key.PAGE_DOWN]),
         (b"\x10\x0e\x17\x15\x7f\x04", [Key.UP, Key.DOWN, Key.DELETE_WORD, Key.DELETE_LINE, Key.BACKSPACE, Key.END]),
-        (b"\x1b[1;5C\x1bx\t\x00z", ["z"]),
+        (b"\x1b[1;5C\x1bx\t\x00z", [Key.TAB, "z"]),
         (b"\x1b\x1b[A", [Key.ESCAPE, Key.UP]),
         (b"\x1b[200~two\nlines \x1b[31m\x1b[201~!", ["two lines [31m", "!"]),
         (b"\xff", ["\ufffd"]),

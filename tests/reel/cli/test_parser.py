@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.cli.arguments import UsageError
@@ -132,7 +132,6 @@ def outcome(parse: Callable[[list[str]], SimpleNamespace], argv: list[str]) -> A
 
 @pytest.mark.slow
 @given(st.sampled_from(COMMON), st.sampled_from(command_names()), st.lists(WORDS, max_size=6))
-@settings(max_examples=100, deadline=None)
 def test_the_short_way_reads_what_argparse_reads(before: list[str], command: str, after: list[str]) -> None:
     """Whether a command line is read with argparse or without, the result is the same."""
     argv = [*before, command, *after]

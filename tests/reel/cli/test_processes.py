@@ -116,7 +116,7 @@ def test_a_daemon_that_was_stopped_stays_stopped() -> None:
 
 
 @pytest.mark.parametrize(
-    "argv", [("status",), ("stats",), ("doctor",), ("stop",), ("socket",), ("--version",), ("help",)]
+    "argv", [("status",), ("stats",), ("top",), ("doctor",), ("stop",), ("socket",), ("--version",), ("help",)]
 )
 def test_commands_that_do_not_start_the_daemon(starting: Path, argv: tuple[str, ...]) -> None:
     """What asks about the daemon or stops it does not start one."""
@@ -218,7 +218,7 @@ def test_stop_of_a_daemon_that_does_not_answer(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Waiting for it has a limit."""
-    monkeypatch.setattr("reel.cli.daemon._STOP_TIMEOUT", 0.05)
+    monkeypatch.setattr("reel.cli.daemon.STOP_TIMEOUT", 0.05)
     path = f"{directory}/s.sock"
     with socket.socket(socket.AF_UNIX) as stuck:
         stuck.bind(path)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon import Daemon
+from tests.forkserver import ForkedDaemon
 
 from .test_processes import _REEL, _read
 
@@ -23,7 +24,7 @@ _ANSWER = "waiting for the daemon's answer … 1 s"
 @pytest.fixture
 def stopped(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
     """A daemon that is stopped by SIGSTOP until it gets SIGCONT."""
-    daemon = Daemon(directory).start()
+    daemon = ForkedDaemon(directory).start()
     with daemon.client() as client:
         client.add("demo", ["hi"] * 100, create=True)
     monkeypatch.setenv("REEL_SOCKET", daemon.socket)

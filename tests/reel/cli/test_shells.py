@@ -112,7 +112,7 @@ def _read_until(terminal: int, there: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["re"], ["redo", "rewind", "restore", "rename", "revive", "render", "replay"]),
+        (["re"], ["redo", "rewind", "restore", "rename", "revive", "redact", "render", "restore-backup", "replay"]),
         (["--socket", "x", "rep"], ["replay"]),
         (["--v"], ["--version"]),
         (["log", "--in"], ["--inherited"]),
@@ -121,7 +121,7 @@ def _read_until(terminal: int, there: Path) -> None:
         (["add", "--role", "user", "demo", "--cr"], ["--create"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["help", "ex"], ["export", "exit-status"]),
-        (["log", "--kind", "re"], ["restore", "revived", "rewind"]),
+        (["log", "--kind", "re"], ["redacted", "restore", "revived", "rewind"]),
         (["show", "--last", ""], []),
         (["add", "--file", "/etc/passw"], ["/etc/passwd"]),
     ],
@@ -175,7 +175,7 @@ def offered(
     def offered(*words: str) -> list[str]:
         if request.param == "bash":
             return in_bash(reel, *words)
-        line, place = " ".join(["reel", *words]), directory / "-".join(words)
+        line, place = " ".join(["reel", *words]), directory / "-".join(words).replace("/", "-")
         place.mkdir()
         return in_fish(reel, line) if request.param == "fish" else in_zsh(reel, place, line)
 
@@ -186,6 +186,17 @@ def test_names_of_the_settings_are_offered(offered: Callable[..., list[str]]) ->
     """Aliases are offered among the commands, and providers after --via."""
     assert ["zz-last"] == offered("zz-l")
     assert ["zz-claude"] == offered("ask", "--via", "")
+
+
+def test_tools_and_files_are_offered(offered: Callable[..., list[str]], tmp_path: Path) -> None:
+    """After import comes a tool, and after that files; backup takes a file at once."""
+    file = tmp_path / "exported.zip"
+    file.touch()
+    typed = str(file.with_name("exp"))
+
+    assert ["codex"] == [each for each in offered("import", "cod") if each.startswith("cod")]
+    for words in (["import", "chatgpt"], ["backup"]):
+        assert ["exported.zip"] == [Path(each).name for each in offered(*words, typed) if "exported" in each], words
 
 
 def test_an_alias_is_completed_like_its_command(reel: Reel, talk: str, offered: Callable[..., list[str]]) -> None:

@@ -33,7 +33,7 @@ def test_commands_that_do_not_start_the_daemon_are_documented() -> None:
 
     assert documented is not None
     assert {each.name for each in all_commands() if not each.starts_daemon} == set(
-        re.findall(r"`(\w+)`", documented[1])
+        re.findall(r"`([\w-]+)`", documented[1])
     )
 
 

@@ -99,3 +99,21 @@ def test_both_clients_read_every_page(run: Run) -> None:
         ]
 
     assert [3000, 3000, 3001, 1] == run(scenario)
+
+
+def test_both_clients_add_and_read_items(run: Run) -> None:
+    """Items of a provider come back as they were, page by page, with a ref of their own."""
+    items = [{"role": "user", "content": f"item {number}", "id": number} for number in range(3)]
+
+    async def scenario(client: Any) -> Any:
+        made = await client.create()
+        added = await client.add_items(made.id, items, "openai-chat", refs=["a", None, None], sent=[1, None, None])
+        again = await client.add_items(made.id, items[:1], "openai-chat", refs=["a"])
+        page = await client.items(made.id, "openai-chat", last=2)
+        return (
+            [item["item"] async for item in client.iter_items(made.id, "openai-chat")] == items,
+            [item["seq"] for item in page.items] == added.seqs[1:],
+            (again.command, again.seqs == added.seqs[:1], [known.index for known in again.known]),
+        )
+
+    assert (True, True, (0, True, [0])) == run(scenario)

@@ -77,7 +77,7 @@ _COMMANDS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(commands=_COMMANDS)
 async def test_each_reference_is_once_in_a_past(opened: Open, commands: list[tuple[int, str, set[str]]]) -> None:
     """Whatever is added, undone and cloned: what is known is what was said in the agent's past."""

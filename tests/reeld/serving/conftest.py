@@ -16,8 +16,12 @@ from reel.errors import ReelError, from_wire
 from reel.frames import Id, Notification, Response
 from reel.framing import Framing
 from reel.session import MessagePack
+from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
+from reeld.backups.schedule import Schedule
+from reeld.backups.scheduled import ScheduledBackups
+from reeld.backups.service import Backups
 from reeld.search.service import Search
 from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Call, Deferred, Result, Services
@@ -171,6 +175,9 @@ async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services
             RenderCache(),
             AskedModels(),
             Search(store),
+            list,
+            (backups := Backups(store)),
+            ScheduledBackups(backups, Schedule(), store.path, now),
         )
         tasks.cancel_scope.cancel()
 

@@ -74,13 +74,13 @@ def test_null_by_position_may_be_given_by_name() -> None:
     assert {"agent": "demo", "label": "x"} == bound("mark", ["demo", None, {"label": "x"}])
 
 
-@pytest.mark.parametrize("params", [["demo", None], {"agent": "demo"}, ["demo", {"messages": None}], ["demo"]])
+@pytest.mark.parametrize("params", [["demo", None], {"agent": "demo"}, ["demo", {"at": None}], ["demo"]])
 def test_required_is_missing(params: Any) -> None:
     """The error names the missing parameter, and lists the accepted ones."""
-    error = refused("add", params)
+    error = refused("restore", params)
 
-    assert error.message == "messages is missing; accepted: agent, messages, create?, from?, tags?, if_seq?, key?"
-    assert error.data == {"field": "messages"}
+    assert error.message == "at is missing; accepted: agent, at, if_seq?, key?"
+    assert error.data == {"field": "at"}
 
 
 def test_unknown_name() -> None:

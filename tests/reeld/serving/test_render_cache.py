@@ -18,7 +18,7 @@ def kept(size: int) -> RenderState:
 def test_a_popped_rendering_is_not_in_the_cache() -> None:
     """A popped rendering is no longer in the cache: two renders must not change it at once."""
     render_cache, rendering = RenderCache(), kept(10)
-    render_cache.put((1, "gemini"), rendering)
+    render_cache.put((1, "gemini"), rendering, 0)
 
     assert render_cache.pop((1, "anthropic")) is None
     assert render_cache.pop((2, "gemini")) is None
@@ -27,16 +27,27 @@ def test_a_popped_rendering_is_not_in_the_cache() -> None:
     assert 0 == render_cache.size
 
 
+def test_hits_and_misses() -> None:
+    """What is found is counted, and what is not; to put something in is neither."""
+    render_cache = RenderCache()
+    render_cache.pop((1, "gemini"))
+    render_cache.put((1, "gemini"), kept(10), 0)
+    render_cache.put((1, "gemini"), kept(10), 0)
+    render_cache.pop((1, "gemini"))
+
+    assert (1, 1) == (render_cache.hits, render_cache.misses)
+
+
 def test_the_least_recently_used_goes_first() -> None:
     """The bound is in bytes; a rendering that is put back counts as used, with its new size."""
     render_cache, first, second = RenderCache(100), kept(40), kept(40)
-    render_cache.put((1, "gemini"), first)
-    render_cache.put((2, "gemini"), second)
+    render_cache.put((1, "gemini"), first, 0)
+    render_cache.put((2, "gemini"), second, 0)
     again = render_cache.pop((1, "gemini"))
     assert again is first
     again.turns.data += bytes(10)
-    render_cache.put((1, "gemini"), again)
-    render_cache.put((3, "gemini"), kept(20))
+    render_cache.put((1, "gemini"), again, 0)
+    render_cache.put((3, "gemini"), kept(20), 0)
 
     assert (None, 70) == (render_cache.pop((2, "gemini")), render_cache.size)
     assert first is render_cache.pop((1, "gemini"))
@@ -45,8 +56,8 @@ def test_the_least_recently_used_goes_first() -> None:
 def test_what_is_larger_than_the_cache_is_not_kept() -> None:
     """A rendering above the bound is not kept, and is made again each time."""
     render_cache = RenderCache(100)
-    render_cache.put((1, "gemini"), kept(50))
-    render_cache.put((2, "gemini"), kept(101))
+    render_cache.put((1, "gemini"), kept(50), 0)
+    render_cache.put((2, "gemini"), kept(101), 0)
 
     assert 0 == render_cache.size
 
@@ -54,8 +65,8 @@ def test_what_is_larger_than_the_cache_is_not_kept() -> None:
 def test_the_last_rendering_of_a_key_is_kept() -> None:
     """Of two simultaneous renderings of one key the one that ends last is kept."""
     render_cache, last = RenderCache(), kept(20)
-    render_cache.put((1, "gemini"), kept(10))
-    render_cache.put((1, "gemini"), last)
+    render_cache.put((1, "gemini"), kept(10), 0)
+    render_cache.put((1, "gemini"), last, 0)
 
     assert (20, last) == (render_cache.size, render_cache.pop((1, "gemini")))
 

@@ -120,12 +120,20 @@ def _commands() -> Iterator[str]:
     yield f'"") _reel_offer {quoted(_words(shared()))} _reel_commands {" ".join(each.name for each in commands())} ;;'
     for each in commands():
         marks = '; [[ $current == -* ]] || ((count != 1)) || words=$(_reel_marks "$first")' if each.marks else ""
-        yield f"{each.name}) _reel_offer {quoted(_words(each.flags))}{_first(each)}{marks} ;;"
+        yield f"{each.name}) _reel_offer {quoted(_words(each.flags))}{_first(each)}{marks}{_files(each)} ;;"
 
 
 def _first(command: Completable) -> str:
     agents = f" _reel_agents{' --all' if command.dead else ''}"
     return {AGENTS: agents, CHOICE: f" echo {' '.join(command.first.choices)}"}.get(command.first.kind, "")
+
+
+def _files(command: Completable) -> str:
+    first, others = command.first.kind == FILE, command.files
+    if not (first or others):
+        return ""
+    here = "" if first and others else f" || ((count {'!=' if first else '=='} 0))"
+    return f"; [[ $current == -* ]]{here} || {{ _reel_files; return; }}"
 
 
 def _words(flags: Iterable[Flag]) -> str:

@@ -9,6 +9,7 @@ from reel.cli.options import COMMON, options_of
 from reel.cli.overview import TOPICS
 from reel.cli.table import all_commands, command_names
 from reel.cli.tables.itself import EDITORS
+from reel.importing.tools import MODULES
 
 # The kinds of values that an argument or an option takes.
 NOTHING = "nothing"
@@ -18,7 +19,8 @@ AGENTS = "agents"
 CHOICE = "choice"
 PROVIDERS = "providers"
 
-_KINDS = {"FILE": FILE, "PATH": FILE, "AGENT": AGENTS, "OTHER": AGENTS}
+_FILES = ("FILE", "PATH")
+_KINDS = {**dict.fromkeys(_FILES, FILE), "AGENT": AGENTS, "OTHER": AGENTS}
 
 
 class Value(NamedTuple):
@@ -49,6 +51,8 @@ class Completable(NamedTuple):
     dead: bool
     # Whether its second argument is a mark of the first.
     marks: bool
+    # Whether the arguments after the first are files.
+    files: bool
 
 
 _HELP = Flag(("--help",), "show help", Value(NOTHING, arguments=0))
@@ -77,7 +81,8 @@ def _command(command: Command) -> Completable:
     flags = [_flag(option) for option in options_of(command)]
     flags.append(_HELP)
     dead, marks = command.name == "revive", command.name == "rewind"
-    return Completable(command.name, command.summary, flags, _first(command.positionals), dead, marks)
+    files = any(_named(word) in _FILES for word in command.positionals.split()[1:])
+    return Completable(command.name, command.summary, flags, _first(command.positionals), dead, marks, files)
 
 
 def _flag(option: Option) -> Flag:
@@ -96,15 +101,23 @@ def _value(details: dict[str, object]) -> Value:
 
 def _first(positionals: str) -> Value:
     first = positionals.split(maxsplit=1)[0] if positionals else ""
-    if first == AGENT:
+    if first in (AGENT, "[AGENT...]"):
         return Value(AGENTS)
     if first == "[COMMAND]":
         return Value(CHOICE, (*command_names(), *TOPICS))
     if first == "EDITOR":
         return Value(CHOICE, EDITORS)
+    if first == "[TOOL]":
+        return Value(CHOICE, tuple(MODULES))
+    if _named(first) in _FILES:
+        return Value(FILE)
     if "|" in first:
         return Value(CHOICE, tuple(first.strip("[]").split("|")))
     return Value(TEXT if first else NOTHING)
+
+
+def _named(positional: str) -> str:
+    return positional.strip("[].")
 
 
 def quoted(text: str) -> str:

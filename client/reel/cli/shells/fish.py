@@ -95,6 +95,10 @@ def _commands() -> Iterator[str]:
         yield f"complete -c reel -n {_NO_COMMAND} -a {each.name} -d {quoted(each.summary)}"
         if action := _action(each.first, dead=each.dead):
             yield f"complete -c reel -n {quoted(f'{here}; and __reel_first')} -a {action}"
+        if each.first.kind == FILE:
+            yield f"complete -c reel -n {quoted(f'{here}; and __reel_first')} -F"
+        if each.files:
+            yield f"complete -c reel -n {quoted(f'{here}; and not __reel_first')} -F"
         if each.marks:
             yield f"complete -c reel -n {quoted(f'{here}; and __reel_second')} -a '(__reel_marks)'"
         for flag in each.flags:

@@ -76,7 +76,7 @@ def _arguments(command: Completable) -> Iterator[str]:
     if command.marks:
         yield quoted("2:mark: _reel_marks")
     # With two colons the words would end here, and the options with them.
-    yield quoted("*: : ")
+    yield quoted("*:path:_files" if command.files else "*: : ")
 
 
 def _flags(flags: Iterable[Flag]) -> Iterator[str]:

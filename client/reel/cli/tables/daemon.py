@@ -1,5 +1,6 @@
 """Commands about the daemon, its database and the command itself."""
 
+from reel.cli.arguments import time_limit
 from reel.cli.command import Command, at, option
 
 COMMANDS = (
@@ -30,8 +31,32 @@ COMMANDS = (
         "stats",
         "",
         "print every counter and size of the daemon",
-        "daemon.stats",
-        "reel stats --json | jq .longest_commit_us",
+        "stats.stats",
+        "reel stats --json | jq .longest_commit_us\n  reel stats --format openmetrics",
+        (
+            option(
+                "--format",
+                choices=("openmetrics", "prometheus"),
+                metavar="FORMAT",
+                help="print metrics: openmetrics, or prometheus as node_exporter reads it",
+            ),
+        ),
+        starts_daemon=False,
+    ),
+    Command(
+        "top",
+        "",
+        "show what the daemon does now, live",
+        "top.top",
+        "reel top\n  reel top --once\n  reel top --json | jq .commits",
+        (
+            option("--once", action="store_true", help="print one frame and end, as without a terminal"),
+            option("--every", type=time_limit, metavar="SECONDS", help="seconds between two frames (default: 1)"),
+        ),
+        notes="Agents, methods and connections, the most active first. Keys: q quits, Tab shows\n"
+        "the next table, < and > choose the column to sort by, r reverses, / filters by\n"
+        "name, p pauses. Rates are of the last interval, latencies of the last ten\n"
+        "seconds. A daemon that goes away is waited for.",
         starts_daemon=False,
     ),
     Command(
@@ -60,16 +85,32 @@ COMMANDS = (
         "write a copy of the database to a new file",
         "database.backup",
         "reel backup ~/reel-$(date +%F).db",
-        notes="Other commands are not blocked. The file gets its name once it is complete and\n"
-        "on disk. Only its owner can read it. An existing file is not replaced.",
+        notes="Other commands are not blocked. The file gets its name once it is complete, on\n"
+        "disk and checked; exits with status 1 if it has the database's damage. Only its\n"
+        "owner can read it. An existing file is not replaced.",
+    ),
+    Command(
+        "restore-backup",
+        "FILE",
+        "put a backup in the place of the database",
+        "restoring.restore_backup",
+        "reel restore-backup ~/backups/monday.db",
+        (option("--force", action="store_true", help="lose what the backup does not have; take a damaged one"),),
+        notes="Refuses if the backup does not have everything that the database has, and says\n"
+        "what is missing. The backup is checked first. A running daemon is stopped and\n"
+        "started again. The replaced database is kept beside the new one.",
+        starts_daemon=False,
     ),
     Command(
         "verify",
         "[AGENT]",
         "check the database for damage",
         "database.verify",
-        "reel verify\n  reel verify demo",
-        (option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),),
+        "reel verify\n  reel verify demo\n  reel verify --database ~/backups/monday.db",
+        (
+            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option("--database", metavar="FILE", help="a file, such as a backup, without the daemon"),
+        ),
         agent_optional=True,
         notes="Without AGENT, it checks all agents and the database file. It changes nothing\n"
         "and blocks nobody. Exits with status 1 if something is wrong.",

@@ -22,8 +22,8 @@ COMMANDS = (
         ),
         notes="Without TOOL, it looks in the places where the known tools keep their\n"
         "conversations, lists them and asks. TOOL is one of:\n"
-        "claude-code, codex, opencode, aider, chatgpt, claude-ai, llm, openai-agents,\n"
-        "jsonl, or reel, for the logs that reel export wrote.\n"
+        "claude-code, codex, opencode, gemini-cli, aider, chatgpt, claude-ai, llm,\n"
+        "openai-agents, jsonl, or reel, for the logs that reel export wrote.\n"
         "Nothing of a tool's files is changed. What was imported before is not imported\n"
         "twice, and a conversation that was changed here since is not written to.",
     ),
@@ -55,7 +55,7 @@ COMMANDS = (
                 help=f"{', '.join(EXPORTS)} (default: {EXPORTS[0]}), or a format of reel render",
             ),
             option("-o", "--output", metavar="FILE", help="file to write (default: stdout)"),
-            option("--all", metavar="DIR", help="write every conversation to a file in DIR"),
+            option("--all", metavar="DIR", help="write every conversation to a file in DIR, killed ones as NAME@ID"),
             option("--model", metavar="NAME", type=text, help="for a provider's format, the model whose rules apply"),
             at("as it was at SEQ"),
         ),

@@ -20,11 +20,17 @@ _DIALECT = option(
 )
 _SET = option("--set", metavar="K=V", action="append", type=text, help="set a key of the body; V is JSON or text")
 _TOOLS = option("--tools", metavar="FILE", help="file with the tools of the body, as JSON")
+_ONLY_TOOLS = option(
+    "--only-tools",
+    metavar="NAME,...",
+    type=text,
+    help="tools that the model has; calls of others, such as another program's, are sent as text",
+)
 _VIA = option(
     "--via", metavar="COMMAND", help="command that turns a request into a response, or a provider of reel.toml"
 )
 # The options of commands in which a model answers.
-ANSWERING = (_VIA, _FORMAT, _DIALECT, _SET, _TOOLS)
+ANSWERING = (_VIA, _FORMAT, _DIALECT, _SET, _TOOLS, _ONLY_TOOLS)
 
 COMMANDS = (
     Command(
@@ -87,12 +93,7 @@ COMMANDS = (
                 help="place cache breakpoints if the provider wants them, unless the body has its own",
             ),
             _DIALECT,
-            option(
-                "--only-tools",
-                metavar="NAME,...",
-                type=text,
-                help="tools that the model has; calls of others, such as another program's, are sent as text",
-            ),
+            _ONLY_TOOLS,
             option("--after", metavar="FILE", help="report whether the body extends the one of this earlier --report"),
             option("--report", metavar="FILE", help="write everything except the body to FILE, as JSON"),
         ),

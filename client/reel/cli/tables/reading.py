@@ -1,6 +1,6 @@
 """Commands that read conversations and their logs."""
 
-from reel.cli.arguments import grouping, number, positive, seconds, text
+from reel.cli.arguments import grouping, number, port, positive, seconds, text
 from reel.cli.command import Command, at, option
 from reel.cli.positions import position
 from reel.kinds import KNOWN
@@ -191,5 +191,21 @@ COMMANDS = (
         "clones that left from it, and its first words. * is what is in the conversation\n"
         "now. A stretch goes on below in the same column; what was rewound, cleared or\n"
         "undone branches off. reel restore and reel clone --at take each of the seqs.",
+    ),
+    Command(
+        "view",
+        "[AGENT]",
+        "show conversations in a browser, live",
+        "viewing.view",
+        "reel view\n  reel view demo --no-browser",
+        (
+            option("--no-browser", action="store_true", help="print the link, and open no browser"),
+            option("--port", metavar="N", type=port, help="listen on this port of 127.0.0.1 (default: a free one)"),
+        ),
+        agent_optional=True,
+        notes="It shows the list with a search, each conversation as it grows, its branches,\n"
+        "what differs between two points, and usage; nothing can be changed there. It\n"
+        "listens on 127.0.0.1 only, until Ctrl-C. The link works once, for one browser.\n"
+        "In the page, ? lists the keys.",
     ),
 )

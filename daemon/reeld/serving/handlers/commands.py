@@ -4,20 +4,17 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from reel.errors import InvalidParams, NotFound
+from reel.errors import InvalidParams
 from reeld.agents import exclusive
 from reeld.agents.agent import Agent, Exclusive, Job, Write
 from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
-from reeld.core.commands import Reply, Stage
-from reeld.core.validation import UNALTERED, Altered, CheckedRow, rows_from
-from reeld.serving import params
+from reeld.core.commands import Reply
+from reeld.core.validation import UNALTERED, rows_from
 from reeld.serving.call import Call, Deferred, Result, Services, Work
-
-_NOTHING: Result = {}
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
+from reeld.serving.handlers.items import add_items, given_items
+from reeld.serving.handlers.rows import create_and_add, write_rows
 
 
 def create(
@@ -42,16 +39,25 @@ def add(
     create: bool | None,
     begin: int | None,
     tags: dict[str, str] | None,
+    items: Any,
+    format_name: str | None,
+    model: str | None,
+    item_refs: Any,
+    sent: Any,
 ) -> Work:
-    """Add messages to an agent, or to one that is created for them; a missing agent is given by its address.
+    """Add messages or items to an agent, or to one that is created for them; a missing one is given by its address.
 
-    ``begin`` is the seq from which on they replace the conversation, ``tags`` are those of a new agent.
+    ``begin`` is the seq from which on they replace the conversation, ``tags`` are those of a new agent; what comes
+    after ``items`` is about these.
     """
+    if tags is not None and not create:
+        raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
+    given = given_items(messages, items, format_name, model, item_refs, sent)
+    if given is not None:
+        return add_items(services, call, target, options, given, create=bool(create), begin=begin, tags=tags)
     refs: dict[str, int] = {}
     nothing = begin is not None and messages == []
     rows, altered = ([], UNALTERED) if nothing else rows_from(messages, refs)
-    if tags is not None and not create:
-        raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
     if isinstance(target, str):
         added = Addition(rows, altered, refs, begin)
         return Deferred(partial(create_and_add, services, target, options, added, tags=tags, create=bool(create)))
@@ -63,61 +69,6 @@ def add(
         services.drafts.end(call.peer.number, row)
 
     return Exclusive(lambda agent: exclusive.add(agent, options, added, end_draft), call.answer)
-
-
-def write_rows(
-    services: Services,
-    call: Call,
-    agent: Agent,
-    options: CommandOptions,
-    rows: list[CheckedRow],
-    altered: Altered,
-    answer: Callable[[Any], None],
-    more: Result = _NOTHING,
-) -> Write:
-    """Return the job that adds rows, and ends what the connection shows as its draft.
-
-    Args:
-        services: the daemon's.
-        call: the request.
-        agent: whose job it is.
-        options: the command's.
-        rows: what is added.
-        altered: how much of the messages was altered.
-        answer: takes the reply or the error.
-        more: what the reply says beside that the rows were added.
-    """
-
-    def stage_rows(stage: Stage) -> Reply | bytes:
-        reply = {**commands.add(stage, rows, altered), **more} if more else commands.add_packed(stage, rows, altered)
-        services.drafts.end(call.peer.number, agent.row)
-        return reply
-
-    return _new(Write, (stage_rows, options, answer))
-
-
-async def create_and_add(
-    services: Services,
-    address: str,
-    options: CommandOptions,
-    added: Addition,
-    more: Result = _NOTHING,
-    *,
-    create: bool,
-    tags: dict[str, str] | None = None,
-) -> Result:
-    """Create an agent and add rows to it in one command.
-
-    Raises:
-        NotFound: ``create`` does not ask for it, or the rows replace some that cannot be there.
-    """
-    if added.begin is not None:
-        raise NotFound(
-            f"no agent {address}, and so no message {added.begin} to replace; add without from", agent=address
-        )
-    if not create:
-        raise commands.not_found(address)
-    return await services.factory.create_and_add(options, params.name(address), added, more, tags)
 
 
 def clear(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:

@@ -10,7 +10,7 @@ from reeld.agents.idempotency import CommandOptions
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.ingest import read_request, read_response
 from reeld.serving.call import Call, Deferred, Result, Services
-from reeld.serving.handlers.commands import create_and_add, write_rows
+from reeld.serving.handlers.rows import create_and_add, write_rows
 
 # Rows, how much of them was altered, and what else the reply says.
 Parsed: TypeAlias = tuple[list[CheckedRow], Altered, Result]

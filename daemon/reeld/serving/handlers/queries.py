@@ -1,12 +1,8 @@
 """The handlers of queries: about the daemon, and about what agents hold."""
 
 import os
-import resource
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-import anyio
 
 from reel.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.frames import MAX_ELEMENTS, PackedList
@@ -16,15 +12,16 @@ from reeld.agents.agent import Agent, Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps
+from reeld.formats.table import FORMATS
 from reeld.search.labels import label_filter
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
+from reeld.serving.item_pages import read_item_page
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, read_page, view_of
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
+from reeld.serving.stats import collect
+from reeld.serving.stats import details as describe
 from reeld.store.listing import Listing
 from reeld.store.states import Skip
-from reeld.store.wal_readers import wal_readers
-
-_STATM = Path("/proc/self/statm")
 
 
 def hello(
@@ -80,53 +77,14 @@ def shutdown(services: Services, _call: Call) -> Result:
     return {}
 
 
-def stats(services: Services, _call: Call) -> Deferred:
+def stats(services: Services, _call: Call, details: bool | None) -> Deferred:
     """Return counters, sizes and latencies."""
 
     async def run() -> Result:
-        writer, registry = services.store.writer, services.registry
-        return {
-            **services.counters(),
-            "database_bytes": _size(services.store.path),
-            "wal_bytes": _size(f"{services.store.path}-wal"),
-            "wal_readers": await anyio.to_thread.run_sync(wal_readers, services.store.path),
-            **await services.store.totals(),
-            "loaded_agents": len(registry),
-            "loaded_bytes": registry.size,
-            "started_agents": registry.started,
-            "failed_agents": registry.failed,
-            "mended_agents": registry.repaired,
-            "commits": writer.commits,
-            "events_written": writer.events,
-            "longest_commit_us": int(writer.longest_commit * 1e6),
-            "storage_problem": writer.problem,
-            "search_index": services.search.path,
-            "search_index_bytes": services.search.size,
-            "search_indexed": services.search.indexed,
-            "search_behind": services.search.behind,
-            "search_problem": services.search.problem,
-            "memory_kb": memory_kb(),
-            "open_files": len(os.listdir("/dev/fd")),  # noqa: PTH208 - counted, not walked
-        }
+        collected = await collect(services)
+        return {**collected, **describe(services)} if details else collected
 
     return Deferred(run)
-
-
-def _size(path: str) -> int | None:
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return None
-
-
-def memory_kb() -> int:
-    """Return the resident memory; on a Mac, which tells nobody but other programs, its peak.
-
-    On Linux the peak would be that of the parent from before the exec, if that was larger.
-    """
-    if not _STATM.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # a Mac counts bytes
-    return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def agents(
@@ -182,12 +140,18 @@ def messages(
     at: int | None,
     view: str | None,
     max_bytes: int | None,
+    format_name: str | None,
 ) -> Deferred:
-    """Return the current conversation, or the one at an earlier seq."""
+    """Return the current conversation, or the one at an earlier seq, as messages or in a provider's words."""
+    if format_name is not None and view is not None:
+        raise InvalidParams("view: items have no view; leave out view or format", field="view")
     window = Window(view or "messages", since, limit, last, max_bytes)
 
     async def run() -> Result:
-        return await read_page(services.store, await _view(services, agent, at), window)
+        shown = await _view(services, agent, at)
+        if format_name is None:
+            return await read_page(services.store, shown, window)
+        return await read_item_page(services, shown, window, FORMATS[format_name])
 
     return Deferred(run)
 
@@ -229,6 +193,9 @@ def history(
     inherited: bool | None,
     max_bytes: int | None,
     refs: list[str] | None,
+    last: int | None,
+    before: int | None,
+    live: bool | None,
 ) -> Deferred:
     """Return events of the log."""
 
@@ -243,6 +210,9 @@ def history(
             inherited=bool(inherited),
             max_bytes=max_bytes or PAGE_BYTES,
             refs=refs,
+            last=last,
+            before=before,
+            live=live,
         )
         return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.items), "more": page.more}
 

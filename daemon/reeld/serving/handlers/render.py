@@ -51,6 +51,7 @@ def render(
     earlier = None if after is None else Prefix(**after)
 
     async def run() -> Result:
+        age = services.render_cache.age
         snapshot = await _take_snapshot(services, agent, at, pin)
         asked = RenderRequest(
             format_name,
@@ -65,7 +66,7 @@ def render(
             dialect,
             None if tools is None else frozenset(tools),
         )
-        rendered = await _render(services, agent, asked, snapshot, current=at is None)
+        rendered = await _render(services, agent, asked, snapshot, None if at is not None else age)
         # To count the characters takes a while; there are at most as many as bytes.
         if len(rendered.text) > MAX_BODY and (characters := len(rendered.body)) > MAX_BODY:
             raise TooLarge(
@@ -114,15 +115,23 @@ def _snapshot_of(state: State, at: int, pin: str | None) -> _Snapshot:
 
 
 async def _render(
-    services: Services, agent: Agent, asked: RenderRequest, snapshot: _Snapshot, *, current: bool
+    services: Services, agent: Agent, asked: RenderRequest, snapshot: _Snapshot, age: int | None
 ) -> Rendered:
-    """Render in a thread; keep the state of rendering the current conversation for the next time."""
+    """Render in a thread; keep the state of rendering the current conversation for the next time.
+
+    Args:
+        services: the daemon's.
+        agent: whose conversation it is.
+        asked: the request.
+        snapshot: the conversation.
+        age: that of the cache when the current conversation was read; ``None`` for an earlier one.
+    """
     key = agent.row, asked.format
-    earlier = services.render_cache.pop(key) if current else None
+    earlier = None if age is None else services.render_cache.pop(key)
     rendered, state = await services.render_cache.run_in_thread(
         lambda: render_body(asked, snapshot.entries, snapshot.prompt, earlier)
     )
-    if current:
-        services.render_cache.put(key, state)
+    if age is not None:
+        services.render_cache.put(key, state, age)
         services.asked_models.note(key, state.model)
     return rendered

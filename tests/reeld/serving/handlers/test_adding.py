@@ -59,3 +59,24 @@ async def test_pipelined_adds_of_known_messages(connect: Connect) -> None:
         known = [outcome.get("known") for outcome in outcomes if isinstance(outcome, dict)]
         assert [None, None, *[[{"index": 0, "seq": 2}]] * 2] == known
         assert ["old", "two"] == await texts(peer, "demo")
+
+
+async def test_live_notes_follow_undo(connect: Connect) -> None:
+    """A note that was added with messages is live as long as these are not taken back."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        note = {"kind": "note", "content": "beside"}
+        await peer.call("add", "demo", ["one", note], {"create": True})
+        await peer.call("add", "demo", ["two", note])
+
+        async def notes() -> list[int]:
+            found = await peer.call("history", {"agent": "demo", "kinds": ["note"], "live": True})
+            return [event["seq"] for event in found["events"]]
+
+        assert [3, 5] == await notes()
+        await peer.call("undo", "demo")
+        assert [3] == await notes()
+        await peer.call("redo", "demo")
+        assert [3, 5] == await notes()
+        (newest,) = (await peer.call("history", {"agent": "demo", "last": 1, "before": 5}))["events"]
+        assert "two" == newest["content"]

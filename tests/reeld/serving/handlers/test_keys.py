@@ -27,6 +27,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "kill": {},
     "revive": {},
     "change": {"title": "T"},
+    "redact": {"text": "one"},
     "ingest": {"format": "openai-chat", "body": RESPONSE},
     "load": {"format": "openai-chat", "body": REQUEST},
 }
@@ -46,8 +47,23 @@ async def prepare(peer: Peer, method: str) -> None:
 
 
 def test_every_command_is_tried() -> None:
-    """The table above has every command about an agent."""
-    assert {method.name for method in METHODS.values() if method.needs_agent and method.is_command} == set(COMMANDS)
+    """The table above has every command about an agent that leaves the agent there."""
+    about_agents = {method.name for method in METHODS.values() if method.needs_agent and method.is_command}
+    assert about_agents - {"purge"} == set(COMMANDS)
+
+
+async def test_the_key_of_a_purge(connect: Connect) -> None:
+    """A purge is repeated under its key although the agent is gone, and the key is refused for another agent."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "a")
+        await peer.call("create", "b")
+        first = await peer.call("purge", "a", {"key": "k"})
+        (refused,) = await peer.ask(("purge", "b", {"key": "k"}))
+
+        assert {**first, "repeated": True} == await peer.call("purge", "a", {"key": "k"})
+        assert isinstance(refused, Conflict)
+        assert (await peer.call("agents"))["agents"][0]["name"] == "b"
 
 
 @every_command

@@ -16,6 +16,7 @@ from reeld.serving.call import Services
 from reeld.serving.handlers import render as render_handler
 from tests.formats.checker import check
 from tests.reeld.serving.conftest import Connect, Peer
+from tests.thoroughness import THOROUGH, sampled
 
 CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"}]}
 
@@ -115,6 +116,7 @@ async def test_another_history_of_the_same_length(connect: Connect) -> None:
 
 
 @pytest.mark.slow
+@sampled
 async def test_what_is_kept_is_never_stale(connect: Connect, services: Services) -> None:
     """After every command the cached rendering equals one made from the log alone."""
     peer, chance = connect(), random.Random(7)  # a fixed sequence of commands
@@ -127,7 +129,7 @@ async def test_what_is_kept_is_never_stale(connect: Connect, services: Services)
         *(("rewind", "demo"), ("mark", "demo"), ("undo", "demo"), ("redo", "demo"), ("clear", "demo")),
         ("add", "demo", [{"role": "system", "content": "Be long."}]),
     ]
-    for command in chance.choices(commands, k=60):
+    for command in chance.choices(commands, k=200 if THOROUGH else 30):
         await peer.ask(command)
         for name in FORMATS:
             living, head = await peer.call("render", "demo", name), (await peer.call("agent", "demo"))["head"]

@@ -122,7 +122,7 @@ export type Push =
 export const MAX_MESSAGE = 16 << 20;
 /** The methods that write. The daemon applies calls with the same `key` once. */
 export const COMMANDS: ReadonlySet<string> = new Set(
-  "create add clear clone mark rewind restore undo redo kill revive change".split(" "),
+  "create add clear clone mark rewind restore undo redo kill revive change redact purge".split(" "),
 );
 /** The methods that mean something else on another connection, so a call is not repeated there. */
 export const ONCE: ReadonlySet<string> = new Set("subscribe unsubscribe draft shutdown".split(" "));
