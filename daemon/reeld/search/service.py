@@ -86,9 +86,9 @@ class Search:
         self._news = Signal()
         self._is_damaged = False
         self._pauses = Pauses()
-        # The writing connection while the index is open, and who may use it.
+        # The writing connection while the index is open, and who may open the index, write to it or remove it.
         self._writer: Database | None = None
-        self._filling = anyio.Lock()
+        self._turn = anyio.Lock()
 
     @property
     def behind(self) -> int:
@@ -149,7 +149,7 @@ class Search:
             events: the ids of the events that go.
             instead: what others become, by their ids.
         """
-        async with self._filling:
+        async with self._turn:
             changed = await self._try(partial(index.replace, events=[*events, *instead], instead=instead))
             yield
             if not (changed and await self._try(index.settle)):
@@ -182,9 +182,11 @@ class Search:
         displaced = self._store.displaced
         if displaced is not None and displaced.kind != LOCK:
             raise Storage(str(displaced))
-        async with self._open() as writer:
+        async with AsyncExitStack() as stack:
+            async with self._turn:  # an erasure that removes it meanwhile would leave nothing to open
+                writer = await stack.enter_async_context(self._open())
             while True:
-                async with self._filling:
+                async with self._turn:
                     if self._is_damaged:
                         raise Outdated("is damaged")
                     filled = await writer.run(index.fill)

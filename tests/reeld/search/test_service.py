@@ -52,3 +52,25 @@ def test_pauses() -> None:
     assert [pauses.next(at) for at in (0, 1, 62, 190)] == [0, 60, 120, 240]
     assert [pauses.next(at) for at in (5000, 5001)] == [0, 60]
     assert [pauses.next(at) for at in range(6000, 90_000, 4000)][-1] == 0
+
+
+async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:
+    """An erasure that begins while the index is being opened waits for that, and searching works afterwards."""
+
+    async def erase() -> None:
+        async with search.without([1], {}):
+            pass
+
+    async with open_store(str(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
+        search = Search(store)
+        with closing(sqlite3.connect(search.path, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            tasks.start_soon(search.run)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(erase)
+            await anyio.wait_all_tasks_blocked()
+        with anyio.fail_after(PATIENCE):
+            found = await search._read(lambda connection: connection.execute("SELECT 1").fetchone())
+        tasks.cancel_scope.cancel()
+
+    assert found == (1,)
