@@ -115,6 +115,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "reel.errors",
             "reel.formats",
             "reel.ids",
+            "reel.item_forms",
             "reel.kinds",
             "reel.light_typing",
             "reel.messages",

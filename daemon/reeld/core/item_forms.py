@@ -1,16 +1,14 @@
 """Where the form of a provider's item is stored: in the metadata of the first of its messages.
 
-:mod:`reeld.formats.items.form` says what a form is. Here is what has to be known of it to remove one.
+:mod:`reel.item_forms` says what a form is. Here is what has to be known of it to remove one.
 """
 
 from typing import Any
 
 from reel.blocks import InvalidRecord
+from reel.item_forms import ITEM
 from reel.records import Parts, read_exactly
 from reeld.core.validation import Row, row_from_blocks
-
-# The key of a message's metadata that has the form, or the place among the messages of an item.
-ITEM = "item"
 
 
 def place_of(metadata: dict[str, Any]) -> int:

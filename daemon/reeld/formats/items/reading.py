@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 from reel.blocks import kind_of
 from reel.errors import InvalidMessage, InvalidParams
+from reel.item_forms import ITEM, canonical, check_of, form_of, texts_of
 from reel.records import Parts
 from reel.strict_json import Json, encode, parse_bounded
 from reel.values import has_large_number, why_not_plain
-from reeld.core.item_forms import ITEM
 from reeld.core.open_calls import OpenCall
 from reeld.core.validation import Altered, CheckedRow, Row, row_from_blocks, rows_from
 from reeld.formats.format import Format
-from reeld.formats.items.form import canonical, check_of, form_of, texts_of
 from reeld.formats.items.writing import calls_in, plain_item, results_in, write_message
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from reel.item_forms import ITEM, check_of, item_from, texts_of
 from reel.strict_json import Json, encode, parse
-from reeld.core.item_forms import ITEM, place_of
+from reeld.core.item_forms import place_of
 from reeld.formats.format import Format
-from reeld.formats.items.form import check_of, item_from, texts_of
 from reeld.formats.model import HistorySettings, RenderContext, Turn
 from reeld.formats.repair import repair
 from reeld.formats.repair_state import RepairState

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.errors import InvalidMessage, InvalidParams
+from reel.item_forms import canonical
 from reel.strict_json import parse
 from reel.values import Numeral
 from reeld.core.open_calls import OpenCall
-from reeld.formats.items.form import canonical
 from reeld.formats.items.reading import OpenCallsNeeded, parse_items
 from reeld.formats.table import FORMATS
 from tests.reeld.formats.histories import Json, call, model, opaque, result, text, thinking, tool, user

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound
+from reel.item_forms import canonical
 from reel.strict_json import parse
-from reeld.formats.items.form import canonical
 from tests.reeld.formats.item_samples import SAMPLES
 from tests.reeld.serving.conftest import Connect, Peer
 

@@ -30,8 +30,9 @@ from typing import Any
 from zlib import crc32
 
 from reel.strict_json import Json, parse
-from reeld.core.item_forms import ITEM
 
+# The key of a message's metadata that has the form, or the place among the messages of an item.
+ITEM = "item"
 # A shorter text is no longer than a reference to it.
 _SHORTEST = 8
 # A text of which another text is the end has so many characters, and is found by so many of them.

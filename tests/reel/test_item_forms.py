@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reel.item_forms import canonical, check_of, form_of, item_from, texts_of
 from reel.strict_json import parse
 from reel.values import Numeral
-from reeld.formats.items.form import canonical, check_of, form_of, item_from, texts_of
 from tests.reeld.formats.histories import Json, text, user
 
 WORDS = "some words"
