@@ -300,7 +300,7 @@ class Purged(NamedTuple):
     # The ids of the agents that are gone, and how many events.
     purged: list[str]
     events: int
-    # How many of their events stay, because they are part of what the heirs inherited; and the ids of these.
+    # How many of their events stay, because they are part of what the heirs took over; and the ids of these.
     kept: int
     heirs: list[str]
     time: int | None = None

@@ -5,7 +5,6 @@ all events up to there. An agent that took over a state with ``clone`` into it n
 """
 
 import sqlite3
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -15,10 +14,10 @@ from reeld.store.redacting import Plan
 # Events that are read at once.
 _PAGE = 5000
 _CLONES = """
-    SELECT c.agent, c.seq, p.id, p.agent, p.seq FROM events c JOIN events p ON p.id = c.parent
+    SELECT c.agent, c.seq, p.id, p.agent FROM events c JOIN events p ON p.id = c.parent
     WHERE c.kind = 'clone' AND c.parent IS NOT NULL
 """
-_PARENT = "SELECT id, agent, seq, parent FROM events WHERE id = ?"
+_PARENT = "SELECT agent, parent FROM events WHERE id = ?"
 
 
 class Purge(NamedTuple):
@@ -27,8 +26,8 @@ class Purge(NamedTuple):
     Args:
         agents: the rows of the agents that go, with those that were purged before and of which something is left.
         events: the ids of the events that go.
-        kept: how many of their events stay.
-        heirs: the rows of the agents that need them.
+        kept: how many events stay of the agents that are purged now.
+        heirs: the rows of the agents that took these over.
     """
 
     agents: list[int]
@@ -38,7 +37,7 @@ class Purge(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """The events of purged agents that stay: up to a seq, and single ones; and the agents that need them."""
+    """The events of purged agents that stay: up to a seq, and single ones; and who took over what is purged now."""
 
     bounds: dict[int, int]
     single: set[int]
@@ -55,7 +54,7 @@ def plan_purge(rows: set[int]) -> Plan[Purge]:
         rows: the agents.
     """
     agents: list[int] = yield partial(_with_remnants, rows=rows)
-    kept: _Kept = yield partial(_kept, purged=set(agents))
+    kept: _Kept = yield partial(_kept, purged=set(agents), now=rows)
     gone: list[int] = []
     stay = 0
     for agent in agents:
@@ -63,7 +62,7 @@ def plan_purge(rows: set[int]) -> Plan[Purge]:
         while after is not None:
             events, after = yield partial(_events, agent=agent, after=after)
             going = [event for event, seq in events if not kept.has(event, agent, seq)]
-            stay += len(events) - len(going)
+            stay += len(events) - len(going) if agent in rows else 0
             gone += going
     return Purge(agents, sorted(gone), stay, kept.heirs)
 
@@ -84,29 +83,46 @@ def _with_remnants(connection: sqlite3.Connection, rows: set[int]) -> list[int]:
     return sorted(rows.union(row for (row,) in connection.execute("SELECT id FROM agents WHERE name = ''")))
 
 
-def _kept(connection: sqlite3.Connection, purged: set[int]) -> _Kept:
+def _kept(connection: sqlite3.Connection, purged: set[int], now: set[int]) -> _Kept:
     kept = _Kept({}, set(), set())
     for heir in _descendants(connection, purged) - purged:
         for owner, _, upto in lineage(connection, heir, NEWEST)[:-1]:
-            if owner in purged:
+            if owner in purged and _has_events(connection, owner, upto):
                 kept.bounds[owner] = max(upto, kept.bounds.get(owner, 0))
-                kept.heirs.add(heir)
-    for agent, seq, parent, owner, at in connection.execute(_CLONES):
+                if owner in now:
+                    kept.heirs.add(heir)
+    # Whether a path has something of what is purged now, by the event that it ends with.
+    paths: dict[int, bool] = {}
+    for agent, seq, parent, owner in connection.execute(_CLONES):
         needed = agent not in purged or seq <= kept.bounds.get(agent, -1)
-        if needed and owner in purged and not kept.has(parent, owner, at):
-            # What is before an event that stays for another reason is kept for that reason.
-            kept.single.update(_walk(connection, parent, purged, kept))
-            if agent not in purged:
+        if needed and owner in purged:
+            kept.single.update(_walk(connection, parent, purged, now, paths))
+            if agent not in purged and paths[parent]:
                 kept.heirs.add(agent)
     return kept
 
 
-def _walk(connection: sqlite3.Connection, event: int | None, purged: set[int], kept: _Kept) -> Iterator[int]:
-    while event is not None:
-        found, owner, seq, event = connection.execute(_PARENT, (event,)).fetchone()
-        if owner not in purged or kept.has(found, owner, seq):
-            return
-        yield found
+def _has_events(connection: sqlite3.Connection, owner: int, upto: int) -> bool:
+    query = "SELECT 1 FROM events WHERE agent = ? AND seq <= ? LIMIT 1"
+    return connection.execute(query, (owner, upto)).fetchone() is not None
+
+
+def _walk(
+    connection: sqlite3.Connection, event: int | None, purged: set[int], now: set[int], paths: dict[int, bool]
+) -> list[int]:
+    """Return the events of purged agents on a path, from its end up to where another path was, and note the path."""
+    walked: list[tuple[int, bool]] = []
+    while event is not None and event not in paths:
+        owner, parent = connection.execute(_PARENT, (event,)).fetchone()
+        if owner not in purged:
+            break
+        walked.append((event, owner in now))
+        event = parent
+    has_some = event is not None and paths.get(event, False)
+    for passed, is_now in reversed(walked):
+        has_some = has_some or is_now
+        paths[passed] = has_some
+    return [passed for passed, _ in walked]
 
 
 def _descendants(connection: sqlite3.Connection, rows: set[int]) -> set[int]:

@@ -177,10 +177,34 @@ async def test_what_a_clone_needs_stays(connect: Connect) -> None:
         assert await intact(peer)
         purged = await peer.call("purge", "copy")
         assert before[1] == await texts(peer, "taker")
-        assert (purged["kept"], len(purged["heirs"])) == (3, 1)
+        assert (purged["kept"], len(purged["heirs"])) == (1, 1)
         assert await intact(peer)
         assert (await peer.call("purge", "taker"))["kept"] == 0
         assert (await peer.call("stats"))["agents"] == 0
+
+
+async def test_who_is_an_heir(connect: Connect) -> None:
+    """Heirs are those who have something of what is purged now: not of what was purged before, and not of nothing."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        await peer.call("clone", "root", {"at": 0, "name": "empty"})
+        await peer.call("clone", "copy", {"at": 4, "name": "early"})
+        await peer.call("clone", "root", {"into": "empty"})
+        await peer.call("clone", "root", {"at": 0, "name": "nothing"})
+        await peer.call("create", "other")
+        ids = {agent["name"]: agent["id"] for agent in (await peer.call("agents"))["agents"]}
+        heirs = {
+            name: (await peer.call("purge", name, {"dry_run": True}))["heirs"] for name in ("root", "copy", "other")
+        }
+        await peer.call("purge", "root")
+        later = await peer.call("purge", "other")
+
+        assert heirs["root"] == [ids["copy"], ids["empty"], ids["early"]]
+        assert heirs["copy"] == [ids["taker"]]
+        assert heirs["other"] == []
+        assert (later["events"], later["kept"], later["heirs"]) == (1, 0, [])
+        assert await intact(peer)
 
 
 @pytest.mark.parametrize(("how", "left"), [("cascade", ["taker"]), ("force", ["taker"]), (None, ["copy", "taker"])])
@@ -305,7 +329,7 @@ async def test_retention(connect: Connect, services: Services) -> None:
                 await peer.call("kill", name)
         await peer.call("subscribe", "followed")
         rest = erasing_handlers._Rest(services)
-        rules = Retention(killed_days=1e-9, tag="keep=short")
+        rules = Retention(killed_days=-1, tag="keep=short")  # the clock need not go on
         tried = await erasing.retain(services.registry, rest, rules, dry_run=True, client=None)
         done = await erasing.retain(services.registry, rest, rules, dry_run=False, client=None)
 
@@ -318,7 +342,7 @@ async def test_retention(connect: Connect, services: Services) -> None:
 async def test_retention_of_an_agent_that_is_used_again(connect: Connect, services: Services) -> None:
     """An agent that was too old is not purged if somebody uses it before it is held still."""
     rest, eraser = erasing_handlers._Rest(services), services.store.eraser
-    rules = Retention(killed_days=1e-9)
+    rules = Retention(killed_days=-1)  # as above
 
     async def retain() -> None:
         with pytest.raises(Conflict, match="agent old is used again"):
