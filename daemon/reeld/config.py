@@ -18,7 +18,7 @@ from reel.address import config_file, standard_database, standard_socket
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE, MEMORY
-from reeld.backups.schedule import Schedule
+from reeld.backups.schedule import LEAST_HOURS, Schedule
 from reeld.metrics_file import Metrics
 from reeld.serving.flow import Limits
 from reeld.startup import USAGE
@@ -59,6 +59,9 @@ class Setting(NamedTuple):
     suffix: str = ""
     # Whether a text is a path.
     is_path: bool = True
+    # The smallest number, if that is not any above zero, and why.
+    least: float | None = None
+    reason: str = ""
 
     @property
     def section(self) -> str:
@@ -112,6 +115,8 @@ class Setting(NamedTuple):
             raise ArgumentTypeError(f"{value!r} is not one of {', '.join(self.choices)}")
         if self.kind is not str and not 0 < value < math.inf:
             raise ArgumentTypeError(f"{value} is not a positive, finite number")
+        if self.least is not None and value < self.least:
+            raise ArgumentTypeError(f"{value} is less than {self.least}: {self.reason}")
         if self.kind is str and not value.endswith(self.suffix):
             raise ArgumentTypeError(f"{value!r} does not end in {self.suffix}")
         if value == "":
@@ -193,7 +198,13 @@ SETTINGS = [
     Setting("retention.tag", str, "KEY or KEY=VALUE: only agents with this tag are purged", is_path=False),
     Setting("backup.directory", str, "directory in which the daemon makes backups by itself"),
     Setting("backup.keep", int, "backups that are kept there"),
-    Setting("backup.hours", float, "hours from one backup to the next"),
+    Setting(
+        "backup.hours",
+        float,
+        f"hours from one backup to the next, at least {LEAST_HOURS}",
+        least=LEAST_HOURS,
+        reason="each backup is a copy of all, and is checked",
+    ),
 ]
 
 

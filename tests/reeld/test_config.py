@@ -99,6 +99,7 @@ def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
         ("[connection]\nrequests = true", "connection.requests: True is not a whole number"),
         ("[connection]\nstall = nan", "connection.stall: nan is not a positive, finite number"),
         ("[agents]\nmax_live = 0", "agents.max_live: 0 is not a positive, finite number"),
+        ("[backup]\nhours = 0.2", "backup.hours: 0.2 is less than 0.25: each backup is a copy of all, and is checked"),
         ('[metrics]\nfile = "/m/reeld.txt"', "metrics.file: '/m/reeld.txt' does not end in .prom"),
         ("socket", "Expected '=' after a key in a key/value pair (at end of document)"),
     ],
@@ -125,6 +126,17 @@ def test_variable_that_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     assert ended([]) == 2
     assert capsys.readouterr().err == "reeld: $REEL_AGENTS_MAX_LIVE: 'many' is not a whole number\n"
+
+
+def test_backups_all_the_time(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Backups may not follow each other too closely, wherever that is set, and the check of the settings says so."""
+    monkeypatch.setenv("REEL_BACKUP_HOURS", "0.01")
+
+    assert (ended(["--check"]), ended(["--backup-hours", "0.24"])) == (2, 2)
+    said = capsys.readouterr().err
+    assert "reeld: $REEL_BACKUP_HOURS: 0.01 is less than 0.25" in said
+    assert "argument --backup-hours: 0.24 is less than 0.25" in said
+    assert 0.25 == parse(["--backup-hours", "0.25"]).backup.hours
 
 
 def test_check_prints_the_effective_settings(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

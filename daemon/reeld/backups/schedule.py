@@ -9,6 +9,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 _HOUR = 3_600_000
+# To copy and check a million events takes 20 to 45 s on a busy machine. With less than this from one to the next, a
+# large database would be copied all the time.
+LEAST_HOURS = 0.25
 # Seconds between two looks at the clock. A timer for a whole day would not notice that the machine slept or that the
 # clock was set.
 _LOOK_EVERY, _LONGEST_PAUSE = 60, 3600

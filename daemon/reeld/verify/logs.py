@@ -177,7 +177,7 @@ class LogChecker:
         agent = AgentRow(*found)
         self._row = agent.row
         self._seq = _LOWEST
-        self._report.agents += 1
+        self._report.agents += not agent.is_purged
         self._note(check_agent(agent), agent)
         return LogValidator(agent, _LogLookup(connection))
 

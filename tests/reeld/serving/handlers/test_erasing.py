@@ -171,6 +171,7 @@ async def test_what_a_clone_needs_stays(connect: Connect) -> None:
         await peer.call("restore", "copy", 4)
 
         assert (reply["events"], reply["kept"], len(reply["heirs"])) == (1, 8, 1)
+        assert [(await peer.call(method))["agents"] for method in ("verify", "stats")] == [2, 2]
         assert isinstance(refused, NotFound)
         assert before[1] == await texts(peer, "taker")
         assert await texts(peer, "copy") == ["a secret", "undone secret"]
