@@ -104,11 +104,15 @@ class Message(TypedDict):
 
 
 class Item(TypedDict):
-    """An item of a provider's history, and the seq and the time of its message."""
+    """An item of a provider's history, and the seq and the time of its message.
+
+    If the format is the caller's own, ``message`` is there in the place of ``item`` for what was not added in it.
+    """
 
     seq: int
     time: int
-    item: dict[str, Any]
+    item: NotRequired[dict[str, Any]]
+    message: NotRequired[Message]
     sent: NotRequired[int]
     ref: NotRequired[str]
 

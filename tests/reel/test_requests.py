@@ -19,7 +19,7 @@ SIGNATURES = {
     "methods": "",
     "create": "agent? system? title? tags? *",
     "add": "agent messages create? from? tags? *",
-    "add_items": "agent items format create? from? tags? model? refs? sent? *",
+    "add_items": "agent items format create? from? tags? model? messages? refs? sent? *",
     "clear": "agent *",
     "clone": "agent name? at? into? *",
     "mark": "agent label? *",
@@ -231,6 +231,14 @@ class Sdk:
 def test_items_to_add(items: Any, expected: str) -> None:
     """Items are sent as JSON, in which every number of theirs is what it was."""
     assert expected == requests.add_items("demo", items, "anthropic").params["items"]
+
+
+def test_items_of_ones_own_format() -> None:
+    """They are sent with the messages of each."""
+    said: Any = iter([({"role": "user", "content": "hi"},)])
+    made = requests.add_items("demo", [{"a": 1}], "x-mine", messages=said)
+
+    assert [[{"role": "user", "content": "hi"}]] == made.params["messages"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from reel.formats import Body, Format
+    from reel.formats import Body
+    from reel.messages import NewMessage
 
 _ADDED = reply_reader(replies.AddedItems)
 _PAGE = reply_reader(replies.ItemsPage)
@@ -22,12 +23,13 @@ _PAGE = reply_reader(replies.ItemsPage)
 def add_items(  # noqa: PLR0913 - the parameters of the protocol
     agent: str,
     items: str | Iterable[Body],
-    format: Format,  # noqa: A002 - the protocol's name
+    format: str,  # noqa: A002 - the protocol's name
     create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     from_: int | None = None,
     tags: Mapping[str, str] | None = None,
     *,
     model: str | None = None,
+    messages: Iterable[Sequence[NewMessage]] | None = None,
     refs: Sequence[str | None] | None = None,
     sent: Sequence[int | None] | None = None,
     if_seq: int | None = None,
@@ -40,12 +42,13 @@ def add_items(  # noqa: PLR0913 - the parameters of the protocol
     Args:
         agent: a name or an id.
         items: an iterable of items, each a map, JSON, or an object of the provider's SDK; or the JSON of a list.
-        format: as in :func:`render`.
+        format: as in :func:`render`, or a name of your own that begins with ``x-``.
         create: create the agent if it does not exist.
         from_: the seq of a message of the current conversation: it and all later ones are replaced. ``items`` may be
             empty then.
         tags: the tags of the agent if this creates it.
         model: the model that wrote the assistant's items.
+        messages: for each item of a format of your own, the messages of what it says.
         refs: for each item its id elsewhere, or ``None``; one that the agent's past has already is left out.
         sent: for each item when it was sent, in milliseconds since the epoch, or ``None``.
         if_seq: only if the agent's head is still this seq.
@@ -58,7 +61,8 @@ def add_items(  # noqa: PLR0913 - the parameters of the protocol
         NotFound: there is no such agent.
         Killed: the agent was killed.
     """
-    more = {"from": from_, "items": _items(items)}
+    said = None if messages is None else [list(each) for each in messages]
+    more = {"from": from_, "items": _items(items), "messages": said}
     made = call(
         "add",
         _read_added,
@@ -101,7 +105,7 @@ def _items(given: str | Iterable[Body]) -> str:
 
 def items(
     agent: str,
-    format: Format,  # noqa: A002 - the protocol's name
+    format: str,  # noqa: A002 - the protocol's name
     since: int | None = None,
     limit: int | None = None,
     last: int | None = None,
@@ -112,11 +116,12 @@ def items(
     """Read the current conversation in a provider's words, item by item.
 
     An item that was added in this format comes back as it was. Every other message is converted, and may be several
-    items, or none if the format has no words for it.
+    items, or none if the format has no words for it. If the format is one of your own, it has ``message`` in the place
+    of ``item``.
 
     Args:
         agent: a name or an id.
-        format: as in :func:`render`.
+        format: as in :func:`render`, or a name of your own that begins with ``x-``.
         since: only items later than this seq.
         limit: the most messages on a page, 1 to 10,000. Default: 1,000.
         last: only the items of this many of the newest messages, oldest first.
@@ -142,6 +147,6 @@ def _read_page(result: dict[str, Any]) -> replies.ItemsPage:
 
     def read(found: dict[str, Any]) -> dict[str, Any]:
         beside = {field: value for field, value in found.items() if field != "item_json"}
-        return {**beside, "item": parse(found["item_json"])}
+        return {**beside, "item": parse(found["item_json"])} if "item_json" in found else found
 
     return _PAGE({**result, "items": [read(found) for found in result["items"]]})

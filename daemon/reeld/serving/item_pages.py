@@ -10,7 +10,6 @@ from reel.strict_json import Json
 from reeld.core.events import Entry, Pack
 from reeld.core.item_forms import place_of
 from reeld.core.paging import take_page
-from reeld.formats.format import Format
 from reeld.formats.items.writing import PART, WrittenItems, calls_in, write_items
 from reeld.serving.call import Services
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, page_head, read_entries
@@ -43,7 +42,7 @@ class _KnownCalls(dict[str, Json]):
         return super().get(call_id, default)
 
 
-async def read_item_page(services: Services, shown: View, window: Window, target: Format) -> dict[str, Any]:
+async def read_item_page(services: Services, shown: View, window: Window, name: str) -> dict[str, Any]:
     """Return the reply of the method ``messages`` with a format.
 
     An item may be of several messages, and what a result becomes depends on its call. If a page begins behind either,
@@ -51,7 +50,7 @@ async def read_item_page(services: Services, shown: View, window: Window, target
     """
     store, in_thread = services.store, services.render_cache.run_in_thread
     try:
-        page = await read_entries(store, shown, window, _counts, lambda found: _page(found, window, target), in_thread)
+        page = await read_entries(store, shown, window, _counts, lambda found: _page(found, window, name), in_thread)
     except _MoreNeeded as error:
         seq = error.seq
         page = await read_entries(
@@ -59,7 +58,7 @@ async def read_item_page(services: Services, shown: View, window: Window, target
             shown,
             window._replace(since=max(seq - _BACK, 0), last=None),
             _counts,
-            lambda found: _page_from(seq, found, window, target),
+            lambda found: _page_from(seq, found, window, name),
             in_thread,
         )
     items, more = page
@@ -81,7 +80,7 @@ def _messages(entries: Iterable[Entry]) -> Iterator[Json]:
     return (unpack(entry.message) for entry in entries if entry.message is not None)
 
 
-def _page(entries: Iterable[Entry], window: Window, target: Format) -> tuple[list[list[bytes]], bool]:
+def _page(entries: Iterable[Entry], window: Window, name: str) -> tuple[list[list[bytes]], bool]:
     """Return the items of each message of a page, and whether there are more."""
     messages = _messages(entries)
     first = next(messages, None)
@@ -89,10 +88,10 @@ def _page(entries: Iterable[Entry], window: Window, target: Format) -> tuple[lis
         return [], False
     if place_of(first["provider_metadata"]):
         raise _MoreNeeded(first["seq"])
-    return _taken(write_items(target, chain([first], messages), _KnownCalls(first["seq"])), window)
+    return _taken(write_items(name, chain([first], messages), _KnownCalls(first["seq"])), window)
 
 
-def _page_from(seq: int, entries: Iterable[Entry], window: Window, target: Format) -> tuple[list[list[bytes]], bool]:
+def _page_from(seq: int, entries: Iterable[Entry], window: Window, name: str) -> tuple[list[list[bytes]], bool]:
     """Return what :func:`_page` does of a page that begins at a seq, from entries of which some are before it."""
     messages = _messages(entries)
     before: list[Json] = []
@@ -104,17 +103,19 @@ def _page_from(seq: int, entries: Iterable[Entry], window: Window, target: Forma
     place = place_of(first["provider_metadata"])
     begun = before[-place:] if place else []
     calls = dict(calls_in(before))
-    written = write_items(target, chain(begun, [first], messages), calls)
+    written = write_items(name, chain(begun, [first], messages), calls)
     return _taken(dropwhile(lambda found: found.first["seq"] < seq, written), window)
 
 
 def _taken(written: Iterable[WrittenItems], window: Window) -> tuple[list[list[bytes]], bool]:
     pack = packer()
-    packed = (_packed(found, pack) for found in written if found.items)
+    packed = (_packed(found, pack) for found in written if found.items != [])
     limit, room = window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES
     return take_page(packed, limit, room, lambda items: sum(map(len, items)))
 
 
 def _packed(found: WrittenItems, pack: Pack) -> list[bytes]:
     beside = {field: found.first[field] for field in _BESIDE if field in found.first}
+    if found.items is None:
+        return [pack({**beside, "message": found.first})]
     return [pack({**beside, "item_json": item}) for item in found.items]

@@ -60,7 +60,7 @@ _LABEL = Param("label", params.label)
 _TITLE = Param("title", params.title)
 _TAGS = Param("tags", params.tags)
 _FORMAT = _needs("format", params.one_of(*FORMATS))
-_IN_FORMAT = Param("format", params.one_of(*FORMATS))
+_IN_FORMAT = Param("format", params.item_format)
 # One in which a provider answers.
 _ANSWERING_FORMAT = _needs("format", params.one_of(*ANSWERING_FORMATS))
 _BODY = _needs("body", params.body)

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import check_name, kind_of
 from reel.errors import InvalidParams
+from reel.formats import FORMATS
 from reel.kinds import KNOWN
 from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
 from reeld.core.validation import why_not_a_name
+from reeld.formats.items.own import is_own
 from reeld.search.query import ROLES
 
 # Levels of lists and maps in a request; the params themselves are the first.
@@ -130,6 +132,13 @@ def one_of(*words: str) -> Convert:
         return str(value)
 
     return convert
+
+
+def item_format(value: Any) -> str:
+    """Convert the format of items, which may be a client's own."""
+    if value not in FORMATS and not (type(value) is str and is_own(value)):
+        raise _fail(f"expected {' or '.join(FORMATS)}, or a name of your own such as x-mine, got {value!r}")
+    return str(value)
 
 
 def any_map(value: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def shown(messages: Iterable[Any]) -> list[Json]:
 
 def written(name: str, messages: Iterable[Json]) -> list[Any]:
     """Return the items of messages."""
-    return [parse(item) for found in write_items(FORMATS[name], messages, {}) for item in found.items]
+    return [parse(item) for found in write_items(name, messages, {}) for item in found.items or ()]
 
 
 def again(name: str, items: Sequence[Json]) -> list[Any]:

@@ -1,49 +1,26 @@
 """A provider's items as messages: each by itself, and with all that its messages do not say."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.blocks import kind_of
 from reel.errors import InvalidMessage, InvalidParams
-from reel.item_forms import ITEM, canonical, check_of, form_of, texts_of
-from reel.records import Parts
-from reel.strict_json import Json, encode, parse_bounded
-from reel.values import has_large_number, why_not_plain
+from reel.strict_json import Json, parse_bounded
 from reeld.core.open_calls import OpenCall
-from reeld.core.validation import Altered, CheckedRow, Row, row_from_blocks, rows_from
+from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.format import Format
-from reeld.formats.items.writing import calls_in, plain_item, results_in, write_message
-from reeld.formats.json_values import dump
+from reeld.formats.items.rows import ItemRows, with_form
+from reeld.formats.items.writing import calls_in, results_in, write_message
 from reeld.formats.metadata import opaque_block
 from reeld.formats.table import FORMATS
 
-# Levels of lists and maps that a form may have in metadata; a deeper one is kept as text.
-_LEVELS = 5
-# A text of JSON that may have a number that some clients cannot hold, or a character that text cannot hold.
-_MAY_BE_LARGE = re.compile(r"[0-9]{16}|[0-9][eE]")
-_NOT_CLEAN = re.compile(r"\\u(?:0000|d[89a-f])")
 # A shorter text than this is a role or a type, and says nothing by itself.
 _WORDS = 10
 
 
 class OpenCallsNeeded(Exception):
     """A result does not say which call it answers, and the calls before it are not known."""
-
-
-class ItemRows(NamedTuple):
-    """The rows that items become.
-
-    Args:
-        rows: the rows.
-        items: for each row, the number of its item.
-        altered: how much of the messages was altered; the items come back as they were.
-    """
-
-    rows: list[CheckedRow]
-    items: list[int]
-    altered: Altered
 
 
 def parse_items(given: Any, *, may_be_empty: bool = False) -> list[Json]:
@@ -110,9 +87,9 @@ class ItemReader:
     def _rows(self, item: Json) -> tuple[list[CheckedRow], Altered]:
         messages = self._messages(item)
         try:
-            found = _with_form(self._target, item, messages)
+            found = with_form(self._target.name, item, *rows_from(messages))
         except InvalidMessage:  # a message cannot have all that an item has, such as a name of any length
-            return _with_form(self._target, item, [_unread(self._target, item)])
+            return with_form(self._target.name, item, *rows_from([_unread(self._target, item)]))
         answered = set(results_in(messages))
         self._open += [(call_id, call["name"]) for call_id, call in calls_in(messages)]
         self._open = [call for call in self._open if call[0] not in answered]
@@ -198,49 +175,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif kind is dict or kind is list:
         for inside in value.values() if kind is dict else value:
             yield from _texts(inside)
-
-
-def _with_form(target: Format, item: Json, messages: list[Json]) -> tuple[list[CheckedRow], Altered]:
-    """Return the rows of an item's messages, the first one with what they do not say, and each other with its place."""
-    rows, altered = rows_from(messages)
-    shown = [_shown(row) for row in rows]
-    if len(shown) == 1 and canonical(plain_item(target, shown[0])) == canonical(item):
-        return rows, altered
-    form = form_of(item, texts_of(shown))
-    kept: Json = {"format": target.name, "check": check_of(shown, form)}
-    if len(shown) > 1:
-        kept["of"] = len(shown)
-    kept |= {"form": form} if _is_simple(form) else {"form_json": dump(form)}
-    places = [kept, *({"part": place} for place in range(1, len(shown)))]
-    return [_row_of(message, place) for message, place in zip(shown, places, strict=True)], altered
-
-
-def _is_simple(form: Any) -> bool:
-    """Whether a form can be in metadata as it is."""
-    text = dump(form)
-    if (_levels(text) > _LEVELS and why_not_plain(form, _LEVELS) is not None) or _NOT_CLEAN.search(text):
-        return False
-    return not _MAY_BE_LARGE.search(text) or not has_large_number(form)
-
-
-def _levels(text: str) -> int:
-    """Return how many levels of lists and maps a JSON text has at most."""
-    return text.count("{") + text.count("[")
-
-
-def _row_of(message: Json, kept: Json) -> CheckedRow:
-    """Return the row of a message that was read from another row, with what is kept of its item."""
-    role, blocks, metadata = message["role"], message["content"], {**message["provider_metadata"], ITEM: kept}
-    parts = Parts(role, blocks, metadata)
-    if role != "tool" and len(blocks) == 1 and blocks[0].keys() == {"type", "text"} and "blocks" not in metadata:
-        # The text is in a column of its own, and need not be stored twice.
-        return CheckedRow(Row(role, blocks[0]["text"], encode(metadata)), parts)
-    return CheckedRow(row_from_blocks(role, blocks, metadata), parts)
-
-
-def _shown(checked: CheckedRow) -> Json:
-    """Return the message of a row as it will go over the wire, but for its place."""
-    (kind, content, _, _), parts = checked
-    if parts is None:
-        return {"role": kind, "content": [{"type": "text", "text": content}], "provider_metadata": {}, "seq": 0}
-    return {"role": parts.role, "content": parts.content, "provider_metadata": parts.provider_metadata, "seq": 0}

@@ -26,20 +26,22 @@ class WrittenItems(NamedTuple):
     Args:
         first: the message, or the first of them.
         items: the items as JSON: one if it was added as an item of this format; none if the format has no words for it.
+            ``None`` if the format is a client's own, and only that client can convert the message.
     """
 
     first: Json
-    items: list[str]
+    items: list[str] | None
 
 
-def write_items(target: Format, messages: Iterable[Json], calls: dict[str, Json]) -> Iterator[WrittenItems]:
+def write_items(name: str, messages: Iterable[Json], calls: dict[str, Json]) -> Iterator[WrittenItems]:
     """Yield the items of messages, each when it is asked for.
 
     Args:
-        target: the format.
+        name: the format, which may be a client's own.
         messages: messages as they go over the wire, in their order.
         calls: the calls before them, by their ids; takes theirs.
     """
+    target = FORMATS.get(name)
     rest = iter(messages)
     after = next(rest, None)
     while after is not None:
@@ -47,11 +49,14 @@ def write_items(target: Format, messages: Iterable[Json], calls: dict[str, Json]
         while after is not None and place_of(after["provider_metadata"]) == len(together) < parts_of(together[0]):
             together.append(after)
             after = next(rest, None)
-        if (item := added_item(target, together)) is not None:
+        if (item := added_item(name, together)) is not None:
             calls.update(calls_in(together))
             yield WrittenItems(together[0], [item])
             continue
         for message in together:
+            if target is None:
+                yield WrittenItems(message, None)
+                continue
             if (text := _text_item(target, message)) is not None:
                 yield WrittenItems(message, [text])
                 continue
@@ -88,15 +93,15 @@ def parts_of(message: Json) -> int:
     return count if type(count) is int and count > 1 else 1
 
 
-def added_item(target: Format, messages: Sequence[Json]) -> str | None:
+def added_item(name: str, messages: Sequence[Json]) -> str | None:
     """Return the item that messages were added as, as JSON; ``None`` if they were not, or were changed since.
 
     Args:
-        target: the format of the item.
+        name: the format of the item.
         messages: the messages of one item.
     """
     kept = _kept(messages[0])
-    if kept.get("format") != target.name or len(messages) != parts_of(messages[0]):
+    if kept.get("format") != name or len(messages) != parts_of(messages[0]):
         return None
     try:
         form = parse(kept["form_json"]) if type(kept.get("form_json")) is str else kept.get("form")

@@ -17,6 +17,7 @@ from reeld.core.commands import Stage
 from reeld.core.events import Origin
 from reeld.core.open_calls import OpenCall
 from reeld.core.validation import origin_from, with_origin
+from reeld.formats.items.own import is_own, own_rows
 from reeld.formats.items.reading import ItemReader, OpenCallsNeeded, parse_items
 from reeld.formats.table import FORMATS
 from reeld.serving.call import Call, Deferred, Result, Services, Work
@@ -32,10 +33,14 @@ _Read: TypeAlias = Callable[[Iterable[OpenCall] | None], Addition]
 
 
 class GivenItems(NamedTuple):
-    """The parameters of ``add`` that say what the items are; ``refs`` and ``sent`` are lists with one for each."""
+    """The parameters of ``add`` that say what the items are; ``refs`` and ``sent`` are lists with one for each.
+
+    ``messages`` are what items of a client's own format say; those of a provider's format are converted here.
+    """
 
     items: Any
     format: str
+    messages: Any
     model: str | None
     refs: Any
     sent: Any
@@ -57,11 +62,18 @@ def given_items(
         if messages is None:
             raise InvalidParams("messages is missing; give messages, or items and their format", field="messages")
         return None
-    if messages is not None:
-        raise InvalidParams("items: give messages or items, not both; use two commands", field="items")
     if format_name is None:
         raise InvalidParams(f"format is missing; items have one of {', '.join(FORMATS)}", field="format")
-    return GivenItems(items, format_name, model, refs, sent)
+    if not is_own(format_name):
+        if messages is not None:
+            raise InvalidParams("items: give messages or items, not both; use two commands", field="items")
+    elif messages is None:
+        why = f"messages is missing; what items of {format_name!r} say, only the client can tell"
+        raise InvalidParams(why, field="messages")
+    elif model is not None:
+        why = "model: the messages say it; put it into the provider_metadata of those that the model wrote"
+        raise InvalidParams(why, field="model")
+    return GivenItems(items, format_name, messages, model, refs, sent)
 
 
 def add_items(
@@ -139,7 +151,10 @@ def _job(
 
 def _addition(given: GivenItems, begin: int | None, made: str, open_calls: Iterable[OpenCall] | None) -> Addition:
     items = parse_items(given.items, may_be_empty=begin is not None)
-    found = ItemReader(FORMATS[given.format], given.model, made, open_calls).rows(items)
+    if is_own(given.format):
+        found = own_rows(given.format, items, given.messages)
+    else:
+        found = ItemReader(FORMATS[given.format], given.model, made, open_calls).rows(items)
     origins, refs = _origins(given, items)
     rows, before = [], -1
     for row, number in zip(found.rows, found.items, strict=True):

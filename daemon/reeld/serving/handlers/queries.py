@@ -12,7 +12,6 @@ from reeld.agents.agent import Agent, Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps
-from reeld.formats.table import FORMATS
 from reeld.search.labels import label_filter
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
 from reeld.serving.item_pages import read_item_page
@@ -151,7 +150,7 @@ def messages(
         shown = await _view(services, agent, at)
         if format_name is None:
             return await read_page(services.store, shown, window)
-        return await read_item_page(services, shown, window, FORMATS[format_name])
+        return await read_item_page(services, shown, window, format_name)
 
     return Deferred(run)
 

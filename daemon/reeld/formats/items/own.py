@@ -1,0 +1,76 @@
+"""Items in a client's own format, such as a framework's, which come with what they say.
+
+The daemon cannot convert them. So a client sends both, the item and its messages, and gets the item back as it was;
+everybody else reads the messages. A message that somebody else added comes back as a message.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from reel.blocks import kind_of
+from reel.errors import InvalidMessage, InvalidParams
+from reel.strict_json import Json
+from reeld.core.validation import Altered, CheckedRow, rows_from
+from reeld.formats.items.rows import ItemRows, with_form
+
+# What begins so will never be a format of the daemon.
+_OWN = re.compile(r"x-[a-z0-9][a-z0-9-]{0,61}")
+# Whose messages an item may be.
+_ROLES = ("user", "assistant", "tool")
+
+
+def is_own(name: str) -> bool:
+    """Whether a format is a client's own."""
+    return _OWN.fullmatch(name) is not None
+
+
+def own_rows(name: str, items: Sequence[Json], messages: Any) -> ItemRows:
+    """Return the rows of items of a client's own format, which come with what they say.
+
+    Args:
+        name: the format.
+        items: the items.
+        messages: for each item, the list of its messages.
+
+    Raises:
+        InvalidParams: there is no list for each item.
+        InvalidMessage: an item has no message, or one that is not of a user, an assistant or a tool; ``data`` has the
+            item's index.
+    """
+    if type(messages) is not list or len(messages) != len(items):
+        has = f"a list of {len(messages)}" if type(messages) is list else kind_of(messages)
+        raise InvalidParams(
+            f"messages: expected for each of {len(items)} items the list of its messages, got {has}", field="messages"
+        )
+    rows: list[CheckedRow] = []
+    numbers: list[int] = []
+    replaced = as_text = 0
+    for number, (item, said) in enumerate(zip(items, messages, strict=True)):
+        made, altered = with_form(name, item, *_rows_said(number, said))
+        rows += made
+        numbers += [number] * len(made)
+        replaced += altered.replaced
+        as_text += altered.numbers_as_text
+    return ItemRows(rows, numbers, Altered(replaced, as_text))
+
+
+def _rows_said(number: int, said: Any) -> tuple[list[CheckedRow], Altered]:
+    """Return the rows of the messages that came with an item."""
+    field = f"messages[{number}]"
+    if type(said) is not list or not said:
+        why = f"{field}: expected a list of at least one message, got {'an empty one' if said == [] else kind_of(said)}"
+        raise InvalidMessage(why, index=number, field=field)
+    try:
+        rows, altered = rows_from(said)
+    except InvalidMessage as error:
+        why = error.message.removeprefix("messages")
+        raise InvalidMessage(f"{field}{why}", index=number, field=field) from None
+    for place, (row, _) in enumerate(rows):
+        if row.kind not in _ROLES:
+            why = f"{field}[{place}].role: expected one of {', '.join(_ROLES)}, got {row.kind!r}"
+            raise InvalidMessage(why, index=number, field=field)
+        if row.origin is not None:
+            why = f"{field}[{place}]: sent and ref are those of the item; give them in the lists sent and refs"
+            raise InvalidMessage(why, index=number, field=field)
+    return rows, altered
