@@ -66,9 +66,10 @@ def _rows_said(number: int, said: Any) -> tuple[list[CheckedRow], Altered]:
     except InvalidMessage as error:
         why = error.message.removeprefix("messages")
         raise InvalidMessage(f"{field}{why}", index=number, field=field) from None
-    for place, (row, _) in enumerate(rows):
-        if row.kind not in _ROLES:
-            why = f"{field}[{place}].role: expected one of {', '.join(_ROLES)}, got {row.kind!r}"
+    for place, (row, parts) in enumerate(rows):
+        role = row.kind if parts is None else parts.role
+        if role not in _ROLES:
+            why = f"{field}[{place}].role: expected one of {', '.join(_ROLES)}, got {role!r}"
             raise InvalidMessage(why, index=number, field=field)
         if row.origin is not None:
             why = f"{field}[{place}]: sent and ref are those of the item; give them in the lists sent and refs"

@@ -58,6 +58,20 @@ async def test_they_are_read_as_they_were_added(connect: Connect) -> None:
     assert [{"index": 0, "seq": first["seq"]}] == (await add(peer, [ASK], SAID[:1], refs=["a"]))["known"]
 
 
+async def test_calls_and_results(connect: Connect) -> None:
+    """What an item says may be a call or a result of a tool."""
+    call = {"type": "tool_call", "id": "c1", "name": "look_up", "arguments": "{}"}
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": "A machine."}
+    peer = connect()
+    said = [[{"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}]]
+    await add(peer, [ASK], said, create=True)
+
+    assert ["tool_call", "tool_result"] == [
+        message["content"][0]["type"] for message in (await peer.call("messages", "demo"))["messages"]
+    ]
+    assert [canonical(ASK)] == [canonical(parse(item["item_json"])) for item in await page(peer)]
+
+
 async def test_another_format_reads_them_as_messages(connect: Connect) -> None:
     """A provider's words for them are those of their messages."""
     peer = connect()
