@@ -43,6 +43,7 @@ from reeld import logs, memory
 from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
+from reeld.backups import remains
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.config import Config
@@ -109,7 +110,16 @@ def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
         else:  # the supervisor has made it, and locks its path in its own way
             config = config._replace(socket=path_of(stack.enter_context(inherited)))
         lock_file = stack.enter_context(lock(config.database, "the database", config.socket))
+        _clear_away(config.database)
         anyio.run(serve, config, supervisor, inherited, lock_file, backend="trio")
+
+
+def _clear_away(database: str) -> None:
+    """Remove what a restore left that was killed."""
+    try:
+        remains.clear_away(database)
+    except OSError as error:
+        log.warning("what is left of a restore cannot be removed: %s: %s", error.filename, error.strerror)
 
 
 def _only(error: BaseException) -> BaseException:

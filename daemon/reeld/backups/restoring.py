@@ -7,16 +7,14 @@ the new one, and a WAL that belongs to it or none.
 """
 
 import os
-import shutil
 import sqlite3
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
-from tempfile import mkdtemp
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
 from reel.errors import Conflict, Storage
 from reeld.backups.comparing import Difference, compare, is_empty
+from reeld.backups.remains import free_name, remove_second_names, workplace
 from reeld.startup import StartupError, lock
 from reeld.store.backup import sync
 from reeld.store.schema import MIGRATIONS, migrate, opening, require_ours
@@ -74,6 +72,7 @@ class Restore:
         """
         try:
             with lock(self._database, "the database"):
+                remove_second_names(self._database)
                 difference = self._require_no_loss()
                 kept = self._replace()
         except StartupError as error:
@@ -117,7 +116,7 @@ class Restore:
 
     def _replace(self) -> str | None:
         """Exchange the files; return the name that the old database has now, or ``None`` if there was none."""
-        kept = _free_name(self._database)
+        kept = free_name(self._database)
         directory = os.path.dirname(self._database)  # noqa: PTH120 - as above
         # The WAL as well: SQLite removes one that does not fit a damaged database.
         linked = [suffix for suffix in ("", "-wal") if _link(f"{self._database}{suffix}", f"{kept}{suffix}")]
@@ -145,22 +144,19 @@ def prepared(backup: str, database: str, *, force: bool, copied: Tell, checked: 
 
     Raises:
         Conflict: something would be lost.
-        Storage: the backup cannot be used or copied.
+        Storage: the backup cannot be used or copied, or another restore goes on.
     """
-    directory = os.path.dirname(database)  # noqa: PTH120 - as it was given
-    try:
-        os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
-        if os.path.exists(database) and os.path.samefile(backup, database):  # noqa: PTH110, PTH121 - as above
-            raise Storage(f"{backup} is the database itself; name a backup")
-        place = mkdtemp(prefix=".reel-restore-", dir=directory)
-    except OSError as error:
-        raise Storage(f"nothing was restored: {error.filename}: {error.strerror}") from error
-    try:
+    with ExitStack() as stack:
+        try:
+            os.makedirs(os.path.dirname(database), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - as it was given
+            if os.path.exists(database) and os.path.samefile(backup, database):  # noqa: PTH110, PTH121 - as above
+                raise Storage(f"{backup} is the database itself; name a backup")
+            place = stack.enter_context(workplace(database))
+        except OSError as error:
+            raise Storage(f"nothing was restored: {error.filename}: {error.strerror}") from error
         restore = Restore(backup, database, f"{place}/part", force=force)
         restore.prepare(copied, checked)
         yield restore
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _fold_wal(database: str) -> bool:
@@ -186,10 +182,3 @@ def _link(path: str, name: str) -> bool:
 def _unlink(path: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(path)  # noqa: PTH108 - as above
-
-
-def _free_name(database: str) -> str:
-    """Return a name for the database that is replaced, which nothing has yet."""
-    stem = f"{database.removesuffix('.db')}-before-{time.strftime('%Y-%m-%d-%H%M%S')}"
-    names = (f"{stem}{f'-{number}' if number else ''}.db" for number in range(1000))
-    return next(name for name in names if not os.path.lexists(name))

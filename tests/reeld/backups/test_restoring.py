@@ -1,5 +1,6 @@
 """Putting a backup in the place of a database: what is refused, what is kept, and what a crash leaves."""
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 
 from reel.errors import Conflict, Storage
-from reeld.backups import restoring
+from reeld import app
+from reeld.backups import remains, restoring
 from reeld.backups.comparing import Loss, compare
 from reeld.backups.restoring import prepared
 from reeld.startup import lock
@@ -159,3 +161,38 @@ def test_a_crash_at_any_step(path: str, backup: str, monkeypatch: pytest.MonkeyP
 
     assert all(rows in (old, new) for rows in seen)
     assert (old, new) == (seen[0], seen[-1])
+
+
+def test_two_restores(path: str, backup: str) -> None:
+    """While one restore prepares, another one of the same database is refused, and a start clears nothing away."""
+    tell: Callable[[int, int], None] = lambda *_: None  # noqa: E731 - two are needed
+    with prepared(backup, path, force=True, copied=tell, checked=tell) as first:
+        remains.clear_away(path)
+        with pytest.raises(Storage, match=r"another restore goes on in .*; wait for it"):
+            restore(backup, path, force=True)
+        assert first.finish()["kept"]
+    assert not [name for name in names(Path(path).parent) if name.startswith(".reel")]
+
+
+def test_a_wal_that_is_nowhere_else(path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Second names go when a start clears away; a WAL stays that is no longer beside the database, and it says so."""
+    second, wal = f"{path.removesuffix('.db')}-before-x.db", Path(f"{path}-wal")
+    for content in (b"", b"lost"):
+        wal.write_bytes(b"same")
+        os.link(path, second)
+        os.link(wal, f"{second}-wal")
+        remains.clear_away(path)
+        assert {"reel.db", "reel.db-wal", "reel.db.lock"} >= names(Path(path).parent)
+        os.link(path, second)
+        Path(f"{second}-wal").write_bytes(content)
+        remains.clear_away(path)
+    assert ["reel-before-x.db-wal"] == [name for name in names(Path(path).parent) if "before" in name]
+    assert "it is not the WAL of the database" in caplog.text
+
+
+def test_what_cannot_be_cleared_away(path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A daemon starts although it cannot clear away, and logs why."""
+    Path(path).with_name(".reel-restore-reel.db").write_text("a file")
+    app._clear_away(path)
+
+    assert "what is left of a restore cannot be removed" in caplog.text
