@@ -158,39 +158,40 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
             family |= await eraser.plan(_clones(root.row, alive=wanted.force))
         return family, family
 
-    async with eraser.turn(), _held(registry, root, plan) as (locked, _):
-        root = locked[0]
-        stage = root.stage(options)
-        if (first := await first_reply(store, options.key)) is not None:
-            return first
-        _require_unused(registry, locked, wanted.unused)
-        planned = await eraser.plan(plan_purge({each.row for each in locked}))
-        profiles = [each.committed.profile for each in locked]
-        heirs = [found.uid for row in sorted(planned.heirs) if (found := await store.profile(row)) is not None]
-        told: Reply = {
-            "agent": stage.base.uid,
-            "purged": [profile.uid for profile in profiles],
-            "events": len(planned.events),
-            "kept": planned.kept,
-            "heirs": heirs,
-        }
-        if wanted.dry_run:
-            return {**told, "head": stage.head}
-        reply: Reply = {**told, "head": stage.head, "time": stage.now}
-        with anyio.CancelScope(shield=True):
-            order = Order("purge", stage.base.uid, options.client, stage.now)
-            erasure = await eraser.stage(
-                order, (Change(event, is_gone=True) for event in planned.events), wanted.backups
-            )
-            if wanted.backups:
-                reply["backups"] = await eraser.erase_in_backups(wanted.backups, order, purge_in(told["purged"]))
-            await _purge(registry, locked, planned, erasure, options, reply)
-            for profile in profiles:
-                log.info("agent=%s purged, for client=%s", profile.uid, options.client)
-            async with rest.without(planned.events, {}):
-                await eraser.apply()
-            rest.forget({each.row for each in locked}, lambda _: True)
-    return await _cleaned(registry, reply)
+    async with eraser.turn():
+        async with _held(registry, root, plan) as (locked, _):
+            root = locked[0]
+            stage = root.stage(options)
+            if (first := await first_reply(store, options.key)) is not None:
+                return first
+            _require_unused(registry, locked, wanted.unused)
+            planned = await eraser.plan(plan_purge({each.row for each in locked}))
+            profiles = [each.committed.profile for each in locked]
+            heirs = [found.uid for row in sorted(planned.heirs) if (found := await store.profile(row)) is not None]
+            told: Reply = {
+                "agent": stage.base.uid,
+                "purged": [profile.uid for profile in profiles],
+                "events": len(planned.events),
+                "kept": planned.kept,
+                "heirs": heirs,
+            }
+            if wanted.dry_run:
+                return {**told, "head": stage.head}
+            reply: Reply = {**told, "head": stage.head, "time": stage.now}
+            with anyio.CancelScope(shield=True):
+                order = Order("purge", stage.base.uid, options.client, stage.now)
+                erasure = await eraser.stage(
+                    order, (Change(event, is_gone=True) for event in planned.events), wanted.backups
+                )
+                if wanted.backups:
+                    reply["backups"] = await eraser.erase_in_backups(wanted.backups, order, purge_in(told["purged"]))
+                await _purge(registry, locked, planned, erasure, options, reply)
+                for profile in profiles:
+                    log.info("agent=%s purged, for client=%s", profile.uid, options.client)
+                async with rest.without(planned.events, {}):
+                    await eraser.apply()
+                rest.forget({each.row for each in locked}, lambda _: True)
+        return await _cleaned(registry, reply)
 
 
 def _require_unused(registry: Registry, agents: list[Agent], heads: Mapping[int, int]) -> None:

@@ -34,6 +34,7 @@ _TRIES = 100
 # How long a file may take to be rewritten: seconds, and bytes a second of the slowest disk that works.
 _REWRITING = 60
 _SLOWEST = 2_000_000
+_AGAIN = "start the daemon again when the disk works"
 
 
 class Eraser:
@@ -58,20 +59,28 @@ class Eraser:
         self.carried = False
         # Whether the file may have traces of what was erased, because somebody reads an old state of it.
         self.has_traces = False
+        # Whether something is decided that could not be applied.
+        self._is_stuck = False
         # When the file that is being rewritten must be done.
         self._rewritten_by = -math.inf
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until no other erasure goes on; one that is undecided at the end of the block is forgotten."""
+        """Wait until no other erasure goes on; one that is undecided at the end of the block is forgotten.
+
+        Raises:
+            Storage: another one is decided, and could not be applied.
+        """
         async with self._turn:
+            if self._is_stuck:
+                raise Storage(f"nothing was erased: an erasure before it could not be applied; {_AGAIN}")
             if self.has_traces:
                 await self.clean()
             try:
                 yield
             finally:
                 with anyio.CancelScope(shield=True):
-                    await self._database.run(_abandon)
+                    self._is_stuck = await self._database.run(_abandon)
 
     async def plan(self, plan: Plan[T]) -> T:
         """Run the jobs of a plan while others read, too; return what it planned."""
@@ -129,8 +138,7 @@ class Eraser:
             await self._database.run(erasures.forget_agents)
         except sqlite3.Error as error:
             raise Storage(
-                f"what is to be erased is decided, but could not all be overwritten: {error};"
-                " start the daemon again when the disk works"
+                f"what is to be erased is decided, but could not all be overwritten: {error}; {_AGAIN}"
             ) from error
 
     async def clean(self) -> bool:
@@ -139,7 +147,7 @@ class Eraser:
         try:
             await self._rewrite()
             for _ in range(_TRIES):
-                if await self.empty_wal():
+                if await self._empty_wal():
                     return True
                 await anyio.sleep(_PAUSE)
         except (sqlite3.Error, Storage) as error:
@@ -158,21 +166,36 @@ class Eraser:
         """Return whether the whole file is being rewritten, which holds up all commits, and has not taken too long."""
         return anyio.current_time() < self._rewritten_by
 
-    async def empty_wal(self) -> bool:
+    async def _empty_wal(self) -> bool:
         """Empty the WAL if nobody reads it; return whether there are no traces any more."""
-        if self.has_traces and await self._database.run(partial(erasures.truncate_wal, patience=_PATIENCE)):
+        if await self._database.run(partial(erasures.truncate_wal, patience=_PATIENCE)):
             for connection in (self._database, *self._others):
                 await connection.run(erasures.forget_pages)
-            await self._database.run(erasures.end)
             self.has_traces = False
+            await self._end()
         return not self.has_traces
+
+    async def tidy(self) -> None:
+        """Remove the traces that are left of an erasure: for quiet moments."""
+        if self.has_traces and not self._turn.locked():
+            async with self._turn:
+                await self._empty_wal()
 
     async def end(self) -> None:
         """Note that the search index has no traces of an erasure that was carried through at the start."""
-        self.carried = False
-        await self._database.run(erasures.end)
+        async with self._turn:
+            self.carried = False
+            await self._end()
+
+    async def _end(self) -> None:
+        """Note that what was applied is done, if nothing has traces of it."""
+        if not (self.carried or self.has_traces):
+            await self._database.run(erasures.end)
 
 
-def _abandon(connection: sqlite3.Connection) -> None:
-    if erasures.state(connection) == erasures.STAGED:
+def _abandon(connection: sqlite3.Connection) -> bool:
+    """Forget an erasure that was not decided; return whether one is decided and not applied."""
+    found = erasures.unfinished(connection)
+    if found & {erasures.STAGED, erasures.DECIDED} == {erasures.STAGED}:
         erasures.abandon(connection)
+    return erasures.DECIDED in found

@@ -124,7 +124,10 @@ def finish_in_backups(connection: sqlite3.Connection) -> None:
 
 
 def _carry_through(connection: sqlite3.Connection) -> None:
-    if erasures.carry_through(connection, packer()):
+    carried = erasures.carry_through(connection, packer())
+    if carried.has_traces:
+        raise sqlite3.OperationalError("another program reads it")
+    if carried.was_decided:
         erasures.end(connection)
 
 

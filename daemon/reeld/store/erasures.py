@@ -165,10 +165,9 @@ def decide(cursor: sqlite3.Cursor, decision: Decision, newest: int) -> None:
         cursor.execute("DELETE FROM milestones WHERE id >= ?", (decision.milestones,))
 
 
-def state(connection: sqlite3.Connection) -> str:
-    """Return how far the erasure is that goes on, or ``DONE``."""
-    found = connection.execute("SELECT state FROM erasures WHERE state <> ? LIMIT 1", (DONE,)).fetchone()
-    return DONE if found is None else str(found[0])
+def unfinished(connection: sqlite3.Connection) -> set[str]:
+    """Return how far the erasures are that are not done: one that goes on, and any that left traces."""
+    return {state for (state,) in connection.execute("SELECT state FROM erasures WHERE state <> ?", (DONE,))}
 
 
 def apply(connection: sqlite3.Connection, pack: Pack, limit: int = SLICE) -> bool:
@@ -261,16 +260,23 @@ def end(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE erasures SET state = ?, backups = '[]' WHERE state = ?", (DONE, APPLIED))
 
 
-def carry_through(connection: sqlite3.Connection, pack: Pack) -> bool:
-    """Forget what was only staged, and carry through what was decided, up to the end of it; return whether it was.
+class Carried(NamedTuple):
+    """What a start found: whether there was something to carry through, and whether traces of it are left."""
 
-    The caller calls :func:`end` when nothing else has traces of it.
+    was_decided: bool
+    has_traces: bool
+
+
+def carry_through(connection: sqlite3.Connection, pack: Pack) -> Carried:
+    """Forget what was only staged, and carry through what was decided, up to the end of it.
+
+    The caller calls :func:`end` when nothing has traces of it. The WAL has, if another process reads an old state.
     """
-    found = state(connection)
-    if found == STAGED:
+    found = unfinished(connection)
+    if STAGED in found:
         abandon(connection)
-    if found in (STAGED, DONE):
-        return False
+    if not found & {DECIDED, APPLIED}:
+        return Carried(was_decided=False, has_traces=False)
     while apply(connection, pack):
         pass
     after: int | None = 0
@@ -278,8 +284,7 @@ def carry_through(connection: sqlite3.Connection, pack: Pack) -> bool:
         after = forget_keys(connection, after)
     forget_agents(connection)
     rewrite(connection)
-    truncate_wal(connection, 0)
-    return True
+    return Carried(was_decided=True, has_traces=not truncate_wal(connection, 0))
 
 
 def newest(connection: sqlite3.Connection) -> int:

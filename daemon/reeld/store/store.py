@@ -358,7 +358,7 @@ class Store:
                 pass  # commits take their turn in between
         except sqlite3.Error as error:
             log.warning("old keys could not be forgotten: %s", error)
-        await self.eraser.empty_wal()
+        await self.eraser.tidy()
         await self.writer.checkpoint()
 
 
@@ -424,7 +424,7 @@ async def open_store(path: str, durability: str = FULL, lock: int | None = None)
         await tasks.start(writer.run)
         try:
             store = Store(writer, database, readers, reader, copier, path=path, next_row=next_row, newest=newest)
-            store.eraser.carried = carried
+            store.eraser.carried, store.eraser.has_traces = carried
             yield store
         finally:
             await writer.close()

@@ -1,0 +1,159 @@
+"""Erasures one after the other: what was decided is finished, whatever came after it, and nothing else is."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from reel.errors import Storage
+from reel.msgpack_codec import packer
+from reeld.store import erasing_backups, erasures
+from reeld.store.erasing_backups import Found, erase_in
+from reeld.store.erasures import Change, Decision, Order
+from reeld.store.store import Store, open_store
+from tests.patience import PATIENCE
+from tests.reeld.store.making import event, made, query, write
+
+ORDER = Order("redact", "a", None, 1)
+_STATES = "SELECT state FROM erasures ORDER BY id"
+_CONTENTS = "SELECT content FROM events ORDER BY id"
+
+
+def decided(connection: sqlite3.Connection, event_id: int) -> None:
+    """Decide an erasure of the content of an event."""
+    number = erasures.begin(connection, ORDER)
+    erasures.stage(connection, [Change(event_id, "gone")])
+    erasures.decide(connection.cursor(), Decision(number, 1), 3)
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Read an old state of a file for as long as the block lasts, as another program may do."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        connection.execute(_CONTENTS).fetchall()
+        yield
+
+
+def has_secret(path: str) -> bool:
+    """Return whether a file has the first message."""
+    return b"secret" in Path(path).read_bytes().replace(b"secret too", b"")
+
+
+async def filled(store: Store) -> None:
+    """Write two messages."""
+    await write(store, made(1, event(2, content="secret"), event(3, content="secret too")))
+
+
+async def decide(store: Store, event_id: int) -> None:
+    """Decide an erasure in an open database, as if the daemon was killed then."""
+    await store._database.run(lambda connection: decided(connection, event_id))
+
+
+async def test_what_was_not_decided_is_not_done(path: str) -> None:
+    """The start forgets an erasure that was only staged, also if traces of one before it were left."""
+    with anyio.fail_after(PATIENCE):
+        async with open_store(path) as store:
+            await filled(store)
+            await decide(store, 2)
+            await store._database.run(lambda connection: erasures.apply(connection, packer()))
+            await store._database.run(lambda connection: erasures.begin(connection, ORDER))
+            await store._database.run(lambda connection: erasures.stage(connection, [Change(3, "gone")]))
+        async with open_store(path) as store:
+            await store.eraser.end()
+
+    assert [(None,), ("gone",), ("secret too",)] == query(path, _CONTENTS)
+    assert [("done",)] == query(path, _STATES)
+    assert [] == query(path, "SELECT * FROM erased_events")
+
+
+async def test_a_start_beside_a_reader(path: str) -> None:
+    """An erasure that a start carries through is done when nobody reads an old state any more, and not before."""
+    with anyio.fail_after(PATIENCE):
+        async with open_store(path) as store:
+            await filled(store)
+        with reading(path):
+            with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+                decided(connection, 2)
+            async with open_store(path) as store:
+                await store.eraser.end()
+                await store.tidy()
+                before = store.eraser.has_traces, await store._read(lambda opened: opened.execute(_STATES).fetchall())
+        async with open_store(path) as store:
+            pass
+
+    assert (True, [("applied",)]) == before
+
+
+async def test_traces_go_when_the_reader_ends(path: str) -> None:
+    """What a start could not remove is removed later, and neither the index nor a moment of quiet ends it too early."""
+    with anyio.fail_after(PATIENCE):
+        async with open_store(path) as store:
+            await filled(store)
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            decided(connection, 2)
+        reader = reading(path)
+        with reader:
+            opened = open_store(path)
+            store = await opened.__aenter__()
+        await store.tidy()
+        first = store.eraser.has_traces, await store._read(lambda opened: opened.execute(_STATES).fetchall())
+        await store.eraser.end()
+        second = await store._read(lambda opened: opened.execute(_STATES).fetchall())
+        await opened.__aexit__(None, None, None)
+
+    assert ((False, [("applied",)]), [("done",)]) == (first, second)
+    assert not has_secret(path)
+
+
+async def test_a_quiet_moment_in_an_erasure(store: Store) -> None:
+    """Maintenance ends no erasure that still goes on."""
+    await filled(store)
+    store.eraser.has_traces = True
+    async with store.eraser.turn():
+        store.eraser.has_traces = True
+        await decide(store, 2)
+        await store.eraser.apply()
+        await store.tidy()
+        states = await store._read(lambda opened: opened.execute(_STATES).fetchall())
+
+    assert [("applied",)] == states
+
+
+async def test_an_erasure_that_could_not_be_applied(store: Store) -> None:
+    """After one that is decided but cannot be applied, no other is begun until the next start."""
+    await filled(store)
+    broken = "CREATE TRIGGER broken BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'broken'); END"
+    await store._database.run(lambda opened: opened.execute(broken))
+
+    async def erase() -> None:
+        async with store.eraser.turn():
+            await decide(store, 2)
+            await store.eraser.apply()
+
+    with pytest.raises(Storage, match="could not all be overwritten: broken"):
+        await erase()
+    with pytest.raises(Storage, match="an erasure before it could not be applied"):
+        await erase()
+
+    assert [(2,)] == await store._read(lambda opened: opened.execute("SELECT event FROM erased_events").fetchall())
+
+
+async def test_a_backup_that_somebody_reads(store: Store, tmp_path: Path) -> None:
+    """A backup of which another program reads an old state is not called done."""
+    copy = str(tmp_path / "copy.db")
+    await filled(store)
+    await store.backup(copy)
+    query(copy, "PRAGMA journal_mode = WAL")
+    find = lambda _: Found([Change(2, "gone")], Decision(0, 0))  # noqa: E731 - it is a value
+    with reading(copy), pytest.raises(Storage, match="another program reads it"):
+        erase_in(copy, ORDER, find)
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        erasures.begin(connection, ORDER, f'["{copy}"]')
+        erasing_backups.finish_in_backups(connection)
+
+    assert [("done",)] == query(copy, _STATES)
+    assert not has_secret(copy)
