@@ -4,8 +4,8 @@ from functools import cache, partial
 
 from reeld.formats.format import Format
 from reeld.formats.openai import PROVIDER, rename_tools
+from reeld.formats.openai_chat.dialect import Dialect
 from reeld.formats.openai_chat.dialects import DIALECTS, dialect_for
-from reeld.formats.openai_chat.dialects.dialect import Dialect
 from reeld.formats.openai_chat.read import read_request, read_response
 from reeld.formats.openai_chat.rules import NAME, history_settings, is_thought, why_unsendable
 from reeld.formats.openai_chat.write import write_prompt, write_turn

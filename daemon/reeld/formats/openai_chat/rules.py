@@ -9,7 +9,7 @@ from reeld.formats.metadata import is_own, opaque_object, restore_keys
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 from reeld.formats.openai import PROVIDER
-from reeld.formats.openai_chat.dialects.dialect import Dialect
+from reeld.formats.openai_chat.dialect import Dialect
 from reeld.formats.openai_chat.reasoning import KEPT_OF_THOUGHTS
 
 # Also the mark of opaque blocks: the two APIs of OpenAI do not accept each other's.

@@ -15,7 +15,7 @@ from reeld.formats.openai import (
     custom_tool_input,
     with_error_prefix,
 )
-from reeld.formats.openai_chat.dialects.dialect import Dialect
+from reeld.formats.openai_chat.dialect import Dialect
 from reeld.formats.openai_chat.rules import SOUNDS, accepts_instruction_roles, is_speaker_name, is_thought
 from reeld.formats.prompt import original_prompt_pieces
 
