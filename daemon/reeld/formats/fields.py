@@ -1,4 +1,4 @@
-"""Reading the fields of a provider's body: each with an error that names the place."""
+"""The fields of a provider's body: reading them, with errors that name the place, and which ones an object may have."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -151,3 +151,21 @@ def usage_in(body: Mapping[str, Any], key: str = "usage") -> Json | None:
 def id_prefix(body: Json, key: str) -> str:
     """Return a prefix for the ids of an answer's calls that have none: a hash of its own id, or of all of it."""
     return sha256(repr(body.get(key) or body).encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+
+
+class Shape(NamedTuple):
+    """The keys that an object of an API may have, and those that it must have."""
+
+    allowed: frozenset[str]
+    required: frozenset[str]
+
+
+def shapes_of(table: dict[str, str]) -> dict[str, Shape]:
+    """Return the shapes of a table from types to their keys, divided by blanks; a required key ends in "!"."""
+    return {
+        kind: Shape(
+            frozenset(["type", *(key.rstrip("!") for key in keys.split())]),
+            frozenset(key.rstrip("!") for key in keys.split() if key.endswith("!")),
+        )
+        for kind, keys in table.items()
+    }

@@ -20,11 +20,10 @@ from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
 from reeld.formats.metadata import restore_keys
 from reeld.formats.model import Change, HistorySettings, RenderContext, Turn, UserTurn
-from reeld.formats.plain import PlainRun, plain_runs
+from reeld.formats.plain import NO_TEMPLATES, PlainRun, Template, Templates, find_templates, only_text, plain_runs
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
-from reeld.formats.templates import NO_TEMPLATES, Template, Templates, find_templates, only_text
 
 _METADATA = "provider_metadata"
 # What a provider says of a turn that it wants to continue (rule A11).

@@ -20,24 +20,25 @@ Each turn's bytes are kept apart by its :class:`TurnExtent`, for a budget leaves
 digest, so that the hash of any prefix costs a slice and no encoding.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import cycle
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from reel.strict_json import Json, encode
 from reeld.core.events import Entry
-from reeld.formats.chunks import Chunks
 from reeld.formats.format import Caching
 from reeld.formats.model import Change, HistorySettings
+from reeld.formats.plain import NO_TEMPLATES
 from reeld.formats.repair_state import RepairState
-from reeld.formats.templates import NO_TEMPLATES
 
 DIGEST_SIZE = 16
 # An estimate for a tuple with its numbers or short texts; a thousand of them more or less do not matter.
 _OBJECT_SIZE = 200
 # More cache breakpoints than any API accepts.
 _MOST_MARKS = 8
+# So many bytes fill a chunk. What does not fill one yet is copied whenever it is read.
+_FULL_CHUNK = 1 << 17
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
 
@@ -88,6 +89,44 @@ class MarkedItem(NamedTuple):
     size: int
     item: Json | None
     places: list[tuple[int | None, int]]
+
+
+class Chunks:
+    """Bytes that only grow, in chunks that never change: what is sent of them is not copied, even if more comes."""
+
+    __slots__ = ("_full", "_size", "_tail")
+
+    def __init__(self, data: bytes = b"") -> None:
+        self._full: list[bytes] = []
+        self._tail = bytearray()
+        # Of the full chunks.
+        self._size = 0
+        self += data
+
+    def __len__(self) -> int:
+        return self._size + len(self._tail)
+
+    def __iadd__(self, data: bytes | memoryview) -> Self:
+        tail = self._tail
+        tail += data
+        if len(tail) >= _FULL_CHUNK:
+            self._full.append(bytes(tail))
+            self._size += len(tail)
+            self._tail = bytearray()
+        return self
+
+    def parts(self, start: int, end: int) -> Iterator[bytes | memoryview]:
+        """Return the bytes from one place up to another, in parts; none is empty."""
+        begin = 0
+        for chunk in (*self._full, bytes(self._tail)):
+            first, last = max(start - begin, 0), min(end - begin, len(chunk))
+            if first < last:
+                yield chunk if last - first == len(chunk) else memoryview(chunk)[first:last]
+            begin += len(chunk)
+
+    def read(self, start: int, end: int) -> bytes:
+        """Return the bytes from one place up to another."""
+        return b"".join(self.parts(start, end))
 
 
 class EncodedTurns:

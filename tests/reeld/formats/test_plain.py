@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from reeld.core.events import Entry
 from reeld.formats.body import Rendered, RenderRequest
 from reeld.formats.model import AssistantTurn, RenderContext, Turn
-from reeld.formats.plain import plain_runs
+from reeld.formats.plain import find_templates, plain_runs
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
-from reeld.formats.templates import find_templates
 from tests.reeld.formats.histories import MESSAGES, Json, call, entries_of, model, result, thinking, tool, user
 
 LOOP = [model(thinking(), call()), tool(result())]

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reel.strict_json import Json
+from reeld.formats.fields import Shape, shapes_of
 from reeld.formats.json_values import arguments_as_object, load_sendable
 from reeld.formats.naming import sent_name
-from reeld.formats.shapes import Shape, shapes_of
 
 
 class CallKind(NamedTuple):
