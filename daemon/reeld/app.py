@@ -50,16 +50,14 @@ from reeld.config import Config
 from reeld.metrics_file import keep_written
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.search.service import Search
-from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.handlers.erasing import keep_retention
 from reeld.serving.listener import Listener, PathListener, Server, open_listener, require_path, take_over
-from reeld.serving.render_cache import RenderCache
+from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.stats import collect
 from reeld.startup import OK, StartupError, lock, raise_file_limit
 from reeld.store.database import SQLITE
-from reeld.store.heartbeat import heartbeat
 from reeld.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
@@ -190,7 +188,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                         keep_written, config.metrics.file, config.metrics.every, partial(collect, services)
                     )
                 await tasks.start(server.run, listener, services)
-                tasks.start_soon(supervisor.watchdog_loop, partial(heartbeat, store.writer, store.eraser))
+                tasks.start_soon(supervisor.watchdog_loop, store.heartbeat)
                 if reloads:
                     await tasks.start(_reload_on_signal, listener, supervisor)
                 where = f"{config.socket} with {config.database}"

@@ -1,8 +1,16 @@
 """Backups that are checked before they have their names, and how far they are."""
 
+import json
+import subprocess
+import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from reeld.backups.child import check_in_child
+import anyio
+from anyio.streams.text import TextReceiveStream
+
+from reel.errors import Storage, from_wire
+from reel.process import trusted_environment
 from reeld.store.backup import Copy
 from reeld.store.store import Store
 
@@ -43,7 +51,7 @@ class Backups:
 
         async def check(copy: Copy) -> None:
             try:
-                report.update(await check_in_child(copy.part, lambda *done: self._note(path, *done)))
+                report.update(await _check_in_child(copy.part, lambda *done: self._note(path, *done)))
             finally:
                 self._checked.pop(path, None)
             if report["damage"] and if_damaged is not None:
@@ -69,3 +77,44 @@ class Backups:
         done, total = checking or ((0, 0) if copy is None else (copy.written, copy.expected))
         step = None if copy is None else "copying" if checking is None else "checking"
         return {"backup_path": path, "backup_step": step, "backup_done": done, "backup_total": total}
+
+
+async def _check_in_child(path: str, tell: Callable[[int, int], None]) -> dict[str, Any]:
+    """Run ``reeld verify`` on a file; return the report.
+
+    It is a process of its own, which ends with the caller: so it takes neither the interpreter nor the loop from
+    anybody.
+
+    Args:
+        path: the file.
+        tell: called with how many events have been checked, and how many there are.
+
+    Raises:
+        Storage: it cannot be checked.
+    """
+    # -P: without it, -m looks for the module in the current directory first.
+    command = [sys.executable, "-P", "-m", "reeld", "verify", "--background", path]
+    last: dict[str, Any] = {}
+    try:
+        async with await anyio.open_process(
+            command, stdin=subprocess.DEVNULL, stderr=None, env=trusted_environment()
+        ) as process:
+            assert process.stdout is not None  # noqa: S101 - it is a pipe
+            rest = ""
+            async for text in TextReceiveStream(process.stdout):
+                *lines, rest = f"{rest}{text}".split("\n")
+                for line in lines:
+                    last = json.loads(line)
+                    if "done" in last:
+                        tell(last["done"], last["total"])
+            status = await process.wait()
+    except ValueError as error:
+        raise Storage(f"{path} was not checked: the process printed something else: {error}") from error
+    except OSError as error:
+        raise Storage(f"{path} cannot be checked: {sys.executable}: {error.strerror}") from error
+    if "error" in last:
+        raise from_wire(last["error"])
+    if "report" not in last:
+        raise Storage(f"{path} was not checked: the process ended with status {status}")
+    report: dict[str, Any] = last["report"]
+    return report

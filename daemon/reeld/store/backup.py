@@ -6,17 +6,23 @@ again at each commit of another connection: under writes it did not end in 45 s 
 A backup is always whole, and never an older one brought up to date. To copy a million events took 2 to 6 s, and to
 check the copy 19 to 43; all of it has to be checked in either case. And an older one would keep what was removed
 meanwhile.
+
+Before a database of an older version is migrated, a copy is kept beside it: the way back to that version.
 """
 
+import logging
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import mkdtemp
 
 from reel.errors import Cancelled, InvalidParams, Storage
 from reeld.store.presence import sync_descriptor
+
+log = logging.getLogger(__name__)
 
 _MODE = 0o600
 # What the directory of a copy that does not have its name yet begins with.
@@ -25,6 +31,8 @@ PART_PREFIX = ".reel-backup-"
 _OWN = ("", "-wal", "-shm", "-journal", ".lock")
 # Steps of SQLite between two looks at whether anybody still wants the copy.
 _STEPS = 20_000
+# Seconds between two lines in the log. A client that has started the daemon waits as long as there are new ones.
+_REPORT_EVERY = 5.0
 
 
 class Copy:
@@ -155,3 +163,41 @@ def sync(path: str) -> None:
         sync_descriptor(descriptor)
     finally:
         os.close(descriptor)
+
+
+def keep_copy(connection: sqlite3.Connection, path: str, version: int) -> str:
+    """Copy a database beside itself, unless that was done at an earlier start; return the path of the copy.
+
+    The name has the newest event. So starts that are interrupted again and again keep one copy, and a file that was
+    taken back, used and brought here again is copied again.
+
+    Args:
+        connection: to the database.
+        path: the database.
+        version: its version.
+
+    Raises:
+        Storage: the copy cannot be written; it says what to do.
+    """
+    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
+    kept = f"{path.removesuffix('.db')}-version-{version}-event-{newest}.db"
+    if os.path.lexists(kept):
+        return kept
+    copy, reported = Copy(kept), time.monotonic()
+
+    def report() -> bool:
+        nonlocal reported
+        if time.monotonic() - reported >= _REPORT_EVERY:
+            reported = time.monotonic()
+            log.warning("%d of %d MB are copied to %s", copy.written >> 20, copy.expected >> 20, kept)
+        return False
+
+    try:
+        copy.write(connection, abandoned=report)
+        copy.give_name()
+    except Storage as error:
+        raise Storage(
+            f"{error.message}; a database of an older version is only changed once there is a copy to go back to:"
+            " make room on its disk, and start again"
+        ) from error
+    return kept

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from reel.errors import Storage
 from reel.kinds import KNOWN
+from reeld.store.backup import keep_copy
 from reeld.store.checksums import NO_CHECKSUM, write_checksums
-from reeld.store.kept import keep_copy
 
 log = logging.getLogger(__name__)
 

@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 
 # Two, so that a short look-up does not wait for a cold load.
 _READERS = 2
+# Seconds between two looks at what holds the writer up. A heartbeat takes milliseconds otherwise, and needs none.
+_LOOK_EVERY = 0.5
 
 
 class Rebuilt(NamedTuple):
@@ -346,6 +348,24 @@ class Store:
         except BaseException:  # it is cancelled, and must not wait for the thread
             self._copier.submit(lambda _: copy.clear_away(), lambda _: None)
             raise
+
+    async def heartbeat(self) -> None:
+        """Wait until the writer has shown a watchdog that it is alive.
+
+        While the whole file is rewritten after an erasure, nothing is committed. That is no reason to restart the
+        daemon: the next start would rewrite the file again. So the rewriting counts as life, for the time that a slow
+        disk needs.
+        """
+        async with anyio.create_task_group() as tasks:
+
+            async def ask() -> None:
+                await self.writer.heartbeat()
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(ask)
+            while not self.eraser.is_rewriting():  # noqa: ASYNC110 - no event says that a rewriting begins
+                await anyio.sleep(_LOOK_EVERY)
+            tasks.cancel_scope.cancel()
 
     async def tidy(self) -> None:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
