@@ -14,10 +14,9 @@ from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.core.state import Profile
 from reeld.search.service import Search
-from reeld.serving.asked_models import AskedModels
 from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits
-from reeld.serving.render_cache import RenderCache
+from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.subscriptions import Subscriptions
 from reeld.store.retention import Retention
 from reeld.store.store import Store

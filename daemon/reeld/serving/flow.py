@@ -3,8 +3,10 @@
 Three things are bounded. *In flight* is what was read and not answered yet; too much of it is refused with
 ``busy``. *Unread* is what a peer does not read fast enough, and *incomplete* is the part of a message whose rest
 has not arrived; if too much of these waits on all connections together, the one that most waits on is closed.
+Neither does a client fill the log: there is a limit to the warnings about what it does.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
@@ -12,7 +14,13 @@ from typing import NamedTuple, Protocol
 from reel.frames import MAX_MESSAGE, MAX_VALUES
 from reeld.core.batch import Batch
 from reeld.core.histogram import Histogram
-from reeld.serving.client_warnings import ClientWarnings
+
+log = logging.getLogger(__name__)
+
+# Warnings of one kind about one connection, and all warnings, between two reports. A client can open ever more
+# connections.
+_MAX_OF_ONE = 20
+_MAX_OF_ALL = 200
 
 
 class Limits(NamedTuple):
@@ -151,3 +159,33 @@ class InFlight:
 
 def do_nothing() -> None:
     """Take the place of a callback to a connection that has ended: the callback would keep the connection in memory."""
+
+
+class ClientWarnings:
+    """Logs warnings about connections; those that would be too many are counted until the next report."""
+
+    def __init__(self) -> None:
+        self._logged = Counter[tuple[int | None, str]]()
+        self._omitted = 0
+
+    def warn(self, connection: int | None, text: str, *args: object) -> None:
+        """Log a warning, or count it.
+
+        Args:
+            connection: which one it is about; ``None`` for those that were turned away.
+            text: the format, by which kinds are told apart.
+            args: its arguments.
+        """
+        kind = (connection, text)
+        if self._logged[kind] < _MAX_OF_ONE and self._logged.total() < _MAX_OF_ALL:
+            self._logged[kind] += 1
+            log.warning(text, *args)
+        else:
+            self._omitted += 1
+
+    def report(self) -> None:
+        """Log how many warnings were omitted since the last report, and begin again; called once a minute."""
+        if self._omitted:
+            log.warning("warnings about connections that are missing above: %d", self._omitted)
+        self._logged.clear()
+        self._omitted = 0

@@ -9,8 +9,7 @@ from reel.session import MessagePack
 from reel.wakeup import Signal
 from reeld.serving import neovim
 from reeld.serving.call import Call, ClientInfo, Outcome
-from reeld.serving.client_warnings import ClientWarnings
-from reeld.serving.flow import do_nothing
+from reeld.serving.flow import ClientWarnings, do_nothing
 from reeld.serving.outbox import Outbox
 
 log = logging.getLogger(__name__)

@@ -23,14 +23,13 @@ from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.search.service import Search
-from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.connection import Connection
 from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from reeld.serving.render_cache import RenderCache
+from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.store import open_store
 
 Outcome: TypeAlias = dict[str, Any] | ReelError

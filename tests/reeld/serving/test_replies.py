@@ -7,8 +7,7 @@ from msgpack import Unpacker
 
 from reel.errors import NotFound
 from reeld.serving.call import Call, ClientInfo
-from reeld.serving.client_warnings import ClientWarnings
-from reeld.serving.flow import Limits, Traffic
+from reeld.serving.flow import ClientWarnings, Limits, Traffic
 from reeld.serving.outbox import Outbox
 from reeld.serving.replies import ReplyWriter
 

@@ -1,4 +1,4 @@
-"""What rendering keeps between two requests, and the thread where long computations run."""
+"""What is remembered of renderings between two requests: their state, and for which model they were."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,17 +13,21 @@ T = TypeVar("T")
 Key = tuple[int, str]
 
 # Bytes: about ten long conversations.
-ROOM = 64 << 20
+_CACHE_ROOM = 64 << 20
+# Conversations; a render is usually followed by its answer within minutes.
+_ASKED_ROOM = 10_000
 
 
 class RenderCache:
     """Keeps the state of incremental renderings, the most recently used; an entry may be gone the next time.
 
+    It also has the thread in which renderings run that take long.
+
     Args:
         room: how many bytes it holds.
     """
 
-    def __init__(self, room: int = ROOM) -> None:
+    def __init__(self, room: int = _CACHE_ROOM) -> None:
         self.size = 0
         # How many renderings were found here, and how many were not.
         self.hits = self.misses = 0
@@ -74,3 +78,32 @@ class RenderCache:
     async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Run something that takes long in a thread, and wait for it."""
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+
+class AskedModels:
+    """Which model a conversation was last rendered for, until its answer is ingested.
+
+    The name that was asked for is often an alias of the one that answers, and both count as the same model (rule X16).
+    A client may name it with ``ingest``. If it does not, it is the model of the renderings since the last answer,
+    provided that they were all for one. With several it is not known whose answer comes, and to guess wrong would send
+    a model what another one signed.
+
+    Args:
+        room: how many conversations it remembers; the oldest are forgotten.
+    """
+
+    def __init__(self, room: int = _ASKED_ROOM) -> None:
+        self._room = room
+        self._asked: OrderedDict[Key, set[str | None]] = OrderedDict()
+
+    def note(self, key: Key, model: str | None) -> None:
+        """Note the model of a rendering; ``None`` if it is not known."""
+        self._asked.setdefault(key, set()).add(model)
+        self._asked.move_to_end(key)
+        while len(self._asked) > self._room:
+            self._asked.popitem(last=False)
+
+    def take(self, key: Key) -> str | None:
+        """Forget the renderings of a conversation; return their model if it is only one."""
+        models = self._asked.pop(key, set())
+        return models.pop() if len(models) == 1 else None

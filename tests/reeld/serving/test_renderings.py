@@ -1,11 +1,12 @@
-"""The cache of renderings is bounded, and each rendering has one user at a time."""
+"""What is remembered of renderings is bounded, and each rendering has one user at a time."""
 
 import pytest
 
-from reeld.formats.chunks import Chunks
 from reeld.formats.model import HistorySettings
-from reeld.formats.render_state import RenderState
-from reeld.serving.render_cache import RenderCache
+from reeld.formats.render_state import Chunks, RenderState
+from reeld.serving.renderings import AskedModels, RenderCache
+
+KEY = 1, "gemini"
 
 
 def kept(size: int) -> RenderState:
@@ -82,3 +83,28 @@ async def test_work_in_a_thread_returns_or_raises() -> None:
     assert 3 == await render_cache.run_in_thread(lambda: 3)
     with pytest.raises(ValueError, match=r"^no$"):
         await render_cache.run_in_thread(fail)
+
+
+@pytest.mark.parametrize(
+    ("models", "asked"),
+    [([], None), (["a"], "a"), (["a", "a"], "a"), (["a", "b"], None), (["a", None], None), ([None], None)],
+)
+def test_only_one_model_is_known(models: list[str | None], asked: str | None) -> None:
+    """It is returned once; the next answer belongs to other renderings."""
+    found = AskedModels()
+    for model in models:
+        found.note(KEY, model)
+        found.note((2, "gemini"), "other")
+        found.note((1, "anthropic"), "other")
+
+    assert asked == found.take(KEY)
+    assert found.take(KEY) is None
+
+
+def test_the_oldest_renderings_are_forgotten() -> None:
+    """A rendering that was never answered does not stay for ever."""
+    found = AskedModels(room=2)
+    for row in (1, 2, 1, 3):
+        found.note((row, "gemini"), "a")
+
+    assert ["a", None, "a"] == [found.take((row, "gemini")) for row in (1, 2, 3)]
