@@ -241,7 +241,7 @@ def test_integrations_do_not_know_each_other() -> None:
                 "reeld.verify",
                 "reeld.search",
                 "reeld.backups",
-                "reel.importing.sqlite_reading",
+                "reel.importing.databases",
             ],
         ),
     ],

@@ -1,6 +1,33 @@
 """Reading the histories of other tools, and adding them to reel.
 
 A reader for each tool turns files into steps (:mod:`reel.importing.steps`): what was said, and where the conversation
-went back. One writer (:mod:`reel.importing.writer`) turns steps into commands. The daemon knows nothing of foreign
-files. Nothing of a source is written, executed, or followed out of its root.
+went back. :mod:`reel.importing.conversation` turns steps into commands, whichever tool they are from. The daemon knows
+nothing of foreign files. Nothing of a source is written, executed, or followed out of its root.
+
+To add a tool, write a module with a ``TOOL``, and name it in the table. It is imported when it is used.
 """
+
+from importlib import import_module
+
+from reel.importing.steps import Tool
+
+# The module of each tool, in the order in which they are listed.
+MODULES = {
+    "claude-code": "claude_code",
+    "codex": "codex",
+    "opencode": "opencode",
+    "gemini-cli": "gemini_cli",
+    "aider": "aider",
+    "chatgpt": "chatgpt",
+    "claude-ai": "claude_ai",
+    "llm": "llm",
+    "openai-agents": "openai_agents",
+    "jsonl": "jsonl",
+    "reel": "reel_log",
+}
+
+
+def tool_named(name: str) -> Tool:
+    """Return a tool by its name, which is a key of ``MODULES``."""
+    tool: Tool = import_module(f"reel.importing.{MODULES[name]}").TOOL
+    return tool

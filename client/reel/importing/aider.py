@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from reel.importing.blocks import text_block
 from reel.importing.files import MAX_LINE, Line, lines_of, open_regular
 from reel.importing.steps import TOO_LONG, About, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import digest, milliseconds, name_of, tags_of, title_of
@@ -128,7 +129,7 @@ class History:
         if kind == "shown":
             yield Kept("note", ref, text, {"aider": "shown"}, self._sent, self._line)
             return
-        yield Said(kind, (Part(ref, [{"type": "text", "text": text}]),), {}, self._sent, self._line)
+        yield Said(kind, (Part(ref, [text_block(text)]),), {}, self._sent, self._line)
         if kind == "user":
             yield About(f"/{self._started or 'start'}", title_of(text))
 

@@ -4,11 +4,11 @@ They become what ``reel load --format anthropic`` makes of them, so that they go
 without a neutral form is kept whole.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Callable
 from typing import Any
 
 from reel.blocks import ALLOWED
+from reel.importing.blocks import call_block, opaque_block, result_block, text_block
 from reel.importing.values import text_in
 from reel.strict_json import Json, encode
 
@@ -27,41 +27,30 @@ def blocks_of(content: Any, holder: str, model: str = "") -> list[Json]:
         model: the model that made it; empty if none did.
     """
     if type(content) is str:
-        return [{"type": "text", "text": content}]
+        return [text_block(content)]
     return [_block(found, holder, model) for found in content] if type(content) is list else []
-
-
-def by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Json]]]:
-    """Yield blocks of a user's message in runs of one role: results are a tool's."""
-    for is_result, run in groupby(blocks, lambda block: block["type"] == "tool_result"):
-        yield "tool" if is_result else role, list(run)
 
 
 def _block(found: Any, holder: str, model: str) -> Json:
     if type(found) is str:
-        return {"type": "text", "text": found}
+        return text_block(found)
     if type(found) is not dict:
-        return opaque({"type": "unknown", "value": found})
+        return opaque_block({"type": "unknown", "value": found}, PROVIDER)
     read = _READERS.get(text_in(found, "type"))
     block = read(found) if read else None
     if block is None or block["type"] not in _ALLOWED[holder]:
-        block = opaque(found)
+        block = opaque_block(found, PROVIDER)
     if model and block["type"] in ("thinking", "redacted_thinking", "opaque"):
         block["model"] = model
     return block
 
 
-def opaque(found: Json, provider: str = PROVIDER) -> Json:
-    """Return the block that keeps an object of a provider's as it is."""
-    return {"type": "opaque", "provider": provider, "data_json": encode(found)}
-
-
 def _text(found: Json) -> Json | None:
-    return {"type": "text", "text": found["text"], **_kept(found, "text")} if text_in(found, "text") else _empty(found)
+    return {**text_block(found["text"]), **_kept(found, "text")} if text_in(found, "text") else _empty(found)
 
 
 def _empty(found: Json) -> Json | None:
-    return {"type": "text", "text": ""} if found.get("text") == "" else None
+    return text_block("") if found.get("text") == "" else None
 
 
 def _thinking(found: Json) -> Json | None:
@@ -82,9 +71,8 @@ def _call(found: Json) -> Json | None:
     if not (call_id and name):
         return None
     given = found.get("input")
-    arguments = given if type(given) is str else encode({} if given in (None, []) else given)
-    kept = _kept(found, "id", "name", "input")
-    return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments, **kept}
+    call = call_block(call_id, name, None if given == [] else given)
+    return {**call, **_kept(found, "id", "name", "input")}
 
 
 def _result(found: Json) -> Json | None:
@@ -92,14 +80,8 @@ def _result(found: Json) -> Json | None:
     if not call_id:
         return None
     blocks = blocks_of("" if content is None else content, "tool_result")
-    plain = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
-    return {
-        "type": "tool_result",
-        "tool_call_id": call_id,
-        "content": blocks[0]["text"] if plain else blocks or "",
-        "is_error": found.get("is_error") is True,
-        **_kept(found, "tool_use_id", "content", "is_error"),
-    }
+    result = result_block(call_id, blocks, is_error=found.get("is_error") is True)
+    return {**result, **_kept(found, "tool_use_id", "content", "is_error")}
 
 
 def _media(found: Json) -> Json | None:

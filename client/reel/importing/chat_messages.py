@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 from reel.blocks import ALLOWED
-from reel.importing.anthropic_blocks import blocks_of, by_role
+from reel.importing.anthropic_blocks import blocks_of
+from reel.importing.blocks import by_role, call_block, result_block, text_block
 from reel.importing.gemini_parts import fitting, read_part
-from reel.importing.plain_blocks import call_block, result, text_block
 from reel.importing.responses_items import image_block
 from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, map_in, text_in
@@ -47,7 +47,7 @@ def read_message(found: Json, index: int, *, is_first: bool) -> list[Spoken]:
     content = found.get("content", found.get("value"))
     if role == "tool":
         call_id = text_in(found, "tool_call_id") or text_in(found, "name") or f"call-{index}"
-        return [Spoken("tool", [result(call_id, _blocks(content, "tool_result"))], {})]
+        return [Spoken("tool", [result_block(call_id, _blocks(content, "tool_result"))], {})]
     if role == "system":
         text = _blocks(content, "system") or [text_block("")]
         return [Spoken("system", text, {})] if is_first else [Spoken("user", text, {"role": "system"})]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
+from reel.importing.blocks import result_block, text_block
 from reel.importing.chatgpt_images import Images
 from reel.importing.chatgpt_messages import PROVIDER, Message, read_message
 from reel.importing.export_files import Files
@@ -119,7 +119,7 @@ class _Conversation:
         if role == "tool":
             call = self._answered(key, message.name, before)
             if call is not None:
-                return Said(role, (Part(key, [_result(call, blocks, failed=message.failed)]),), {}, sent)
+                return Said(role, (Part(key, [result_block(call["id"], blocks, is_error=message.failed)]),), {}, sent)
         if role == "system" and not self._said:
             return Said(role, (Part(key, blocks),), {}, sent)
         if role == "user":
@@ -174,11 +174,6 @@ def _in_order(keys: list[str], parent: str, path: set[str]) -> list[tuple[str, s
     return [(key, parent) for key in sorted(keys, key=path.__contains__)[::-1]]
 
 
-def _result(call: Json, blocks: list[Json], *, failed: bool) -> Json:
-    content: Any = blocks[0]["text"] if len(blocks) == 1 and len(blocks[0]) == len(("type", "text")) else blocks
-    return {"type": "tool_result", "tool_call_id": call["id"], "content": content, "is_error": failed}
-
-
 def _joined(before: Said, said: Said) -> Said | None:
     """Return two messages as one: what the assistant said in a row, and what a tool answered to one call."""
     if before.role != said.role:
@@ -193,9 +188,7 @@ def _joined(before: Said, said: Said) -> Said | None:
     blocks = [
         block
         for result in (first, second)
-        for block in (
-            result["content"] if type(result["content"]) is list else [{"type": "text", "text": result["content"]}]
-        )
+        for block in (result["content"] if type(result["content"]) is list else [text_block(result["content"])])
     ]
     failed = first["is_error"] or second["is_error"]
     return before._replace(parts=(Part(before.parts[0].ref, [{**first, "content": blocks, "is_error": failed}]),))

@@ -6,6 +6,7 @@ No schema is published. What a message means is decided by what is in it.
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from reel.importing.blocks import call_block, text_block
 from reel.importing.values import list_in, map_in, text_in
 from reel.strict_json import Json, encode, parse
 
@@ -68,7 +69,7 @@ def read_message(found: Json, find_image: FindImage) -> Message:
     if role == "tool":
         status = text_in(map_in(metadata, "aggregate_result"), "status")
         failed = kind == "system_error" or status.startswith("failed")
-        return Message(role, blocks or [_text("")], name, failed)
+        return Message(role, blocks or [text_block("")], name, failed)
     if not any(block.get("text") or block["type"] == "media" for block in blocks):
         return Message("empty", [])
     if kind in _CONTEXTS:
@@ -76,10 +77,6 @@ def read_message(found: Json, find_image: FindImage) -> Message:
     if is_call:
         return Message(role, [_call(found, recipient, blocks)], recipient)
     return Message(role, blocks)
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
 
 
 def _thinking(content: Json) -> Json:
@@ -93,7 +90,7 @@ def _thinking(content: Json) -> Json:
 def _call(found: Json, name: str, blocks: list[Json]) -> Json:
     text = "".join(block["text"] for block in blocks)
     arguments = text if _is_object(text) else encode({"input": text})
-    block = {"type": "tool_call", "id": text_in(found, "id") or "call", "name": name[:200], "arguments": arguments}
+    block = call_block(text_in(found, "id"), name[:200], arguments)
     language = text_in(map_in(found, "content"), "language")
     kept = {"provider_metadata": {"provider": PROVIDER, "language": language}}
     return {**block, **kept} if language not in ("", "unknown") else block
@@ -115,23 +112,23 @@ def _blocks(content: Json, kind: str, names: dict[str, str], find_image: FindIma
     if "parts" in content:
         return [block for part in list_in(content, "parts") if (block := _part(part, names, find_image)) is not None]
     texts = [text_in(content, field) for field in _TEXTS.get(kind, ())]
-    return [_text("\n".join(filter(None, texts)))] if any(texts) else []
+    return [text_block("\n".join(filter(None, texts)))] if any(texts) else []
 
 
 def _part(part: Any, names: dict[str, str], find_image: FindImage) -> Json | None:
     """Return a part as a text or an image. Of other files the names stay, and all that is said of them."""
     if type(part) is str:
-        return _text(part) if part else None
+        return text_block(part) if part else None
     kind = text_in(part, "content_type")
     if type(part) is dict and kind in ("audio_transcription", "text") and text_in(part, "text"):
-        return {**_text(part["text"]), **_kept(part)}
+        return {**text_block(part["text"]), **_kept(part)}
     pointer = text_in(part, "asset_pointer") or text_in(map_in(part, "audio_asset_pointer"), "asset_pointer")
     file = pointer.rpartition("//")[2]
     name = names.get(file, "")
     if kind == _IMAGE and (image := find_image(pointer)) is not None:
         return {**image, **({"name": name} if name else {}), **_kept(part)}
     what = kind.removesuffix("_asset_pointer").replace("_", " ") or "part"
-    return {**_text(f"[{what}: {name or file or 'without a file'}]"), **_kept(part)}
+    return {**text_block(f"[{what}: {name or file or 'without a file'}]"), **_kept(part)}
 
 
 def _kept(part: Any) -> Json:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from reel.blocks import ALLOWED
-from reel.importing.anthropic_blocks import PROVIDER, blocks_of, by_role, opaque
+from reel.importing.anthropic_blocks import PROVIDER, blocks_of
+from reel.importing.blocks import by_role, opaque_block, text_block
 from reel.importing.export_files import Files
 from reel.importing.exports import Export, discover
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Said, Source, Step, Tool
@@ -65,13 +66,13 @@ def _said(message: Json, role: str, name: str, sent: int | None) -> Iterator[Sai
     """Yield what a message says: an answer with results of tools in it is several messages."""
     content = [block for block in list_in(message, "content") if text_in(block, "type") not in _SHOWN]
     if not content and (text := text_in(message, "text")):
-        content = [{"type": "text", "text": text}]
+        content = [text_block(text)]
     blocks = [*_attached(message), *_blocks(content, name)]
-    runs = list(by_role(blocks or [{"type": "text", "text": ""}], role))
+    runs = list(by_role(blocks or [text_block("")], role))
     for number, (owner, run) in enumerate(runs):
         ref = name if number == len(runs) - 1 else f"{name}/{number}"
         fitting = [
-            block if block["type"] in (*ALLOWED[owner], "tool_result") else opaque(block, _NAME) for block in run
+            block if block["type"] in (*ALLOWED[owner], "tool_result") else opaque_block(block, _NAME) for block in run
         ]
         yield Said(owner, (Part(ref, fitting),), {"provider": PROVIDER} if owner == "assistant" else {}, sent)
 
@@ -82,7 +83,7 @@ def _attached(message: Json) -> Iterator[Json]:
         name, text = text_in(found, "file_name") or "without a name", text_in(found, "extracted_content")
         said = f"{name}:\n\n{text}" if text else f"[file: {name}]"
         rest = {key: value for key, value in found.items() if key != "extracted_content"} if type(found) is dict else {}
-        yield {"type": "text", "text": said, **_kept(rest)}
+        yield {**text_block(said), **_kept(rest)}
 
 
 def _blocks(content: list[Any], name: str) -> Iterator[Json]:
@@ -91,7 +92,7 @@ def _blocks(content: list[Any], name: str) -> Iterator[Json]:
     for number, found in enumerate(content):
         kind = text_in(found, "type")
         if kind not in _FIELDS:
-            yield opaque(found if type(found) is dict else {"type": "unknown", "value": found}, _NAME)
+            yield opaque_block(found if type(found) is dict else {"type": "unknown", "value": found}, _NAME)
             continue
         plain = {key: found[key] for key in ("type", *_FIELDS[kind]) if key in found}
         if kind == "tool_use":
@@ -114,9 +115,9 @@ def _result(content: Any) -> Any:
     if type(content) is not list:
         return content if type(content) is str else "" if content is None else encode({"content": content})
     blocks = [
-        {"type": "text", "text": text_in(part, "text")}
+        text_block(text_in(part, "text"))
         if text_in(part, "type") == "text"
-        else opaque(part if type(part) is dict else {"type": "unknown", "value": part}, _NAME)
+        else opaque_block(part if type(part) is dict else {"type": "unknown", "value": part}, _NAME)
         for part in content
     ]
     return blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else blocks or ""

@@ -5,7 +5,8 @@ No schema is published. What a record means is decided by what is in it, not by 
 
 from typing import Any, NamedTuple
 
-from reel.importing.anthropic_blocks import PROVIDER, blocks_of, by_role
+from reel.importing.anthropic_blocks import PROVIDER, blocks_of
+from reel.importing.blocks import by_role, text_block
 from reel.importing.steps import Kept, Part, Said
 from reel.importing.values import digest, map_in, milliseconds, text_in
 from reel.strict_json import Json, encode
@@ -113,7 +114,7 @@ def _user(found: Json, line: int) -> Record:
     uuid, parent = _chain(found)
     content = map_in(found, "message").get("content")
     blocks = blocks_of(content, "user")
-    said = _messages(found, uuid, blocks or [{"type": "text", "text": ""}], line)
+    said = _messages(found, uuid, blocks or [text_block("")], line)
     return Record(uuid, parent, said, joins=all(message.role == "tool" for message in said))
 
 

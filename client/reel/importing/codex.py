@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from reel.importing.compressed import open_zstd
-from reel.importing.files import Entry, files_below, lines_of, open_regular
+from reel.importing.blocks import text_block
+from reel.importing.files import Entry, files_below, lines_of, open_regular, open_zstd
 from reel.importing.jsonl_reading import JsonLines
 from reel.importing.responses_items import PROVIDER, Item, read_item
 from reel.importing.steps import (
@@ -233,7 +233,7 @@ class Rollout(JsonLines):
         instructions = text_in(map_in(meta, "base_instructions"), "text") or text_in(meta, "instructions")
         if instructions:
             yield from self._describe()
-            block = {"type": "text", "text": instructions}
+            block = text_block(instructions)
             yield Said("system", (Part("instructions", [block]),), {}, sent, line)
 
     def _read_context(self, context: Json) -> None:
@@ -341,7 +341,7 @@ class Rollout(JsonLines):
         prompts = tuple(prompt for prompt, _ in self._prompts)
         self._prompts = []
         if not items:
-            summary = Part(ref, [{"type": "text", "text": text_in(payload, "message")}])
+            summary = Part(ref, [text_block(text_in(payload, "message"))])
             yield Compacted(Said("user", (summary,), {}, sent, line), before=prompts)
             self._last = ref
             return
@@ -370,7 +370,7 @@ def _shown(what: str, event: Json) -> Item | None:
         return None
     parts = [text_in(part, "text") for part in list_in(event, "content")]
     text = text_in(event, "message") or text_in(event, "text") or "".join(parts)
-    return Item(role[what], [{"type": "text", "text": text}])
+    return Item(role[what], [text_block(text)])
 
 
 def _has_events_only(file: BinaryIO) -> bool:

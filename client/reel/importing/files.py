@@ -1,10 +1,12 @@
-"""Reading the files of other tools: their directories without links, their lines within a bound."""
+"""Reading the files of other tools: directories without links, lines within a bound, compressed files as well."""
 
+import io
 import os
 import stat
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from reel.importing.steps import Problem
 
@@ -14,6 +16,9 @@ MAX_LINE = 16 << 20
 _CHUNK = 1 << 20
 # Lines are found in half the time of the usual 8 KiB; more does not help.
 _BUFFER = 1 << 16
+# Python has the first one from 3.14 on.
+_ZSTD_MODULES = ("compression.zstd", "backports.zstd")
+_ZSTD_MISSING = "is compressed with Zstandard; to read it: pip install 'reeld[zstd]'"
 
 
 class Line(NamedTuple):
@@ -104,3 +109,45 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
                 problems.append(Problem(path, 0, "is a link, which is not followed"))
             elif stat.S_ISREG(status.st_mode) and name.endswith(suffixes):
                 yield Entry(Path(path), status.st_size, status.st_mtime_ns)
+
+
+class _Decompressed(io.RawIOBase):
+    """What a compressed file contains; damage is an ``OSError``."""
+
+    def __init__(self, file: Any, path: str) -> None:
+        self._file = file
+        self._path = path
+
+    def readable(self) -> bool:
+        """Return whether it can be read: it can."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read into a buffer."""
+        try:
+            data = self._file.read(len(buffer))
+        except Exception as error:  # each module has exceptions of its own
+            raise OSError(0, f"cannot be decompressed: {error}", self._path) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def open_zstd(file: BinaryIO, path: str) -> BinaryIO:
+    """Return what reads a file that was compressed with Zstandard.
+
+    Raises:
+        OSError: there is no module that can; the error says what to install.
+    """
+    for name in _ZSTD_MODULES:
+        try:
+            module: Any = import_module(name)
+        except ImportError:
+            continue
+        return io.BufferedReader(_Decompressed(module.ZstdFile(file), path), 1 << 20)
+    file.close()
+    raise OSError(0, _ZSTD_MISSING, path)

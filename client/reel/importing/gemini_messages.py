@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from reel.importing.blocks import call_block, result_block, text_block
 from reel.importing.gemini_parts import PROVIDER, fitting, parts_in, read_part
-from reel.importing.plain_blocks import call_block, result, text_block
 from reel.importing.steps import Kept
 from reel.importing.values import digest, list_in, map_in, milliseconds, text_in
 from reel.strict_json import Json, encode
@@ -147,7 +147,7 @@ def _recorded_result(call: Json) -> Json | None:
     results, others = _split(parts_in(given), call_id)
     if not results:
         failed = text_in(call, "status") == "error"
-        return result(call_id, others, is_error=failed)
+        return result_block(call_id, others, is_error=failed)
     return {**results[0], "tool_call_id": call_id}
 
 

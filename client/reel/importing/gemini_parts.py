@@ -7,8 +7,7 @@ without a neutral form is kept whole.
 from typing import Any
 
 from reel.blocks import ALLOWED
-from reel.importing.anthropic_blocks import opaque
-from reel.importing.plain_blocks import call_block, result, text_block
+from reel.importing.blocks import call_block, opaque_block, result_block, text_block
 from reel.importing.values import list_in, map_in, text_in
 from reel.strict_json import Json, encode
 
@@ -35,10 +34,10 @@ def read_part(part: Any, made: str, model: str = "") -> Json:
     if type(part) is str:
         return text_block(part)
     if type(part) is not dict:
-        return opaque({"value": part}, PROVIDER)
+        return opaque_block({"value": part}, PROVIDER)
     block = _block(part, made)
     if block is None:
-        return {**opaque(part, PROVIDER), **({"model": model} if model else {})}
+        return {**opaque_block(part, PROVIDER), **({"model": model} if model else {})}
     signature = text_in(part, "thoughtSignature")
     made_by = {"provider": PROVIDER, **({"model": model} if model else {})}
     signed = {**made_by, "signature": signature} if signature else {}
@@ -78,7 +77,7 @@ def _result(response: Json, made: str) -> Json:
     said = only if is_plain and type(only) is str else encode({} if found is None else found)
     media = [fitting(read_part(part, ""), "tool_result") for part in list_in(response, "parts")]
     call_id = text_in(response, "id") or text_in(response, "name") or made or "call"
-    block = result(call_id, [text_block(said), *media], is_error=key == "error")
+    block = result_block(call_id, [text_block(said), *media], is_error=key == "error")
     if type(found) is dict and not (is_plain and key != "output"):
         block["provider_metadata"] = {"provider": PROVIDER, "response_json": encode(found)}
     return block
@@ -86,4 +85,4 @@ def _result(response: Json, made: str) -> Json:
 
 def fitting(block: Json, holder: str) -> Json:
     """Return a block as one that a role, or a result, may have."""
-    return block if block["type"] in ALLOWED[holder] else opaque(block, PROVIDER)
+    return block if block["type"] in ALLOWED[holder] else opaque_block(block, PROVIDER)

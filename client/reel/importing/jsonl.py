@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from reel.importing.blocks import text_block
 from reel.importing.chat_messages import REASONING, read_message, role_in, said_from
 from reel.importing.files import files_below
 from reel.importing.jsonl_reading import JsonLines
@@ -83,7 +84,7 @@ class Messages(JsonLines):
         number, prompt, sent = 0, _prompt_in(found), _time_of(found)
         if prompt:
             number = 1
-            yield Said("system", (Part("prompt", [{"type": "text", "text": prompt}]),), {}, sent, line)
+            yield Said("system", (Part("prompt", [text_block(prompt)]),), {}, sent, line)
         for message in list_in(found, where):
             if _is_message(message):
                 yield from _said(message, number, line, _time_of(message) or sent, is_first=not number)

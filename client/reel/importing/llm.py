@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from reel.importing.anthropic_blocks import by_role
-from reel.importing.databases import Database, databases_below, open_database
+from reel.importing.blocks import by_role, text_block
+from reel.importing.databases import Damaged, Database, databases_below, open_database
 from reel.importing.llm_rows import PROVIDER, message_blocks, response_messages
-from reel.importing.sqlite_reading import Damaged
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, milliseconds, origins_first, tags_of, text_in, title_of
 from reel.strict_json import Json
@@ -111,7 +110,7 @@ class Logs:
             self.counts.map()
         else:
             self.counts.note(f"role {text_in(row, 'role') or 'missing'}")
-        blocks = message_blocks(database, name, role or "user", self._report) or [{"type": "text", "text": ""}]
+        blocks = message_blocks(database, name, role or "user", self._report) or [text_block("")]
         metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
         runs = list(by_role(blocks, role or "user"))
         for number, (owner, run) in enumerate(runs):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.blocks import ALLOWED
-from reel.importing.anthropic_blocks import opaque
+from reel.importing.blocks import call_block, opaque_block, result_block, text_block
 from reel.importing.databases import Database
 from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, map_in, milliseconds, parse_record, text_in
@@ -31,37 +31,33 @@ def message_blocks(database: Database, name: str, role: str, report: Callable[[s
         except ValueError as error:
             report(f"parts, row {row.get('id')}: not JSON: {error}")
             kept = {key: repr(value) if type(value) is bytes else value for key, value in row.items()}
-            block = opaque({"type": "damaged", **kept}, PROVIDER)
+            block = opaque_block({"type": "damaged", **kept}, PROVIDER)
         blocks.append(block if block["type"] in (*ALLOWED[role], "tool_result") else _other(block, role))
     return blocks
 
 
 def _other(found: Json, role: str) -> Json:
-    return _text(encode(found)) if role == "system" else opaque(found, PROVIDER)
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
+    return text_block(encode(found)) if role == "system" else opaque_block(found, PROVIDER)
 
 
 def _part(database: Database, row: Json, made: str) -> Json:
     kind, payload = text_in(row, "type"), _parsed(row.get("payload"))
     text = text_in(row, "text") or text_in(payload, "text") or _referenced(database, payload)
     if kind == "text":
-        return _text(text)
+        return text_block(text)
     if kind == "reasoning":
         signature = text_in(map_in(map_in(payload, "provider_metadata"), "anthropic"), "signature")
         signed = {"provider": "anthropic", "signature": signature} if signature else {"provider": PROVIDER}
         return {"type": "thinking", "text": text, **signed}
     if kind == "tool_call":
-        return _call(text_in(payload, "tool_call_id") or made, text_in(payload, "name"), payload.get("arguments"))
+        return call_block(text_in(payload, "tool_call_id") or made, text_in(payload, "name"), payload.get("arguments"))
     if kind == "tool_result":
         files = [_attachment(database, text_in(found, "id")) for found in list_in(payload, "attachments")]
         call_id = text_in(payload, "tool_call_id") or made
         return _result(call_id, payload.get("output"), files, failed=bool(text_in(payload, "exception")))
     if kind == "attachment":
         return _attachment(database, text_in(map_in(payload, "attachment"), "id"))
-    return opaque({"type": kind or "unknown", "payload": payload, "text": text}, PROVIDER)
+    return opaque_block({"type": kind or "unknown", "payload": payload, "text": text}, PROVIDER)
 
 
 def _parsed(data: Any) -> Json:
@@ -81,15 +77,9 @@ def _referenced(database: Database, payload: Json) -> str:
     return "".join(pieces)
 
 
-def _call(call_id: str, name: str, arguments: Any) -> Json:
-    given = arguments if type(arguments) is str else encode({} if arguments is None else arguments)
-    return {"type": "tool_call", "id": call_id, "name": name or "unknown", "arguments": given}
-
-
 def _result(call_id: str, output: Any, files: list[Json], *, failed: bool) -> Json:
     text = output if type(output) is str else encode(output)
-    content: Any = [_text(text), *files] if files else text
-    return {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": failed}
+    return result_block(call_id, [text_block(text), *files], is_error=failed)
 
 
 def _attachment(database: Database, name: str) -> Json:
@@ -100,7 +90,7 @@ def _attachment(database: Database, name: str) -> Json:
         return {"type": "media", "mime_type": mime, "data_base64": b64encode(row["content"]).decode()}
     if url := text_in(row, "url"):
         return {"type": "media", "mime_type": mime, "url": url}
-    return _text(f"[file: {text_in(row, 'path') or 'missing'}]")
+    return text_block(f"[file: {text_in(row, 'path') or 'missing'}]")
 
 
 def response_messages(database: Database, row: Json, prompt: str) -> Iterator[Said]:
@@ -115,7 +105,7 @@ def response_messages(database: Database, row: Json, prompt: str) -> Iterator[Sa
     system = "\n\n".join(filter(None, [*_fragments(database, "system_fragments", name), text_in(row, "system")]))
     if system and text_in(row, "system") != prompt:
         kept = {"provider": PROVIDER, "role": "system"} if prompt else {}
-        yield Said("user" if prompt else "system", (Part(f"{name}/system", [_text(system)]),), kept, sent)
+        yield Said("user" if prompt else "system", (Part(f"{name}/system", [text_block(system)]),), kept, sent)
     results = [
         _result(text_in(found, "tool_call_id") or f"{name}-{number}", found.get("output"), [], failed=_failed(found))
         for number, found in enumerate(database.rows("tool_results", "response_id", name))
@@ -128,16 +118,18 @@ def response_messages(database: Database, row: Json, prompt: str) -> Iterator[Sa
         for found in database.rows("prompt_attachments", "response_id", name)
     ]
     if text or files or not results:
-        yield Said("user", (Part(f"{name}/prompt", [*([_text(text)] if text or not files else []), *files]),), {}, sent)
+        yield Said(
+            "user", (Part(f"{name}/prompt", [*([text_block(text)] if text or not files else []), *files]),), {}, sent
+        )
     thought, answer = text_in(row, "reasoning"), text_in(row, "response")
     blocks = [{"type": "thinking", "text": thought, "provider": PROVIDER}] if thought else []
-    blocks += [_text(answer)] if answer else []
+    blocks += [text_block(answer)] if answer else []
     for number, found in enumerate(database.rows("tool_calls", "response_id", name)):
         call_id = text_in(found, "tool_call_id") or f"{name}-{number}"
-        blocks.append(_call(call_id, text_in(found, "name"), found.get("arguments")))
+        blocks.append(call_block(call_id, text_in(found, "name"), found.get("arguments")))
     model = text_in(row, "resolved_model") or text_in(row, "model")
     metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
-    yield Said("assistant", (Part(name, blocks or [_text("")]),), metadata, sent)
+    yield Said("assistant", (Part(name, blocks or [text_block("")]),), metadata, sent)
 
 
 def _failed(found: Json) -> bool:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from reel.importing.databases import Database, databases_below, open_database
+from reel.importing.databases import Damaged, Database, databases_below, open_database
 from reel.importing.responses_items import PROVIDER, read_item
-from reel.importing.sqlite_reading import Damaged
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, milliseconds, parse_record, tags_of, text_in, title_of
 from reel.strict_json import Json

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel.blocks import check_name
+from reel.importing.blocks import call_block, opaque_block, text_block
 from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
 from reel.importing.values import list_in, map_in, milliseconds, text_in
 from reel.strict_json import Json, encode
@@ -97,7 +98,7 @@ class Messages:
             if kind == "compaction":
                 self._counts.map()
                 is_compaction = True
-                said.append(Part(ref, [_text(_COMPACTION)]))
+                said.append(Part(ref, [text_block(_COMPACTION)]))
             elif kind in _IGNORED_PARTS:
                 self._counts.ignore(_IGNORED_PARTS[kind])
             elif kind in ("text", "file", "agent", "subtask"):
@@ -161,12 +162,12 @@ class Messages:
 
     def _read_user(self, message: Json, ref: str) -> Iterator[Step]:
         given = [{"type": "file", **part} for part in list_in(message, "files") if type(part) is dict]
-        blocks = [_text(text_in(message, "text")), *map(_given, given)]
+        blocks = [text_block(text_in(message, "text")), *map(_given, given)]
         yield self._say(Said("user", (Part(ref, blocks),), {}, _sent(message)))
 
     def _read_text(self, message: Json, ref: str) -> Iterator[Step]:
         role = "system" if message.get("type") == "system" else "user"
-        yield self._say(Said(role, (Part(ref, [_text(text_in(message, "text"))]),), {}, _sent(message)))
+        yield self._say(Said(role, (Part(ref, [text_block(text_in(message, "text"))]),), {}, _sent(message)))
 
     def _read_shell(self, message: Json, ref: str) -> Iterator[Step]:
         """Read a command of the person, as the versions before wrote it: as a call of the shell."""
@@ -189,7 +190,7 @@ class Messages:
         if not texts:
             yield note(ref, message, _sent(message))
             return
-        summary = Said("user", (Part(ref, [_text(text) for text in texts]),), {}, _sent(message))
+        summary = Said("user", (Part(ref, [text_block(text) for text in texts]),), {}, _sent(message))
         yield Compacted(self._say(summary))
 
 
@@ -220,19 +221,11 @@ def _sent(message: Json) -> int | None:
     return milliseconds(map_in(message, "time").get("created"))
 
 
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
-
-
-def _opaque(part: Json) -> Json:
-    return {"type": "opaque", "provider": PROVIDER, "data_json": encode(part)}
-
-
 def _given(part: Json) -> Json:
     """Return a part of a prompt as a block."""
     if part.get("type") == "text" and type(part.get("text")) is str and part.get("ignored") is not True:
-        return _text(part["text"])
-    return _media(part) if part.get("type") == "file" else _opaque(part)
+        return text_block(part["text"])
+    return _media(part) if part.get("type") == "file" else opaque_block(part, PROVIDER)
 
 
 def _media(part: Json) -> Json:
@@ -245,7 +238,7 @@ def _media(part: Json) -> Json:
         return {"type": "media", "mime_type": mime, "data_base64": data, **named}
     if url.startswith(("https://", "http://")):
         return {"type": "media", "mime_type": mime, "url": url, **named}
-    return _opaque(part)
+    return opaque_block(part, PROVIDER)
 
 
 def _made(part: Json, provider: str, model: str) -> Json:
@@ -261,12 +254,11 @@ def _made(part: Json, provider: str, model: str) -> Json:
 def _call(part: Json) -> Json:
     call_id, name = _names(part)
     if check_name(call_id) is not None or check_name(name) is not None:
-        return _opaque(part)
+        return opaque_block(part, PROVIDER)
     given = map_in(part, "state").get("input")
-    arguments = given if type(given) is str else encode({} if given is None else given)
     metadata = _metadata(part) or map_in(map_in(part, "provider"), "metadata")
     kept = {"provider_metadata": {"provider": PROVIDER, "metadata_json": encode(metadata)}} if metadata else {}
-    return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments, **kept}
+    return {**call_block(call_id, name, given), **kept}
 
 
 def _names(part: Json) -> tuple[str, str]:
@@ -293,7 +285,7 @@ def _result(part: Json) -> Json | None:
     blocks = [_given(found) for found in list_in(state, "content") if type(found) is dict]
     blocks += [_media(found) for found in list_in(state, "attachments") if type(found) is dict]
     if blocks:
-        content = [*([_text(content)] if content else []), *blocks]
+        content = [*([text_block(content)] if content else []), *blocks]
     elif not content and not failed and (given := state.get("structured") or state.get("result")):
         content = given if type(given) is str else encode(given)
     return {

@@ -7,7 +7,7 @@ item without a neutral form is kept whole.
 import re
 from typing import Any, NamedTuple
 
-from reel.importing.anthropic_blocks import opaque
+from reel.importing.blocks import call_block, opaque_block, result_block, text_block
 from reel.importing.values import text_in
 from reel.strict_json import Json, encode
 
@@ -59,14 +59,14 @@ def read_item(found: Json, model: str = "") -> Item:
         return Item("tool", [_output(found, kind, call_id)])
     if kind in _CALLS and call_id and found.get("execution") != "server":
         return Item("assistant", [_call(found, kind, call_id)])
-    block = opaque({"type": kind, **found}, PROVIDER)
+    block = opaque_block({"type": kind, **found}, PROVIDER)
     # Only models of one family read what is encrypted.
     return Item("assistant", [{**block, "model": model} if model and "encrypted_content" in found else block])
 
 
 def _message(found: Json) -> Item:
     role = text_in(found, "role")
-    empty = {"type": "text", "text": ""} if "content" in found else opaque({"type": "message", **found}, PROVIDER)
+    empty = text_block("") if "content" in found else opaque_block({"type": "message", **found}, PROVIDER)
     blocks = _parts(found.get("content")) or [empty]
     if role == "assistant":
         kept = {"provider_metadata": {"provider": PROVIDER, "phase": found["phase"]}} if text_in(found, "phase") else {}
@@ -76,17 +76,14 @@ def _message(found: Json) -> Item:
 
 def _call(found: Json, kind: str, call_id: str) -> Json:
     given = found.get(_CALLS[kind])
-    if kind == "custom_tool_call":
-        arguments = encode({"input": given if type(given) is str else ""})
-    else:
-        arguments = given if type(given) is str else encode({} if given is None else given)
+    arguments = {"input": given if type(given) is str else ""} if kind == "custom_tool_call" else given
     metadata: Json = {"provider": PROVIDER}
     if kind == "custom_tool_call":
         metadata["type"] = kind
     elif kind not in _PLAIN_CALLS:
         metadata |= {"type": kind, "item_json": encode(found)}
     name = text_in(found, "name") or kind.removesuffix("_call")
-    block = {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+    block = call_block(call_id, name, arguments)
     return {**block, "provider_metadata": metadata} if len(metadata) > 1 else block
 
 
@@ -96,34 +93,32 @@ def _output(found: Json, kind: str, call_id: str) -> Json:
     if type(output) is dict:  # old versions wrote the content and whether it succeeded
         failed = failed or output.get("success") is False
         output = output.get("content_items") or output.get("content") or encode(output)
-    blocks: Any = _parts(output)
+    blocks = _parts(output)
     if kind not in _PLAIN_OUTPUTS:
-        blocks = [*blocks, opaque(found, PROVIDER)]
-    plain = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
-    content = blocks[0]["text"] if plain else blocks or ""
-    return {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": failed}
+        blocks = [*blocks, opaque_block(found, PROVIDER)]
+    return result_block(call_id, blocks, is_error=failed)
 
 
 def _parts(content: Any) -> list[Json]:
     if type(content) is str:
-        return [{"type": "text", "text": content}] if content else []
+        return [text_block(content)] if content else []
     return [_part(part) for part in content] if type(content) is list else []
 
 
 def _part(found: Any) -> Json:
     if type(found) is str:
-        return {"type": "text", "text": found}
+        return text_block(found)
     if type(found) is not dict:
-        return opaque({"type": "unknown", "value": found}, PROVIDER)
+        return opaque_block({"type": "unknown", "value": found}, PROVIDER)
     kind = text_in(found, "type")
     if kind in ("input_text", "output_text", "text") and type(found.get("text")) is str:
-        return {"type": "text", "text": found["text"]}
+        return text_block(found["text"])
     if kind == "refusal" and type(found.get("refusal")) is str:
         metadata = {"provider": PROVIDER, "refusal": True}
-        return {"type": "text", "text": found["refusal"], "provider_metadata": metadata}
+        return {**text_block(found["refusal"]), "provider_metadata": metadata}
     if kind == "input_image" and (url := text_in(found, "image_url")):
         return image_block(url)
-    return opaque(found, PROVIDER)
+    return opaque_block(found, PROVIDER)
 
 
 def image_block(url: str) -> Json:

@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reel.importing import tool_named
 from reel.importing.reel_log import LogFile
 from reel.importing.steps import About, Compacted, Kept, Reading, Said, Step, Tool
-from reel.importing.tools import tool_named
 
 from . import chats, test_llm, test_opencode
 from .exported import Tree

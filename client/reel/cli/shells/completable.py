@@ -9,7 +9,7 @@ from reel.cli.options import COMMON, options_of
 from reel.cli.overview import TOPICS
 from reel.cli.table import all_commands, command_names
 from reel.cli.tables.itself import EDITORS
-from reel.importing.tools import MODULES
+from reel.importing import MODULES
 
 # The kinds of values that an argument or an option takes.
 NOTHING = "nothing"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.importing.sqlite_reading import reading
+from reel.importing.databases import reading
 
 
 @pytest.fixture
