@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from reel.cli.command import Command, Option
-from reel.cli.options import COMMON, options_of
+from reel.cli.command import COMMON, Command, Option, options_of
 from reel.cli.overview import AGENT_RULE, DESCRIPTION, ENVIRONMENT, EXIT_STATUSES
 from reel.cli.parser import examples_of, sentence, usage_of
 from reel.cli.table import all_commands

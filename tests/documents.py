@@ -14,7 +14,7 @@ from reel.cli.parser import examples_of, sentence, usage_of
 from reel.cli.table import GROUPS
 from reel.metrics import COUNTER, INFO, METRICS
 from reel.replies import AgentInfo
-from reel.requests import annotations
+from reel.requests.calls import annotation_names
 from reeld import config
 from reeld.serving.methods import METHODS, Method
 
@@ -47,7 +47,7 @@ def methods() -> Iterator[str]:
 def _answers(method: Method) -> str:
     """Return what a method replies, in the clients' types."""
     request = getattr(requests, method.name, None)
-    (reply,) = get_args(get_type_hints(request, localns=vars(annotations))["return"]) if request else (None,)
+    (reply,) = get_args(get_type_hints(request, localns=annotation_names())["return"]) if request else (None,)
     if reply is AgentInfo and method.name != "agent":
         return "the agent"
     fields: tuple[str, ...] = getattr(reply, "_fields", ())

@@ -8,7 +8,7 @@ from reel import requests
 from reel.cli.branches import Branches, Key, Node, layout
 from reel.cli.context import Context
 from reel.cli.event_lines import EventLines
-from reel.cli.paging import paged
+from reel.cli.pager import paged
 from reel.cli.terminal import flat
 from reel.kinds import CONVERSATION
 from reel.light_typing import TYPE_CHECKING

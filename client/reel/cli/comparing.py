@@ -10,7 +10,7 @@ from reel import requests
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
-from reel.cli.paging import paged
+from reel.cli.pager import paged
 from reel.cli.positions import FORMS, FromEnd, parse_position, resolve_position
 from reel.cli.terminal import count, cut, flat
 from reel.light_typing import TYPE_CHECKING, NamedTuple

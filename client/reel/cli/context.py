@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import SimpleNamespace
 
+from reel.address import state_directory
+from reel.cli.names import Names, PrefixResolvingClient
 from reel.cli.output import Output
-from reel.cli.prefixes import PrefixResolvingClient
 from reel.cli.settings import Settings
 from reel.cli.terminal import full_time, short_time
 from reel.light_typing import TYPE_CHECKING
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
     from reel.cli.event_lines import EventLines
     from reel.cli.positions import FromEnd
+
+# How many times a hint is shown.
+_TIMES = 3
 
 
 class Context:
@@ -81,7 +86,6 @@ class Context:
     def event_lines(self) -> EventLines:
         """What lays out events of the log."""
         from reel.cli.event_lines import EventLines  # noqa: PLC0415 - most commands show no events
-        from reel.cli.names import Names  # noqa: PLC0415 - as above
 
         return EventLines(self.out.width, self.clock, Names(self.client).of)
 
@@ -109,13 +113,8 @@ class Context:
 
     def hint_undo(self, *undo: str, always: bool = False) -> None:
         """Print the command that undoes what was done, if that is news or ``always``."""
-        if self.out.shows_hints and (always or self._is_news(undo[0])):
+        if self.out.shows_hints and (always or is_among_first(f"{self.args.command}-{undo[0]}")):
             self.out.hint(f"undo: {self.command(*undo)}")
-
-    def _is_news(self, undo: str) -> bool:
-        from reel.cli.first_times import is_among_first  # noqa: PLC0415 - only a person at a terminal needs it
-
-        return is_among_first(f"{self.args.command}-{undo}")
 
     def command(self, *words: str) -> str:
         """Return a ``reel`` command line that can be pasted into a shell."""
@@ -123,3 +122,29 @@ class Context:
 
         where = ["--socket", self.args.socket] if self.args.socket else []
         return join(["reel", *where, *words])
+
+
+def is_among_first(hint: str) -> bool:
+    """Return whether a hint has been shown only a few times so far, and record that it is shown now.
+
+    Args:
+        hint: a word that stands for the hint.
+    """
+    path = f"{state_directory()}/hints-shown"
+    try:
+        if _read(path).split().count(hint) >= _TIMES:
+            return False
+        os.makedirs(state_directory(), mode=0o700, exist_ok=True)  # noqa: PTH103 - pathlib costs 4 ms
+        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - as above
+            file.write(f"{hint}\n")
+    except OSError:
+        return True  # nothing can be noted here: rather a hint too many than none
+    return True
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as above
+            return file.read()
+    except FileNotFoundError:
+        return ""

@@ -1,15 +1,22 @@
-"""Commands about the whole database: verify, backup."""
+"""Commands about the whole database: verify, backup, restore-backup."""
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
+from reel.address import default_database
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
+from reel.cli.daemon import STOP_TIMEOUT, stop_daemon
 from reel.cli.exits import OK, REFUSED
+from reel.cli.file_work import watch_backup, work_on_file
 from reel.cli.output import Line
 from reel.cli.terminal import count
+from reel.errors import NotRunning, ReelError
+from reel.process import start
 from reel.replies import Problem, Verified
 from reel.requests.calls import reply_reader
+from reel.stop_marker import is_marked, unmark
 
 # What to do about each kind of problem; every other kind is damage.
 _REMEDIES = {
@@ -42,16 +49,12 @@ def _of_file(ctx: Context, file: str) -> Verified:
     """Check a file without the daemon, in a process of its own."""
     if ctx.args.all or ctx.args.words or ctx.args.agent:
         raise UsageError("--database checks the whole file; leave out AGENT, -a and --all")
-    from reel.cli.file_work import work_on_file  # noqa: PLC0415 - it imports subprocess
-
     path = os.path.abspath(file)  # noqa: PTH100 - a symlink stays one
     return reply_reader(Verified)(work_on_file(ctx.out, f"checking {file}", "verify", path))
 
 
 def backup(ctx: Context) -> int:
     """Let the daemon write a copy of the database, and print its path and what checking it has found."""
-    from reel.cli.file_work import watch_backup  # noqa: PLC0415 - as above
-
     path = os.path.abspath(ctx.words[0])  # noqa: PTH100 - as above
     with watch_backup(ctx, path):
         written = ctx.client.backup(path)
@@ -82,3 +85,72 @@ def report_lines(report: Verified) -> Iterator[Line]:
 def _where(problem: Problem) -> str:
     place = problem.name or "the database"
     return f"{place} #{problem.seq}" if problem.seq is not None else place
+
+
+class _Pause:
+    """Stops the daemon for a restore, if one runs, and starts it again if it ran.
+
+    Args:
+        socket: the path of its socket.
+        limit: how long it may take to stop, in seconds.
+    """
+
+    def __init__(self, socket: str, limit: float) -> None:
+        self._socket = socket
+        self._limit = limit
+        self._was_marked = is_marked(socket)
+        self._begun = False
+        self._stopped = False
+
+    def begin(self) -> None:
+        """Stop it, and keep others from starting it."""
+        self._begun = True
+        self._stopped = stop_daemon(self._socket, self._limit)
+
+    def end(self, database: str) -> str | None:
+        """Start it again if it was stopped; return why that is not possible."""
+        try:
+            if self._stopped:
+                start(self._socket, database=None if database == default_database() else database)
+            elif self._begun and not self._was_marked:
+                unmark(self._socket)
+        except ReelError as error:
+            return error.message
+        return None
+
+
+def restore_backup(ctx: Context) -> int:
+    """Put a backup in the place of the database; print what was restored and where the replaced file is."""
+    backup = os.path.abspath(ctx.words[0])  # noqa: PTH100 - a symlink stays one
+    database = _database_path(ctx)
+    pause = _Pause(ctx.socket, ctx.args.time_limit or STOP_TIMEOUT)
+    arguments = ["restore", backup, "--database", database, *(["--force"] if ctx.args.force else [])]
+    problem = None
+    try:
+        report = work_on_file(ctx.out, f"reading {ctx.words[0]}", *arguments, ready=pause.begin)
+    finally:
+        problem = pause.end(database)
+        if problem is not None:
+            ctx.out.warn(f"the daemon was not started again: {problem}; start it with: {ctx.command('start')}")
+    if ctx.out.as_json:
+        ctx.out.document(report)
+    else:
+        ctx.out.lines(_restored_lines(report, backup))
+    return OK if problem is None else REFUSED
+
+
+def _database_path(ctx: Context) -> str:
+    """Return the database of the daemon that runs, else of the one that would be started."""
+    try:
+        return str(ctx.client.stats()["database"])
+    except NotRunning:
+        return default_database()
+
+
+def _restored_lines(report: dict[str, Any], backup: str) -> Iterator[Line]:
+    restored = f"{count(report['agents'], 'agent')}, {count(report['events'], 'event')}"
+    yield [f"restored {report['database']} from {backup}: {restored}"]
+    for loss in report["lost"]:
+        yield [("lost: ", "bad"), f"{count(loss['events'], 'event')} of {loss['name']}"]
+    if report["kept"] is not None:
+        yield [f"the database that was there: {report['kept']}"]

@@ -11,14 +11,13 @@ from typing import TypeVar
 from reel import requests
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.drafts import LiveDrafts
 from reel.cli.event_lines import EventLines
 from reel.cli.exits import OK, REFUSED, describe_end
 from reel.cli.names import Names
-from reel.cli.output import Line, screen_height, to_json
+from reel.cli.output import Line, Span, screen_height, to_json
 from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
-from reel.cli.terminal import count, cut
+from reel.cli.terminal import count, cut, flat, wrap
 from reel.cli.transcript import Transcript, in_short
 from reel.errors import NotRunning, Timeout
 from reel.peer import RETRY_INTERVAL
@@ -31,6 +30,10 @@ R = TypeVar("R")
 _LONGEST_WAIT = 30.0
 # How many of the messages that a command took away, or brought back, are listed.
 _LISTED = 8
+# What is before each line of a draft.
+_MARGIN = "  "
+# Lines of the screen that drafts leave free: the line before them, and the cursor's.
+_FREE = 2
 
 
 def follow(ctx: Context) -> None:
@@ -202,6 +205,44 @@ def _run_command(ctx: Context, push: Push) -> None:
         )
     if ran.returncode:
         ctx.out.warn(f"{push.name} #{push.seq}: the command {describe_end(ran.returncode)}")
+
+
+class LiveDrafts:
+    """Answers that grow on the screen: the end of what others are writing, until it is added.
+
+    Args:
+        name_of: returns the name of the agent with an id; ``None`` if only one is followed.
+    """
+
+    def __init__(self, name_of: Callable[[str], str] | None) -> None:
+        self._name_of = name_of
+        self._drafts: dict[tuple[str, int], DraftPush] = {}
+
+    def update(self, push: DraftPush) -> None:
+        """Replace a draft; an empty one has ended."""
+        key = (push.agent, push.connection)
+        if push.text:
+            self._drafts[key] = push
+        else:
+            self._drafts.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget all drafts: the daemon has gone, and sends those that are still being written again."""
+        self._drafts.clear()
+
+    def lines(self, width: int, height: int) -> list[Span]:
+        """Return what to show on a screen: the end of each draft that has room."""
+        room = max((height - _FREE) // max(len(self._drafts), 1), 2)
+        shown = [line for draft in self._drafts.values() for line in self._layout(draft, width, room - 1)]
+        return shown[: max(height - _FREE, 1)]
+
+    def _layout(self, draft: DraftPush, width: int, room: int) -> Iterator[Span]:
+        agent = f" to {self._name_of(draft.agent)}" if self._name_of else ""
+        yield f"{flat(draft.client or 'somebody')} writes{agent} …", "assistant"
+        # What cannot be seen is not laid out: drafts may be long, and come thirty times a second.
+        end = draft.text[-room * width :].rstrip("\r\n")
+        for line in list(wrap(end, width - len(_MARGIN) - 1))[-room:]:
+            yield f"{_MARGIN}{line}"
 
 
 def wait(ctx: Context) -> int:

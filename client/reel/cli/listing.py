@@ -8,7 +8,7 @@ from reel import requests
 from reel.cli.agent_list import Table, tree, tsv
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.paging import paged
+from reel.cli.pager import paged
 from reel.cli.terminal import age, full_time
 from reel.replies import AgentRow
 

@@ -1,14 +1,178 @@
-"""Names of agents for the ids in replies and events: people call an agent by its name."""
+"""Names of agents: the one that a typed prefix stands for, and those of the ids in replies, for people to read."""
 
-from reel.errors import NotFound
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reel import requests
+from reel.cli.output import Output
+from reel.errors import InvalidParams, NotFound
+from reel.light_typing import TYPE_CHECKING
+from reel.requests import Call
 from reel.sync.client import Client
 
-# How many names a line lists.
-_LISTED = 8
+if TYPE_CHECKING:
+    from typing import Any, Self, TypeVar
+
+    R = TypeVar("R")
+
+# How many names a refusal lists, and a line of a reply.
+_SHOWN, _LISTED = 6, 8
+_WAITING = "waiting for the daemon's answer"
+# Seconds for an answer if nobody is at a terminal who sees what is waited for, and can end it. The slowest answer that
+# does not depend on the size of the database, the one to a load of the largest size, took 15 s.
+_SCRIPT_LIMIT = 60.0
+# What takes as long as the database is large: only a limit that was asked for ends it.
+_UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "purge", "retention"})
+
+
+class PrefixResolvingClient(Client):
+    """A client that resolves the prefix of an agent's name, if only one name begins with it.
+
+    A script that changes something has to give the whole name: after a rename, a prefix could mean another agent, and
+    nobody would notice. The command decides this, not the request: some commands read the agent before they change it.
+
+    Args:
+        socket: the path of the daemon's socket.
+        out: where to show progress.
+        exact: whether a whole name is required.
+        autostart: start the daemon if none runs.
+        limit: how long the daemon may take to answer, in seconds; ``None`` for the default.
+    """
+
+    resolved_name: str | None = None
+    # The methods without a limit.
+    _unlimited: frozenset[str] = frozenset()
+
+    def __init__(
+        self, socket: str, out: Output, *, exact: bool, autostart: bool = False, limit: float | None = None
+    ) -> None:
+        if limit is None and not sys.stderr.isatty():
+            limit = _SCRIPT_LIMIT
+            self._unlimited = _UNLIMITED
+        super().__init__(socket, autostart=autostart, timeout=limit, name="reel")
+        self._out = out
+        self._exact = exact
+        # What is shown if a call takes long, and whether the daemon was started and nobody was told.
+        self._doing = _WAITING
+        self._started = False
+        # The prefix that ``resolved_name`` was typed as.
+        self._typed_prefix: str | None = None
+
+    def give_up_after(self, patience: float) -> None:
+        """From now on, try to reconnect for so many seconds only; the caller reports the loss, and tries again."""
+        self._patience = patience
+
+    def has(self, agent: str) -> bool:
+        """Return whether an agent with exactly this name or id exists."""
+        with self._waiting():
+            try:
+                super().call(requests.agent(agent))
+            except NotFound:
+                return False
+        return True
+
+    def connect(self) -> Self:
+        """Connect now instead of at the first call."""
+        with self._waiting():
+            return super().connect()
+
+    def _start_daemon(self) -> None:
+        self._doing = "starting the daemon"
+        super()._start_daemon()
+        self._doing, self._started = _WAITING, True
+
+    def call(self, call: Call[R]) -> R:
+        """Send a request. If there is no such agent, take its name for a prefix and try again."""
+        if call.method == "wait":  # waiting is what the user asked for
+            return self._call(call)
+        with self._waiting():
+            return self._call(call)
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        with self._out.waiting(lambda: self._doing):
+            yield
+        if self._started:
+            self._started = False
+            self._out.hint("started the daemon, which runs until: reel stop")
+
+    def _call(self, call: Call[R]) -> R:
+        with self._allowing_for(call):
+            return self._call_resolved(call)
+
+    @contextmanager
+    def _allowing_for(self, call: Call[Any]) -> Iterator[None]:
+        """Set the time limit of a call for the block: some calls take long even if nothing is wrong."""
+        limit = self._timeout
+        if call.method in self._unlimited:
+            super().connect()  # what listens has to answer all the same
+            self._timeout = None
+        elif limit is not None and call.method == "wait":
+            self._timeout = limit + call.params.get("timeout", 0) / 1000
+        try:
+            yield
+        finally:
+            self._timeout = limit
+
+    def _call_resolved(self, call: Call[R]) -> R:
+        agent = call.params.get("agent")
+        if self.resolved_name is not None and agent == self._typed_prefix:
+            return super().call(_with_agent(call, self.resolved_name))
+        try:
+            return super().call(call)
+        except NotFound as error:
+            if agent is None or error.data.get("agent") != agent:
+                raise
+            if self._exact:
+                raise _with_whole_name(self, agent, error) from None
+            self.resolved_name, self._typed_prefix = resolve_prefix(self, agent, error), agent
+        return super().call(_with_agent(call, self.resolved_name))
+
+
+def _with_whole_name(client: Client, prefix: str, refused: NotFound) -> NotFound:
+    """Return an error that says which agent may be meant, if there is one."""
+    names = _matching_names(client, prefix, alive=True)
+    if len(names) != 1:
+        return refused
+    return NotFound(
+        f"no agent {prefix}, but {names[0]} begins so; in a script, a command that changes something needs the whole"
+        " name",
+        candidates=names,
+    )
+
+
+def _with_agent(call: Call[R], agent: str) -> Call[R]:
+    return call._replace(params={**call.params, "agent": agent})
+
+
+def resolve_prefix(client: Client, prefix: str, refused: NotFound) -> str:
+    """Return the one agent whose name begins with a prefix; killed agents count only if no live one matches.
+
+    Raises:
+        NotFound: no name matches, or several do; those are in the error's ``data``.
+    """
+    names = _matching_names(client, prefix, alive=True) or _matching_names(client, prefix, alive=False)
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise refused
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    raise NotFound(f"no agent {prefix}, but several names begin so: {shown}", candidates=names)
+
+
+def _matching_names(client: Client, prefix: str, *, alive: bool) -> list[str]:
+    try:
+        page = client.agents(prefix, alive, _SHOWN + 1)
+    except InvalidParams:
+        return []  # no name can begin so
+    return sorted({row.name for row in page.agents})
 
 
 class Names:
-    """Looks up names, each once.
+    """Looks up the names of ids, each once.
 
     Args:
         client: asks the daemon.

@@ -1,14 +1,46 @@
-"""The pager, for output that is longer than the screen."""
+"""The pager, for output that is longer than the screen: what only a person at a terminal needs is imported for it."""
+
+from __future__ import annotations
 
 import os
-import shlex
-import signal
-import subprocess
-from typing import IO
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from reel.cli.context import Context
+from reel.cli.output import screen_height
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+    from typing import IO, Any
 
 _FALLBACK = "less"
 # Options of less if $LESS is not set: exit at once on short texts, pass colours through, leave the text on the screen.
 _OPTIONS = "FRX"
+
+
+@contextmanager
+def paged(ctx: Context, *, at_end: bool = False) -> Iterator[None]:
+    """Page the output of the block, if it is for people and on a terminal.
+
+    Args:
+        ctx: the command's context.
+        at_end: whether the pager begins at the end, as far as it is known how to tell it.
+    """
+    if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
+        with ctx.out.printing():
+            yield
+        return
+    command = pager_command(ctx.settings.pager, at_end=at_end)
+    buffer = PagerBuffer(sys.stdout, screen_height(sys.stdout), command)
+    stream = ctx.out.redirect(buffer)
+    try:
+        with suppress(Closed):
+            yield
+    finally:
+        ctx.out.redirect(stream)
+        buffer.end()
 
 
 class Closed(Exception):
@@ -29,8 +61,8 @@ class PagerBuffer:
         self._height = height
         self._command = command
         self._kept: list[str] = []
-        self._pager: subprocess.Popen[str] | None = None
-        self._interrupted = signal.getsignal(signal.SIGINT)
+        self._pager: Popen[str] | None = None
+        self._interrupted: Any = None
 
     def write(self, text: str) -> int:
         """Write a line.
@@ -53,12 +85,18 @@ class PagerBuffer:
         if self._pager is None:
             self._stream.writelines(self._kept)
             return
+        import signal  # noqa: PLC0415 - see above
+
         try:
             self._pager.communicate()
         finally:
             signal.signal(signal.SIGINT, self._interrupted)
 
     def _begin(self) -> None:
+        import signal  # noqa: PLC0415 - see above
+        import subprocess  # noqa: PLC0415 - see above
+
+        self._interrupted = signal.getsignal(signal.SIGINT)
         environment = {"LESS": _OPTIONS, **os.environ}
         try:
             self._pager = subprocess.Popen(  # noqa: S603 - the user's own pager
@@ -68,7 +106,7 @@ class PagerBuffer:
             self._command = []  # without a pager, everything is printed
             return
         # From here on Ctrl-C belongs to the pager.
-        self._interrupted = signal.signal(signal.SIGINT, lambda *_: None)
+        signal.signal(signal.SIGINT, lambda *_: None)
         kept, self._kept = self._kept, []
         self.write("".join(kept))
 
@@ -80,6 +118,8 @@ def pager_command(setting: str | None, *, at_end: bool) -> list[str]:
         setting: what ``reel.toml`` says.
         at_end: whether it begins at the end, as far as it is known how to tell it.
     """
+    import shlex  # noqa: PLC0415 - see above
+
     try:
         command = shlex.split(os.environ.get("PAGER", _FALLBACK) if setting is None else setting)
     except ValueError:

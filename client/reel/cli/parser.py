@@ -6,8 +6,7 @@ import argparse
 import os
 
 from reel.cli.arguments import InvalidValue, UsageError
-from reel.cli.command import Command, Option
-from reel.cli.options import COMMON, common_options, particular_options
+from reel.cli.command import COMMON, Command, Option, common_options, particular_options
 from reel.light_typing import TYPE_CHECKING
 from reel.version import VERSIONS
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from reel.cli.arguments import InvalidValue, UsageError
-from reel.cli.options import COMMON, common_options, particular_options
+from reel.cli.command import COMMON, common_options, particular_options
 from reel.cli.table import look_up
 from reel.light_typing import TYPE_CHECKING
 

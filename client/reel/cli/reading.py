@@ -9,7 +9,7 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.names import Names
 from reel.cli.output import Line
-from reel.cli.paging import paged
+from reel.cli.pager import paged
 from reel.cli.terminal import count, flat
 from reel.cli.usage import Tokens, tokens_in, total
 from reel.replies import AgentInfo, ReplayPage

@@ -10,7 +10,7 @@ from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.hit_lines import grouped, heading, opening, snippet, title
-from reel.cli.paging import paged
+from reel.cli.pager import paged
 from reel.cli.terminal import age, count, full_time
 from reel.light_typing import TYPE_CHECKING
 

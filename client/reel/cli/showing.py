@@ -10,7 +10,7 @@ from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.output import screen_height
-from reel.cli.paging import paged
+from reel.cli.pager import paged
 from reel.cli.positions import Range, parse_range
 from reel.cli.transcript import Fold, Transcript
 from reel.errors import InvalidParams

@@ -109,9 +109,7 @@ class _Signature:
 
     @property
     def __globals__(self) -> dict[str, Any]:
-        from reel.requests import annotations  # noqa: PLC0415 - see above
-
-        return {**self._request.__globals__, **vars(annotations)}
+        return {**self._request.__globals__, **annotation_names()}
 
     @property
     def __signature__(self) -> Any:
@@ -121,6 +119,22 @@ class _Signature:
         own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
         returns = self._returns or made.return_annotation.__args__[0]
         return made.replace(parameters=[own, *made.parameters.values()], return_annotation=returns)
+
+
+def annotation_names() -> dict[str, Any]:
+    """Return the names in the annotations of the requests that their modules import for checkers alone."""
+    import typing  # noqa: PLC0415 - see above
+    from collections.abc import Sequence  # noqa: PLC0415 - see above
+
+    from reel import formats, messages  # noqa: PLC0415 - see above
+
+    return {
+        **{name: getattr(formats, name) for name in ("Body", "Dialect", "Format")},
+        "Addable": messages.Addable,
+        "Any": typing.Any,
+        "Literal": typing.Literal,
+        "Sequence": Sequence,
+    }
 
 
 _NESTED: dict[str, Callable[[dict[str, Any]], Any]] = {}

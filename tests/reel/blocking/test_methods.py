@@ -7,7 +7,7 @@ import typing
 import pytest
 
 from reel import replies, requests
-from reel.requests import annotations
+from reel.requests.calls import annotation_names
 from reel.sync.client import Client
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ NOT_METHODS = {"greeting", "hello", "next_page", "with_idempotency_key"}
 def test_one_method_for_each_request(name: str) -> None:
     """Every request has a method of the same name, with its parameters and its documentation."""
     request, method = getattr(requests, name), getattr(Client, name)
-    names = vars(annotations)
+    names = annotation_names()
     _self, *parameters = inspect.signature(method).parameters.values()
 
     assert [*inspect.signature(request, locals=names, eval_str=True).parameters.values()] == parameters

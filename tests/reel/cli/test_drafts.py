@@ -1,6 +1,6 @@
 """Drafts grow on the screen, as far as there is room."""
 
-from reel.cli.drafts import LiveDrafts
+from reel.cli.following import LiveDrafts
 from reel.cli.output import render
 from reel.pushes import DraftPush
 

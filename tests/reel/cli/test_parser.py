@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.cli.arguments import UsageError
-from reel.cli.options import options_of
+from reel.cli.command import options_of
 from reel.cli.parser import command_parser, top_parser
 from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.positions import FORMS

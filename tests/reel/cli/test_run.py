@@ -149,9 +149,9 @@ HEAVY = {
     ("argv", "unwanted"),
     [
         (["--version"], HEAVY - {"argparse", "gettext", "locale"} | {"reel.sync.client", "msgpack", "socket"}),
-        (["add", "demo", "hi"], HEAVY | {"reel.cli.paging"}),
-        (["show", "demo"], HEAVY | {"reel.cli.pager"}),
-        (["list"], HEAVY | {"reel.cli.pager"}),
+        (["add", "demo", "hi"], HEAVY | {"reel.cli.pager"}),
+        (["show", "demo"], HEAVY),
+        (["list"], HEAVY),
     ],
 )
 def test_commands_import_only_what_they_need(argv: list[str], unwanted: set[str]) -> None:

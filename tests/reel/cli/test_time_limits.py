@@ -54,7 +54,7 @@ def test_no_connection(reel: Reel, path: str, argv: list[str]) -> None:
 @pytest.mark.parametrize("argv", [["list"], ["verify"]])
 def test_limit_in_a_script(reel: Reel, argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --timeout, a command whose stderr is not a terminal has a limit."""
-    monkeypatch.setattr("reel.cli.prefixes._SCRIPT_LIMIT", 0.1)
+    monkeypatch.setattr("reel.cli.names._SCRIPT_LIMIT", 0.1)
 
     assert reel(*argv).status == 1
 

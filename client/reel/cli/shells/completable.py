@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from reel.cli.arguments import AGENT
-from reel.cli.command import Command, Option
-from reel.cli.options import COMMON, options_of
+from reel.cli.command import COMMON, Command, Option, options_of
 from reel.cli.overview import TOPICS
 from reel.cli.table import all_commands, command_names
 from reel.cli.tables.itself import EDITORS

@@ -93,7 +93,7 @@ COMMANDS = (
         "restore-backup",
         "FILE",
         "put a backup in the place of the database",
-        "restoring.restore_backup",
+        "database.restore_backup",
         "reel restore-backup ~/backups/monday.db",
         (option("--force", action="store_true", help="lose what the backup does not have; take a damaged one"),),
         notes="Refuses if the backup does not have everything that the database has, and says\n"

@@ -1,10 +1,10 @@
-"""A hint is shown the first times only."""
+"""The context of a command: a hint is shown the first times only."""
 
 from pathlib import Path
 
 import pytest
 
-from reel.cli.first_times import is_among_first
+from reel.cli.context import is_among_first
 
 
 @pytest.fixture(autouse=True)
