@@ -7,11 +7,13 @@ import pytest
 
 from reel import text, tool_call, tool_result
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark
+from reel.msgpack_codec import unpack
 from reeld.core import commands
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation
-from reeld.core.state import State, info
-from reeld.core.validation import Altered, rows_from
+from reeld.core.conversation import Branch, Conversation, Replacement
+from reeld.core.milestones import Extent
+from reeld.core.state import Source, State, info
+from reeld.core.validation import UNALTERED, Altered, rows_from
 from tests.reeld.core.memory import MemoryLog, pack, profile
 
 
@@ -287,3 +289,78 @@ def test_a_dropped_stage_leaves_no_trace(do: Callable[..., Any], state: State) -
     commands.mark(stage, "x")
 
     assert before == info(state.profile, state.conversation)
+
+
+def test_a_plain_reply_is_packed_at_once(state: State, do: Callable[..., Any]) -> None:
+    """It is the packed reply of the same add; with an open call it is the reply itself."""
+    packed = do(commands.add_packed, _rows("one"), UNALTERED)
+    reply = do(commands.add_packed, _rows(tool_call("c1", "look", "")), UNALTERED)
+
+    expected = {"agent": state.profile.uid, "head": 1, "command": 1, "time": 1000, "first": 1}
+    assert {**expected, "orphans": [], "open_calls": []} == unpack(packed)
+    assert [("c1", 2)] == [(found["id"], found["seq"]) for found in reply["open_calls"]]
+
+
+def test_what_is_known_is_not_written(state: State) -> None:
+    """If nothing was written there is no command; what was left out is listed."""
+    stage, known = Stage(state, 1000, pack), [{"index": 0, "seq": 1}]
+
+    assert {"first": 0, "known": known} == commands.with_known(stage, {"first": 0, "command": 0, "time": 1}, known)
+    assert {"first": 0} == commands.with_known(stage, {"first": 0, "command": 0, "time": 1}, [])
+
+
+def test_a_seq_to_replace_from(state: State, do: Callable[..., Any]) -> None:
+    """The error for one that is not in the conversation says what is."""
+    assert "from: 7 is not in the current conversation of agent agent-1; it is empty" in str(
+        commands.not_live(state, 7)
+    )
+    do(commands.add, _rows("one"))
+    assert "the newest message or prompt there is 1" in str(commands.not_live(state, 7))
+
+
+def test_messages_are_replaced_from_one_on(state: State, do: Callable[..., Any]) -> None:
+    """The reply has how many were dropped; what replaces them may answer the calls that are still open."""
+    do(commands.add, _rows("one", tool_call("c1", "look", ""), "three"))
+    two = state.conversation.entries[1].id
+    reply = do(commands.replace, state, 3, two, Branch(two), _rows("other"), UNALTERED)
+
+    assert (1, 3, 5) == (reply["dropped"], reply["was"], reply["first"])
+    assert ["c1"] == [found["id"] for found in reply["open_calls"]]
+
+
+def test_an_earlier_conversation_is_replaced_from_a_message_on(state: State, do: Callable[..., Any]) -> None:
+    """If the state before it is not in memory, the open calls are those of what is taken over."""
+    do(commands.add, _rows("one", "two"))
+    past = Replacement(Conversation(state.conversation.entries[:1]), Extent(1, 1))
+    stage = Stage(state, 1000, pack)
+    reply = commands.replace(stage, state, 2, state.conversation.entries[0].id, past, _rows("other"), UNALTERED)
+
+    assert (1, [], 4) == (reply["dropped"], reply["open_calls"], reply["head"])
+
+
+def test_a_rewind_to_a_mark_that_is_not_in_memory(state: State, do: Callable[..., Any]) -> None:
+    """What is dropped is counted with the length that was read of the log."""
+    do(commands.add, _rows("one"))
+    do(commands.mark, "here")
+    do(commands.add, _rows("two", "three"))
+    reply = commands.rewind(Stage(state, 1000, pack), state, "here", Extent(1, 1))
+
+    assert 2 == reply["dropped"]
+
+
+def test_a_redaction_is_logged_without_what_it_was(state: State, log: MemoryLog, do: Callable[..., Any]) -> None:
+    """The event says how many events have changed; it can be logged for a killed agent, too."""
+    do(commands.add, _rows("one"))
+    assert 2 == do(commands.redacted, 3, "text")
+    event = log.of(1)[-1].event
+
+    assert ("redacted", None, '{"events":3,"by":"text"}') == (event.kind, event.content, event.data_json)
+    assert 2 == state.profile.head
+    assert "the agent was purged" in str(commands.gone())
+
+
+def test_an_agent_with_a_source_shows_it() -> None:
+    """A clone's description has the agent that it was cloned from, and the position."""
+    shown = info(profile(2, Source(1, f"{1:032x}", 5)), Conversation())
+
+    assert {"agent": f"{1:032x}", "at": 5} == shown["source"]

@@ -1,0 +1,118 @@
+"""Reading a log through its milestones gives what a walk over all of it gives."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from reeld.core import commands
+from reeld.core.commands import Stage
+from reeld.core.conversation import Conversation
+from reeld.core.events import Entry
+from reeld.core.reading import Before, Reader
+from reeld.core.state import State
+from reeld.core.validation import rows_from
+from tests.reeld.core.memory import MemoryLog, pack, profile
+
+CALL = {"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"}
+ELEMENTS = {
+    "user": "hi",
+    "system": {"role": "system", "content": "Be kind."},
+    "call": {"role": "assistant", "content": [CALL]},
+    "result": {
+        "role": "tool",
+        "content": [{"type": "tool_result", "tool_call_id": "c1", "content": "done", "is_error": False}],
+    },
+    "note": {"kind": "note"},
+}
+STEPS = st.lists(st.sampled_from([*ELEMENTS, "mark"]), min_size=1, max_size=12)
+
+
+def made(steps: Sequence[str], step: int) -> tuple[MemoryLog, State]:
+    """Return a log with a command for each step, and the state after them."""
+    log, state = MemoryLog(), State(profile(1), Conversation(step=step))
+    for name in steps:
+        stage = Stage(state, 1, pack)
+        if name == "mark":
+            commands.mark(stage, None)
+        else:
+            commands.add(stage, rows_from([ELEMENTS[name]])[0])
+        log.commit(state, stage)
+    return log, state
+
+
+def _is_message(entry: Entry) -> bool:
+    return entry.message is not None
+
+
+@example(["user"], 1, 0, 4)
+@given(STEPS, st.integers(1, 3), st.integers(0, 12), st.none() | st.integers(1, 4))
+def test_entries_up_to_a_milestone(steps: list[str], step: int, since: int, last: int | None) -> None:
+    """They are those of the walk that are later than a seq; of the newest, so many that count, and what is between."""
+    log, _ = made(steps, step)
+    reader = Reader(log, step=step, least=0)
+    for base in log.milestones.values():
+        walked = [node for node in log.walk(base.id) if isinstance(node, Entry) and node.seq > since]
+        if last is not None:
+            messages = [entry.seq for entry in walked if _is_message(entry)][-last:]
+            begin = messages[0] if len(messages) == last else 0
+            walked = [entry for entry in walked if entry.seq >= begin]
+
+        assert walked == [*reader.entries(base, since, last, _is_message)]
+
+
+@given(STEPS, st.integers(1, 3))
+def test_the_state_before_an_entry(steps: list[str], step: int) -> None:
+    """Its tip is the node before the entry; what is no entry of the path has none."""
+    log, state = made(steps, step)
+    reader = Reader(log, step=step, least=0)
+    for base in log.milestones.values():
+        path = log.walk(base.id)
+        before = {
+            node.seq: Before(path[number - 1].id if number else None)
+            for number, node in enumerate(path)
+            if isinstance(node, Entry)
+        }
+
+        assert [before.get(seq) for seq in range(base.seq + 1)] == [
+            reader.before(base, seq) for seq in range(base.seq + 1)
+        ]
+    assert Conversation(log.walk(state.conversation.tip), step=step) == reader.state(state.conversation.tip)[0]
+
+
+@given(STEPS)
+def test_prefixes_of_what_is_in_memory(steps: list[str]) -> None:
+    """The length, the prompt and the open calls of a prefix are those of the state that it is."""
+    log, state = made(steps, 1000)
+    whole = state.conversation
+    for entry in whole.entries:
+        tip = whole.before(entry)
+        prefix = Conversation(log.walk(tip), step=1000)
+
+        assert tip == prefix.tip
+        assert prefix.extent == whole.extent_at(tip)
+        assert prefix.prompt == whole.prompt_at(tip)
+        assert [*prefix.open_calls] == [*whole.open_calls_at(tip)]
+
+
+def test_a_log_without_its_milestones() -> None:
+    """If a walk goes far without a milestone, all are made again."""
+    log, state = made(["user", "mark"] * 30, 1)
+    assert not state.conversation.has_new_milestones
+    reader, lost = Reader(log, step=1, least=0), dict(log.milestones)
+    log.milestones.clear()
+    read, again = reader.state(state.conversation.tip)
+
+    assert lost == {milestone.id: milestone for milestone in again}
+    assert (state.conversation.tip, state.conversation.extent) == (read.tip, read.extent)
+
+
+@pytest.mark.parametrize("least", [0, 5, 100])
+def test_a_state_in_memory_has_a_few_entries(least: int) -> None:
+    """It has at least as many as were asked for, if there are so many, and is as long as the whole."""
+    log, state = made(["user"] * 20, 4)
+    read, _ = Reader(log, step=4, least=least).state(state.conversation.tip)
+
+    assert min(least, 20) <= len(read.entries) <= min(least + 4, 20)
+    assert 20 == read.extent.records
