@@ -124,6 +124,41 @@ class Added(NamedTuple):
     known: Sequence[Known] = ()
 
 
+class PartResult(NamedTuple):
+    """What one part of a command on several agents has written to its agent; the fields are those of `Added`.
+
+    ``name`` is that of an agent that was created. ``first`` is the seq of the first message that was added.
+    """
+
+    agent: str
+    head: int
+    command: int = 0
+    time: int = 0
+    name: str | None = None
+    first: int = 0
+    seqs: Sequence[int] = ()
+    replaced: int = 0
+    numbers_as_text: int = 0
+    dropped: int = 0
+    was: int | None = None
+    known: Sequence[Known] = ()
+
+
+class Committed(NamedTuple):
+    """A command on several agents was carried out: the result of each part.
+
+    ``agent``, ``head`` and ``command`` are those of the first agent that got something. If nothing was written,
+    ``command`` and ``time`` are 0.
+    """
+
+    agent: str
+    head: int
+    results: list[PartResult]
+    command: int = 0
+    time: int = 0
+    repeated: bool = False
+
+
 class AddedItems(NamedTuple):
     """Items were added: ``seqs`` has the seq of each, also of one that was there already; the rest is as in `Added`."""
 

@@ -110,6 +110,17 @@ SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
+SENSIBLE["parts"] = st.lists(
+    st.fixed_dictionaries(
+        {"method": st.sampled_from(["add", "add", "create", "change", "undo"]) | anything},
+        optional={name: SENSIBLE[name] for name in ("agent", "messages", "create", "tags", "name")}
+        | {"if_seq": numbers, "key": texts, "from": numbers, "items": anything, "format": SENSIBLE["format"]},
+    )
+    | anything,
+    max_size=4,
+)
+
+
 class Call(NamedTuple):
     """A method, and the value that is sent as its parameters."""
 

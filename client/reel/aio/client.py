@@ -254,6 +254,7 @@ class Client:
     kill = _method(requests.kill)
     revive = _method(requests.revive)
     change = _method(requests.change)
+    commit = _method(requests.commit)
     redact = _method(requests.redact)
     purge = _method(requests.purge)
     retention = _method(requests.retention)

@@ -5,7 +5,21 @@ speaks the protocol over another transport.
 """
 
 from reel.requests.calls import Call, next_page, with_idempotency_key
-from reel.requests.commands import add, change, clear, clone, create, kill, mark, redo, restore, revive, rewind, undo
+from reel.requests.commands import (
+    add,
+    change,
+    clear,
+    clone,
+    commit,
+    create,
+    kill,
+    mark,
+    redo,
+    restore,
+    revive,
+    rewind,
+    undo,
+)
 from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdown, stats, verify
 from reel.requests.erasing import purge, redact, retention
 from reel.requests.items import add_items, items
@@ -23,6 +37,7 @@ __all__ = [
     "change",
     "clear",
     "clone",
+    "commit",
     "conversation",
     "create",
     "draft",

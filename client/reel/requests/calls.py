@@ -171,4 +171,5 @@ _NESTED.update(
     problems=reply_reader(replies.Problem),
     hits=reply_reader(replies.Hit),
     backups=reply_reader(replies.ErasedBackup),
+    results=reply_reader(replies.PartResult),
 )

@@ -323,3 +323,33 @@ def change(
         Exists: another live agent has the name.
     """
     return call("change", _INFO, writes=True, agent=agent, name=name, title=title, tags=tags, if_seq=if_seq, key=key)
+
+
+def commit(parts: Iterable[Call[Any] | Mapping[str, Any]], *, key: str | None = None) -> Call[replies.Committed]:
+    """Carry out commands on several agents, all or none, in this order.
+
+    What is added to an agent by parts one after the other is one command in its log: one ``undo`` takes it back there.
+
+    Args:
+        parts: calls of :func:`add`, :func:`add_items`, :func:`create` and :func:`change`, as :mod:`reel.requests` makes
+            them; or maps of a ``method`` and its parameters. Their ``if_seq`` is about the head before all of them.
+        key: makes the command safe to repeat. Default: the client makes one.
+
+    Raises:
+        InvalidParams: a part is neither a call nor a map.
+        ReelError: a part was refused, as if it were alone, and nothing was written; ``data`` has its number as
+            ``part``.
+    """
+    if isinstance(parts, str | bytes | Mapping | Call):
+        raise InvalidParams(f"parts: expected a list of calls, got {_shown(parts)}", field="parts")
+    sent = [_part(part, number) for number, part in enumerate(parts)]
+    return call("commit", reply_reader(replies.Committed), writes=True, parts=sent, key=key)
+
+
+def _part(given: Any, number: int) -> dict[str, Any]:
+    if isinstance(given, Call):
+        return {"method": given.method, **given.params}
+    if isinstance(given, Mapping):
+        fitting: dict[str, Any] = fit_messagepack(dict(given))[0]
+        return fitting
+    raise InvalidParams(f"parts[{number}]: expected a call or a map, got {_shown(given)}", field="parts", part=number)

@@ -28,7 +28,8 @@ _SHORT = 5
 _TRIES = 20
 
 
-def _short_name() -> str:
+def short_name() -> str:
+    """Return a name for an agent that has none; it may be taken."""
     return "".join(secrets.choice(_LETTERS) for _ in range(_SHORT))
 
 
@@ -43,7 +44,10 @@ class AgentFactory:
         self._registry = registry
         self._store: Store = registry.store
 
-    def _new_profile(self, name: str, title: str | None, tags: dict[str, str] | None, source: Source | None) -> Profile:
+    def new_profile(
+        self, name: str, title: str | None, tags: dict[str, str] | None, source: Source | None = None
+    ) -> Profile:
+        """Return the profile of an agent that does not exist yet."""
         head = 0 if source is None else source.at
         time = now()
         return Profile(self._store.new_row(), new_id(), name, title, tags or {}, source, time, time, None, head)
@@ -70,7 +74,7 @@ class AgentFactory:
         """
 
         async def make(free: str) -> Reply:
-            stage = self._stage(options, self._new_profile(free, title, tags, None))
+            stage = self._stage(options, self.new_profile(free, title, tags, None))
             created = commands.create(stage, system)
             reply = {**_preview(stage), "command": created["command"], "time": created["time"]}
             await self._commit(options, stage, reply, Conversation())
@@ -95,7 +99,7 @@ class AgentFactory:
             return added.with_seqs({**commands.add(stage, added.rows, added.altered, command=command), **more}, {})
 
         async def make(free: str) -> Reply:
-            stage = self._stage(options, self._new_profile(free, None, tags, None))
+            stage = self._stage(options, self.new_profile(free, None, tags, None))
             created = commands.create(stage, None)
             reply = add(stage, created["command"])
             await self._commit(options, stage, reply, Conversation())
@@ -123,7 +127,7 @@ class AgentFactory:
         begin = Source(origin.row, origin.uid, position.at)
 
         async def make(free: str) -> Reply:
-            profile = self._new_profile(free, origin.title, origin.tags, begin)
+            profile = self.new_profile(free, origin.title, origin.tags, begin)
             stage = Stage(State(profile, conversation), now(), _pack)
             stage.client = options.client
             reply = stage.info(commands.clone_from(stage, begin.uid, begin.at, position.tip))
@@ -135,14 +139,14 @@ class AgentFactory:
     async def _with_free_name(self, name: str | None, make: Callable[[str], Awaitable[Reply]]) -> Reply:
         """Create an agent with this name, or with a short one that is free."""
         if name is not None:
-            await self._require_free(name)
+            await self.require_free(name)
             return await make(name)
         for _ in range(_TRIES):
             with suppress(Exists):
-                return await make(_short_name())
+                return await make(short_name())
         return await make(new_id()[:16])
 
-    async def _require_free(self, name: str) -> None:
+    async def require_free(self, name: str) -> None:
         """Refuse a taken name before anything is staged; the database's unique index has the last word."""
         found = await self._store.find(name)
         if found is not None and found.alive:

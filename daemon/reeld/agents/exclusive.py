@@ -15,7 +15,7 @@ from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position
-from reeld.core.conversation import Conversation, Replacement
+from reeld.core.conversation import Conversation, Replacement, Takeover
 from reeld.core.state import Profile, State, info
 from reeld.core.validation import Altered, CheckedRow
 from reeld.store.states import Position, Skip
@@ -89,22 +89,41 @@ async def add(
         InvalidParams: no entry of the current conversation has the seq ``begin``.
     """
     stage = agent.stage(options)
-    stage.require_alive()
-    found = await agent.store.known(agent.row, added.refs) if added.refs else {}
-    there = {added.refs[ref]: seq for ref, seq in found.items()}
-    rows = added.without(there)
-    known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]
-    if added.begin is None:
-        past, reply = None, commands.add(stage, rows, added.altered)
-    else:
-        tip = await _tip_before(agent.store, agent.committed, added.begin)
-        past = await agent.store.takeover(tip, agent.committed.conversation)
-        reply = commands.replace(stage, agent.committed, added.begin, tip, past, rows, added.altered)
-    reply = added.with_seqs(commands.with_known(stage, reply, known), there)
+    reply, past = await stage_rows(agent.store, agent.committed, stage, added)
     if not stage.events:
         reply = await first_reply(agent.store, options.key) or reply
     on_staged()
     return await agent.commit(stage, reply, options, past) if stage.events else reply
+
+
+async def stage_rows(
+    store: Store, state: State, stage: Stage, added: Addition, command: int | None = None
+) -> tuple[Reply, Takeover | None]:
+    """Stage rows that may be there already, or that replace the conversation; see :func:`add`.
+
+    Args:
+        store: has the agent's log.
+        state: the committed state.
+        stage: takes the events; nothing else is staged yet if the rows replace others.
+        added: what is added.
+        command: the seq of the command that the rows belong to, if it has begun already.
+
+    Returns:
+        the reply, and the state that is taken over, if it is not in memory.
+    """
+    stage.require_alive()
+    found = await store.known(state.profile.row, added.refs) if added.refs else {}
+    there = {added.refs[ref]: seq for ref, seq in found.items()}
+    rows = added.without(there)
+    known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]
+    if added.begin is None:
+        past, reply = None, commands.add(stage, rows, added.altered, command)
+    else:
+        tip = await _tip_before(store, state, added.begin)
+        past = await store.takeover(tip, state.conversation)
+        reply = commands.replace(stage, state, added.begin, tip, past, rows, added.altered)
+    wrote = bool(rows) or added.begin is not None
+    return added.with_seqs(commands.with_known(reply, known, wrote=wrote), there), past
 
 
 async def _tip_before(store: Store, state: State, seq: int) -> int | None:

@@ -231,9 +231,9 @@ def replace(
     return {**add(stage, rows, altered, command), "dropped": dropped, "was": was}
 
 
-def with_known(stage: Stage, reply: Reply, known: list[dict[str, int]]) -> Reply:
-    """Return the reply of an add that left out what is known; if nothing was written, it has no command."""
-    told = {name: value for name, value in reply.items() if stage.events or name not in ("command", "time")}
+def with_known(reply: Reply, known: list[dict[str, int]], *, wrote: bool) -> Reply:
+    """Return the reply of an add that left out what is known; if it wrote nothing, it has no command."""
+    told = {name: value for name, value in reply.items() if wrote or name not in ("command", "time")}
     return {**told, "known": known} if known else told
 
 

@@ -177,7 +177,7 @@ class Dispatcher:
         """Return a handler's own arguments; a command's options come first."""
         if not method.is_command:
             return values
-        *own, if_seq, key = values
+        *own, if_seq, key = (*values[:-1], None, values[-1]) if method.has_parts else values
         if key is not None:
             about = None if agent is None else agent.row
             call.key = IdempotencyKey(key, digest(method.name, own), address, about)

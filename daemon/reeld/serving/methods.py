@@ -1,6 +1,7 @@
 """The method table: every method with its parameters in order and its handler."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from reel.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
@@ -16,6 +17,7 @@ from reeld.serving.handlers import (
     render,
     searching,
     subscriptions,
+    together,
 )
 from reeld.serving.params import Param, Signature
 
@@ -25,7 +27,7 @@ class Method(NamedTuple):
 
     The handler takes the services, the call, the agent if the method ``needs_agent``, the command's options if it
     ``is_command``, and the method's own parameters. If it ``may_create`` an agent, it takes the address of a missing
-    one in its place.
+    one in its place. A command that ``has_parts`` has no head of its own.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Method(NamedTuple):
     needs_agent: bool = False
     is_command: bool = False
     may_create: bool = False
+    has_parts: bool = False
 
 
 def asks_to_create(method: Method, values: Sequence[Any]) -> bool:
@@ -48,7 +51,8 @@ def _needs(name: str, convert: params.Convert) -> Param:
 
 
 _AGENT = _needs("agent", params.string)
-_OPTIONS = (Param("if_seq", params.integer()), Param("key", params.label))
+_KEY = Param("key", params.label)
+_OPTIONS = (Param("if_seq", params.integer()), _KEY)
 _LIMIT = Param("limit", params.integer(1, params.MAX_ITEMS))
 _SINCE = Param("since", params.integer())
 _LAST = Param("last", params.integer(1, params.MAX_ITEMS))
@@ -98,6 +102,30 @@ def methods(_services: Services, _call: Call) -> Result:
     }
 
 
+_CREATING = Method(
+    "create",
+    Signature((Param("agent", params.name), Param("system", params.free_text), _TITLE, _TAGS, *_OPTIONS)),
+    "Create an agent",
+    commands.create,
+    is_command=True,
+)
+_ADDING = _command(
+    commands.add,
+    "Add messages, or a provider's items, all or none",
+    Param("messages", params.messages),
+    _CREATE,
+    Param("from", params.integer(1)),
+    _TAGS,
+    Param("items", params.anything),
+    _IN_FORMAT,
+    _MODEL,
+    Param("refs", params.anything),
+    Param("sent", params.anything),
+    may_create=True,
+)
+_CHANGING = _command(
+    commands.change, "Change the name, title or tags of an agent", Param("name", params.name), _TITLE, _TAGS
+)
 _ALL = (
     _plain(
         queries.hello,
@@ -109,27 +137,8 @@ _ALL = (
     ),
     _plain(queries.ping, "Check that the daemon answers"),
     _plain(methods, "List the methods"),
-    Method(
-        "create",
-        Signature((Param("agent", params.name), Param("system", params.free_text), _TITLE, _TAGS, *_OPTIONS)),
-        "Create an agent",
-        commands.create,
-        is_command=True,
-    ),
-    _command(
-        commands.add,
-        "Add messages, or a provider's items, all or none",
-        Param("messages", params.messages),
-        _CREATE,
-        Param("from", params.integer(1)),
-        _TAGS,
-        Param("items", params.anything),
-        _IN_FORMAT,
-        _MODEL,
-        Param("refs", params.anything),
-        Param("sent", params.anything),
-        may_create=True,
-    ),
+    _CREATING,
+    _ADDING,
     _command(commands.clear, "Remove all messages; the system prompt stays"),
     _command(
         commands.clone,
@@ -150,7 +159,15 @@ _ALL = (
         Param("cascade", params.boolean),
     ),
     _command(commands.revive, "Revive a killed agent", Param("cascade", params.boolean)),
-    _command(commands.change, "Change the name, title or tags of an agent", Param("name", params.name), _TITLE, _TAGS),
+    _CHANGING,
+    Method(
+        "commit",
+        Signature((_needs("parts", params.parts), _KEY)),
+        "Carry out commands on several agents, all or none",
+        partial(together.commit, {method.name: method.signature for method in (_ADDING, _CREATING, _CHANGING)}),
+        is_command=True,
+        has_parts=True,
+    ),
     _command(
         erasing.redact,
         "Replace what was said by a marker, for good",

@@ -24,6 +24,8 @@ MAX_TAGS = 65_536
 MAX_ITEMS = 10_000
 # Texts of one redaction: each is looked for in every event.
 MAX_TEXTS = 1000
+# Parts of one command: all of their agents are held still at once.
+MAX_PARTS = 100
 
 # Converts a value of the wire to what the handler takes; raises InvalidParams if it cannot.
 Convert: TypeAlias = Callable[[Any], Any]
@@ -202,6 +204,14 @@ def seqs(value: Any) -> list[int]:
     return [convert(item) for item in value]
 
 
+def parts(value: Any) -> list[Any]:
+    """Convert the parts of a command; the handler checks each."""
+    if type(value) is not list or not 1 <= len(value) <= MAX_PARTS:
+        shown = f"a list of {len(value)}" if type(value) is list else kind_of(value)
+        raise _fail(f"expected a list of 1 to {MAX_PARTS} commands, got {shown}")
+    return value
+
+
 def target(value: Any) -> list[str]:
     """Convert the method and first arguments that every push is to be sent with."""
     given = strings(value)
@@ -278,7 +288,7 @@ def messages(value: Any) -> Any:
     return [value]
 
 
-_LISTS = frozenset({anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths})
+_LISTS = frozenset({anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths, parts})
 
 # A map with one of these at the end of the parameters is a message or a record, if its place is that of messages:
 # no parameter of a method that takes messages is called so.

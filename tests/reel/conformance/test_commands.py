@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import reel
+from reel import requests
 from tests.reel.both_clients import Run
 
 
@@ -39,6 +40,27 @@ def test_both_clients_add_messages(run: Run) -> None:
         return added.first, added.head, [call.name for call in added.open_calls]
 
     assert (2, 3, ["ls"]) == run(scenario)
+
+
+def test_both_clients_write_to_several_agents_at_once(run: Run) -> None:
+    """Parts are calls or maps; the reply has a result for each, and a refusal the number of the part."""
+
+    async def scenario(client: Any) -> Any:
+        name = (await client.create()).name
+        parts = [
+            requests.add(name, ["hi"]),
+            requests.add_items(f"{name}-b", [{"role": "user", "content": "x"}], "openai-chat", create=True),
+            {"method": "create"},
+        ]
+        done = await client.commit(iter(parts))
+        with pytest.raises(reel.NotFound, match=r"parts\[1\]: no agent nobody") as refused:
+            await client.commit([requests.add(name, "x"), requests.add("nobody", "x")])
+        with pytest.raises(reel.InvalidParams, match="parts: expected a list of calls"):
+            await client.commit("x")
+        made = done.results[2].name is not None
+        return [result.first for result in done.results], done.results[1].seqs, made, refused.value.data["part"]
+
+    assert ([2, 2, 0], [2], True, 1) == run(scenario)
 
 
 def test_both_clients_rewind_to_a_mark(run: Run) -> None:

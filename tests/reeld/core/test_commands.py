@@ -301,12 +301,13 @@ def test_a_plain_reply_is_packed_at_once(state: State, do: Callable[..., Any]) -
     assert [("c1", 2)] == [(found["id"], found["seq"]) for found in reply["open_calls"]]
 
 
-def test_what_is_known_is_not_written(state: State) -> None:
+def test_what_is_known_is_not_written() -> None:
     """If nothing was written there is no command; what was left out is listed."""
-    stage, known = Stage(state, 1000, pack), [{"index": 0, "seq": 1}]
+    reply, known = {"first": 0, "command": 0, "time": 1}, [{"index": 0, "seq": 1}]
 
-    assert {"first": 0, "known": known} == commands.with_known(stage, {"first": 0, "command": 0, "time": 1}, known)
-    assert {"first": 0} == commands.with_known(stage, {"first": 0, "command": 0, "time": 1}, [])
+    assert {"first": 0, "known": known} == commands.with_known(reply, known, wrote=False)
+    assert {"first": 0} == commands.with_known(reply, [], wrote=False)
+    assert reply == commands.with_known(reply, [], wrote=True)
 
 
 def test_a_seq_to_replace_from(state: State, do: Callable[..., Any]) -> None:

@@ -26,6 +26,7 @@ PROTOCOL = {
     "kill": "agent reason? cascade? *",
     "revive": "agent cascade? *",
     "change": "agent name? title? tags? *",
+    "commit": "parts key?",
     "redact": "agent seqs? text? dry_run? backups? *",
     "purge": "agent cascade? force? dry_run? backups? *",
     "retention": "dry_run?",
@@ -101,6 +102,7 @@ def test_requests_are_bound(name: str) -> None:
         "body": "{}",
         "path": "/copy.db",
         "query": "words",
+        "parts": [{"method": "create"}],
     }
     # An `add` has messages or items, and so requires neither.
     signature = METHODS[name].signature.params

@@ -88,8 +88,7 @@ def add_items(
     tags: dict[str, str] | None,
 ) -> Work:
     """Add items to an agent, or to one that is created for them; a missing agent is given by its address."""
-    made = f"call_{secrets.token_hex(_ID_BYTES)}"
-    read = partial(_addition, given, begin, made)
+    read = partial(_addition, given, begin, _made_id())
     is_small = call.size < _SMALL
 
     async def run() -> Result:
@@ -106,6 +105,19 @@ def add_items(
     if isinstance(target, str) or not is_small:
         return Deferred(run)
     return _job(services, call, target.row, options, read, _read_alone(read), call.answer)
+
+
+async def read_items(
+    services: Services, call: Call, given: GivenItems, begin: int | None, open_calls: Iterable[OpenCall]
+) -> Addition:
+    """Return what items are to write behind these open calls."""
+    read = partial(_addition, given, begin, _made_id(), list(open_calls))
+    return read() if call.size < _SMALL else await services.render_cache.run_in_thread(read)
+
+
+def _made_id() -> str:
+    """Return the beginning of the ids of calls that have none."""
+    return f"call_{secrets.token_hex(_ID_BYTES)}"
 
 
 def _read_alone(read: _Read) -> Addition | None:
