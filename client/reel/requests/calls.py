@@ -133,6 +133,7 @@ def annotation_names() -> dict[str, Any]:
         "Addable": messages.Addable,
         "Any": typing.Any,
         "Literal": typing.Literal,
+        "NewMessage": messages.NewMessage,
         "Sequence": Sequence,
     }
 
