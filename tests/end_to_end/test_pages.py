@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.exporting.heading import Heading
 from reel.exporting.page import page
-from reel.exporting.story import Said
+from reel.exporting.story import Heading, Said
 from tests.end_to_end.browser import CHROMIUM, Browser
 from tests.reel.exporting.conversation import message, said
 

@@ -15,7 +15,7 @@ from reel.cli.terminal import count
 from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reel.exporting.heading import Heading
+    from reel.exporting.story import Heading
     from reel.messages import Event, Message
     from reel.replies import AgentInfo, MessagesPage
 
@@ -85,7 +85,7 @@ def _exported(ctx: Context, agent: AgentInfo, at: int | None) -> Iterator[str]:
 
 
 def _heading(agent: AgentInfo, page: MessagesPage) -> Heading:
-    from reel.exporting.heading import Heading  # noqa: PLC0415 - two of the forms have one
+    from reel.exporting.story import Heading  # noqa: PLC0415 - two of the forms have one
 
     return Heading(agent.name, agent.title, agent.tags, page.system, page.at)
 

@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from typing import Any
 
-from reel.exporting.blocks import call_name, pretty_json, size_of
-from reel.exporting.heading import shown_time
 from reel.exporting.rich_text import rich_text
-from reel.exporting.story import Happened, Part, Said, told
+from reel.exporting.story import Happened, Part, Said, call_name, pretty_json, shown_time, size_of, told
 from reel.messages import Event, Message
 
 ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}

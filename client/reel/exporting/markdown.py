@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from reel.exporting.blocks import call_name, pretty_json, size_of
-from reel.exporting.heading import Heading
+from reel.exporting.story import Heading, call_name, pretty_json, size_of
 from reel.messages import Message
 
 _ROLES = {"user": "User", "assistant": "Assistant"}

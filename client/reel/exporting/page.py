@@ -12,9 +12,8 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-from reel.exporting.heading import Heading
 from reel.exporting.layout import Layout, code, folded
-from reel.exporting.story import Part
+from reel.exporting.story import Heading, Part
 
 
 @cache

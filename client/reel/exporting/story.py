@@ -1,4 +1,4 @@
-"""A conversation and what is no longer in it, in the order in which it was said.
+"""What is exported of a conversation: what is above it, and all that was said, what is no longer in it included.
 
 The conversation itself is what the daemon says it is. What was taken back (undone, rewound, cleared) is in the log
 only. Both are read in pages, and nothing is held in memory but the page at hand.
@@ -6,6 +6,7 @@ only. Both are read in pages, and nothing is held in memory but the page at hand
 
 import json
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import InvalidRecord
@@ -14,6 +15,29 @@ from reel.records import message_from_record
 
 # Events between messages that tell why the conversation goes on as it does.
 _TOLD = ("mark", "rewind", "clear", "restore", "clone", "interrupted", "note")
+
+
+class Heading(NamedTuple):
+    """What is written above an exported conversation.
+
+    Args:
+        name: the agent's name.
+        title: its title, if it has one.
+        tags: its tags.
+        system: the system prompt, if there is one.
+        at: the seq up to which it was exported.
+    """
+
+    name: str
+    title: str | None
+    tags: dict[str, str]
+    system: str | None
+    at: int
+
+
+def shown_time(milliseconds: int) -> str:
+    """Return a time as people read it: in UTC, because who reads it may be anywhere."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 class Said(NamedTuple):
@@ -109,3 +133,31 @@ def _message_in(event: Event) -> Message | None:
 def _is_same(one: Message, other: Message) -> bool:
     # A conversation that was taken over from another agent may have another message with the same seq.
     return one["seq"] == other["seq"] and one["role"] == other["role"] and one["content"] == other["content"]
+
+
+def pretty_json(text: str) -> str:
+    """Return a JSON text with indentation; what is not JSON, such as the start of a call, stays as it is."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):
+        return text
+
+
+def call_name(result: Any, tools: dict[str, str]) -> str:
+    """Return the name of the tool that a result is of, or the id of the call if that is not known."""
+    return tools.get(result["tool_call_id"], str(result["tool_call_id"]))
+
+
+def size_of(block: Any) -> str:
+    """Return what a block is that is not shown: its kind and its size."""
+    match block["type"]:
+        case "media":
+            size = len(block.get("data_base64") or "") * 3 // 4
+            words = [block.get("name"), block["mime_type"], f"{size:,} bytes"]
+        case "opaque":
+            words = [f"a block of {block['provider']}", f"{len(block['data_json']):,} characters"]
+        case "redacted_thinking":
+            words = ["thinking, encrypted by the provider"]
+        case _:
+            words = [f"a block of type {block['type']}"]
+    return ", ".join(word for word in words if word)

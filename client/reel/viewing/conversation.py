@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, NamedTuple
 
-from reel.exporting.heading import Heading
 from reel.exporting.layout import Layout
 from reel.exporting.page import prompt, title
 from reel.exporting.rich_text import rich_text
-from reel.exporting.story import Part, Said
+from reel.exporting.story import Heading, Part, Said
 from reel.pushes import DraftPush
 from reel.replies import AgentInfo
 from reel.viewing.frame import link, tabs

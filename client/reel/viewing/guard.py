@@ -1,8 +1,11 @@
 """Who may look: the browser that was opened with the token, and no page of another site in it.
 
 The server listens on a port of this machine, which every program on it can reach, and every page that a browser shows
-can send requests to. So three things are checked:
+can send requests to. So four things are checked:
 
+- The user. Linux lists every TCP connection of the machine with the user that it belongs to, and those of other users
+  are not answered. Other systems do not tell, so there the rest alone decides. Another user could see the link, by
+  listing processes, and the cookie: a browser that visits a server of that user's on another port sends it there.
 - A session. The first request has a token, which is good for one session. Its cookie is needed from then on.
 - The names. A page of elsewhere whose name was made to lead here sends another ``Host``; another page's script sends
   its own ``Origin``, or ``Sec-Fetch-Site`` says that it comes from another site, or from another port of this machine.
@@ -10,8 +13,11 @@ can send requests to. So three things are checked:
 """
 
 import secrets
+import sys
 from hmac import compare_digest
 from html import escape
+from pathlib import Path
+from socket import inet_aton
 
 from reel.viewing.exchange import Request, Response, html_response, message_page
 
@@ -20,6 +26,11 @@ ENTRANCE = "/open"
 # Bytes of the token: a link of 60 characters stays on one line of a terminal.
 _TOKEN = 16
 _AGAIN = "End reel view with Ctrl-C and run it again: it prints a new link."
+
+Address = tuple[str, int]
+# The connections, and the columns of the two ends and of the user in it; see proc(5).
+_TABLE = Path("/proc/net/tcp")
+_LOCAL, _REMOTE, _UID = 1, 2, 7
 
 
 class Guard:
@@ -92,3 +103,31 @@ class Guard:
 
 def _refusal(status: int, title: str, text: str) -> Response:
     return html_response(message_page(title, text), status)
+
+
+def owner_of(theirs: Address, ours: Address) -> int | None:
+    """Return the user of the other end of a connection; ``None`` if nothing tells.
+
+    Args:
+        theirs: the address and port of the other end.
+        ours: those of our end.
+    """
+    try:
+        return owner_in(_TABLE.read_text(encoding="ascii"), theirs, ours)
+    except OSError:
+        return None
+
+
+def owner_in(table: str, theirs: Address, ours: Address) -> int | None:
+    """Return the user of the connection from ``theirs`` to ``ours`` in the kernel's table; ``None`` if it has none."""
+    wanted = [_hexadecimal(theirs), _hexadecimal(ours)]
+    for line in table.splitlines()[1:]:
+        fields = line.split()
+        if fields[_LOCAL : _REMOTE + 1] == wanted:
+            return int(fields[_UID])
+    return None
+
+
+def _hexadecimal(address: Address) -> str:
+    host, port = address
+    return f"{int.from_bytes(inet_aton(host), sys.byteorder):08X}:{port:04X}"

@@ -9,9 +9,8 @@ import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
 from reel.aio import connect
-from reel.viewing.guard import Guard
+from reel.viewing.guard import Guard, owner_of
 from reel.viewing.http_server import serve
-from reel.viewing.owner import owner_of
 from reel.viewing.site import Site
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -11,15 +11,13 @@ from reel.errors import NotFound, NotRunning, ReelError
 from reel.exporting.page import style
 from reel.replies import AgentInfo
 from reel.viewing import reading
-from reel.viewing.branch_page import branches
 from reel.viewing.conversation import body, head
-from reel.viewing.differences import differences, form
 from reel.viewing.exchange import Request, Response, Send, html_response, message_page
 from reel.viewing.frame import closing, link, opening
 from reel.viewing.guard import Guard
 from reel.viewing.live import Live
 from reel.viewing.sidebar import found, listed, search_form
-from reel.viewing.usage_page import usage
+from reel.viewing.views import branches, differences, form, usage
 
 # How many seqs are on a page at first, and in each piece that is loaded later.
 _FIRST, _MORE = 60, 120

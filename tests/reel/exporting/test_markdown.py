@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from reel.exporting.heading import Heading
 from reel.exporting.markdown import markdown
+from reel.exporting.story import Heading
 from reel.messages import Message
 from tests.reel.exporting.conversation import message, said
 

@@ -7,9 +7,8 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.exporting.heading import Heading
 from reel.exporting.page import page, policy, style
-from reel.exporting.story import Happened, Part, Said
+from reel.exporting.story import Happened, Heading, Part, Said
 from reel.messages import Message
 from tests.reel.exporting.conversation import event, message, said
 

@@ -1,14 +1,24 @@
 """Who is let in: nobody but the browser that had the link."""
 
+import os
+import socket
+import sys
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from reel.viewing.exchange import Request, Response
-from reel.viewing.guard import Guard
+from reel.viewing.guard import Guard, owner_in, owner_of
 
 PORT = 4711
 HOST = f"127.0.0.1:{PORT}"
+# Two connections as Linux lists them on a little-endian machine: 127.0.0.1:8080 and 127.0.0.1:51234 to each other.
+TABLE = """\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 656 1 0 100 0 0 10 0
+   1: 0100007F:C822 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1001        0 657 1 0 20 4 30 10 -1
+   2: 0100007F:1F90 0100007F:C822 01 00000000:00000000 00:00000000 00000000  1000        0 658 1 0 20 4 30 10 -1
+"""
 
 
 def entrance(guard: Guard) -> Request:
@@ -128,3 +138,22 @@ def assert_refused(response: Response | None, status: int) -> None:
     assert response is not None
     assert response.status == status
     assert "set-cookie" not in dict(response.headers)
+
+
+def test_the_other_end() -> None:
+    """The line of the other end counts, not that of our own."""
+    assert owner_in(TABLE, ("127.0.0.1", 0xC822), ("127.0.0.1", 0x1F90)) == 1001
+    assert owner_in(TABLE, ("127.0.0.1", 0x1F90), ("127.0.0.1", 0xC822)) == 1000
+
+
+def test_a_connection_that_is_not_listed() -> None:
+    """Nothing is said of it."""
+    assert owner_in(TABLE, ("127.0.0.1", 1), ("127.0.0.1", 2)) is None
+
+
+def test_a_real_connection() -> None:
+    """A connection of this process belongs to its user; only Linux tells."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        assert owner_of(client.getsockname(), client.getpeername()) == (
+            os.geteuid() if sys.platform == "linux" else None
+        )

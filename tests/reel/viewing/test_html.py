@@ -14,14 +14,12 @@ from reel.cli.usage_sums import Sum
 from reel.exporting.story import Said
 from reel.pushes import DraftPush
 from reel.replies import AgentInfo, AgentRow, Hit
-from reel.viewing.branch_page import branches
 from reel.viewing.conversation import Piece, body, draft, head
-from reel.viewing.differences import differences, form
 from reel.viewing.exchange import message_page
 from reel.viewing.frame import closing, opening
 from reel.viewing.live import event
 from reel.viewing.sidebar import found, listed, search_form
-from reel.viewing.usage_page import usage
+from reel.viewing.views import branches, differences, form, usage
 from tests.reel.exporting.conversation import message, said
 
 ID = "0a" * 16
