@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import anyio
 
 from reel.errors import ReelError
-from reel.exposition import PROMETHEUS, exposition
+from reel.metrics import PROMETHEUS, exposition
 
 log = logging.getLogger(__name__)
 

@@ -1,17 +1,27 @@
-"""What the daemon's histograms say."""
+"""Histograms: counting values, and what their counts say."""
 
 import random
 from statistics import quantiles
 
 import pytest
 
-from reel.histograms import Histogram, histogram_of
-from reeld.core import histogram
+from reel.histograms import Histogram, Recorder, histogram_of
+
+
+def test_a_range_includes_its_upper_bound() -> None:
+    """A value is counted in the lowest range whose bound it does not exceed; the last range has no bound."""
+    histogram = Recorder((1, 2))
+    assert not histogram
+    for value in (0, 1, 1.5, 2, 3, 4):
+        histogram.observe(value)
+
+    assert {"bounds": [1, 2], "counts": [2, 2, 2], "sum": 11.5} == histogram.as_map()
+    assert histogram
 
 
 def observed(values: list[float]) -> Histogram:
     """Return what a daemon's histogram says of some values."""
-    made = histogram.Histogram()
+    made = Recorder()
     for value in values:
         made.observe(value)
     return histogram_of(made.as_map())

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from reel.cli.arguments import UsageError
 from reel.cli.terminal import count, latency
-from reel.exposition import exposition
 from reel.histograms import histogram_of
 from reel.light_typing import TYPE_CHECKING
+from reel.metrics import exposition
 
 if TYPE_CHECKING:
     from typing import Any

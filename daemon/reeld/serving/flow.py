@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from reel.frames import MAX_MESSAGE, MAX_VALUES
+from reel.histograms import Recorder
 from reeld.core.batch import Batch
-from reeld.core.histogram import Histogram
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Traffic:
         self.waiting = 0
         self.dropped = 0
         # How long requests took, by method: from when a request was read until its reply was queued.
-        self.request_seconds = {method: Histogram() for method in methods}
+        self.request_seconds = {method: Recorder() for method in methods}
         # How many requests were answered with each error, by its name.
         self.errors = Counter[str]()
         self.peers: set[BufferedPeer] = set()

@@ -22,9 +22,9 @@ import anyio
 from anyio.abc import TaskStatus
 
 from reel.errors import Internal, Storage
+from reel.histograms import SIZES, Recorder
 from reel.wakeup import Signal
 from reeld.core.batch import Batch
-from reeld.core.histogram import SIZES, Histogram
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.presence import DATABASE, Displaced, Presence
@@ -79,9 +79,9 @@ class Writer:
         self.commits = 0
         self.events = 0
         self.longest_commit = 0.0
-        self.commit_seconds = Histogram()
+        self.commit_seconds = Recorder()
         # How many events a commit wrote, if it wrote any.
-        self.commit_events = Histogram(SIZES)
+        self.commit_events = Recorder(SIZES)
         # The id of the newest committed event.
         self.newest = events.next_id - 1
         # Is set after each commit, for one task that reads what is new.

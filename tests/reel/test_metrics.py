@@ -7,8 +7,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_prometheus
 
-from reel.exposition import OPENMETRICS, PROMETHEUS, exposition
-from reel.metrics import COUNTER, GAUGE, HISTOGRAM, INFO, METRICS, Metric
+from reel.metrics import COUNTER, GAUGE, HISTOGRAM, INFO, METRICS, OPENMETRICS, PROMETHEUS, Metric, exposition
 
 _HISTOGRAM = {"bounds": [0.001, 1], "counts": [2, 1, 1], "sum": 3.5}
 
