@@ -16,6 +16,8 @@ from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.large
+
 PING = packb([0, 1, "ping", []])
 MIB = 1 << 20
 

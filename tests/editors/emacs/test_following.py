@@ -117,6 +117,7 @@ def test_drafts_are_at_the_end_in_emacs(
     demo()
 
 
+@pytest.mark.large
 def test_three_megabytes_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """A message of three megabytes is pushed, read and sent."""
     text = "ä line of text\n" * 200_000

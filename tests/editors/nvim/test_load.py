@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def test_one_byte_at_a_time_in_nvim(launch: Launch, client: Client, dripping: st
     assert [] == nvim.notified()
 
 
+@pytest.mark.large
 def test_three_megabytes_in_nvim(nvim: Nvim, client: Client) -> None:
     """Three megabytes are sent and received; a longer message is refused with the limit."""
     client.create("demo")

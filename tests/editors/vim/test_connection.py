@@ -84,6 +84,7 @@ def test_a_pause_within_a_message(start_vim: Start, client: Client, halting: str
     vim.until(lambda: bodies(vim), ["hé " * 50, "three"])
 
 
+@pytest.mark.large
 def test_three_megabytes_in_vim(vim: Vim, client: Client, directory: Path) -> None:
     """A message of three megabytes is read, pushed and sent."""
     long = '"é\\' * (3_000_000 // 4)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from reel.new_messages import tool_call
 from reel.sync.client import Client
 from tests.editors import alike
@@ -96,6 +98,7 @@ def test_one_byte_at_a_time_in_vs_code(built: Path, environment: dict[str, str],
     assert editor.close() == 0
 
 
+@pytest.mark.large
 def test_three_megabytes_in_vs_code(client: Client, editor: VSCode) -> None:
     """A message of three megabytes is sent and shown."""
     client.create("demo")
