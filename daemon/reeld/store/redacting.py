@@ -56,9 +56,10 @@ _TAKEN_OVER = """
     SELECT id FROM path WHERE agent <> :row ORDER BY id
 """
 _TAKERS = """
-    SELECT c.agent, c.seq, p.agent FROM events c JOIN events p ON p.id = c.parent
+    SELECT c.agent, c.seq, p.agent, p.seq FROM events c JOIN events p ON p.id = c.parent
     WHERE c.kind = 'clone' AND c.parent >= ?
 """
+_CLONES = "SELECT id, source_at FROM agents WHERE source = ?"
 
 
 class Found(NamedTuple):
@@ -231,11 +232,13 @@ def plan_redaction(
             seq=missing[0],
         )
     affected: set[int] = yield partial(_affected, found=list(scan.found.values()))
+    if not redaction.is_whole:
+        affected |= yield partial(_with_labels, redaction=redaction, rows={row} | affected)
     for agent in sorted(affected):
         after = 0
         while after is not None:
             after = yield partial(scan.repeats, owner=agent, after=after)
-    labels: list[Labels] = yield partial(_labels, redaction=redaction, affected=affected)
+    labels: list[Labels] = yield partial(_labels, redaction=redaction, rows=affected)
     found = sorted(scan.found.values())
     keys = [] if not (found or labels) else (yield from _plan_keys(redaction, affected))
     return Redactions(found, affected, labels, keys)
@@ -247,39 +250,47 @@ def _ids_taken_over(connection: sqlite3.Connection, row: int, upto: int) -> list
 
 def _affected(connection: sqlite3.Connection, found: list[Found]) -> set[int]:
     """Return the rows of the agents whose past has one of some events."""
-    # The seq from which on a clone of an agent has something of it.
+    # The seq from which on an agent's past has something of it, and the agents of which that is not followed up yet.
     first: dict[int, int] = {}
-    for each in found:
-        first[each.owner] = min(each.seq, first.get(each.owner, each.seq))
-    affected, waiting = set(first), list(first)
-    takers: dict[int, list[tuple[int, int]]] = {}
+    waiting: list[int] = []
+
+    def note(agent: int, seq: int) -> None:
+        if seq < first.get(agent, NEWEST):
+            first[agent] = seq
+            waiting.append(agent)
+
+    takers: dict[int, list[tuple[int, int, int]]] = {}
     if found:
-        for taker, seq, source in connection.execute(_TAKERS, (min(each.id for each in found),)):
-            takers.setdefault(source, []).append((taker, seq))
+        for taker, seq, source, at in connection.execute(_TAKERS, (min(each.id for each in found),)):
+            takers.setdefault(source, []).append((taker, seq, at))
+    for each in found:
+        note(each.owner, each.seq)
     while waiting:
         agent = waiting.pop()
-        for taker, seq in takers.get(agent, ()):
-            if seq < first.get(taker, NEWEST):
-                first[taker] = seq
-                affected.add(taker)
-                waiting.append(taker)
-        clones = [clone for (clone,) in connection.execute("SELECT id FROM agents WHERE source = ?", (agent,))]
-        heirs = [
-            clone
-            for clone in clones
-            if any(first.get(owner, NEWEST) <= upto for owner, _, upto in lineage(connection, clone, NEWEST))
-        ]
-        later = set(heirs) - affected
-        affected |= later
+        for taker, seq, at in takers.get(agent, ()):
+            if first[agent] <= at:
+                note(taker, seq)
+        for clone, at in connection.execute(_CLONES, (agent,)).fetchall():
+            if first[agent] <= at:
+                note(clone, first[agent])
+    return set(first)
+
+
+def _with_labels(connection: sqlite3.Connection, redaction: Redaction, rows: set[int]) -> set[int]:
+    """Return those of some agents and their clones whose title or tags change: a clone has both from its source."""
+    seen, waiting = set(rows), list(rows)
+    while waiting:
+        later = {clone for clone, _ in connection.execute(_CLONES, (waiting.pop(),))} - seen
+        seen |= later
         waiting += later
-    return affected
+    return {labels.row for labels in _labels(connection, redaction, seen)}
 
 
-def _labels(connection: sqlite3.Connection, redaction: Redaction, affected: set[int]) -> list[Labels]:
+def _labels(connection: sqlite3.Connection, redaction: Redaction, rows: set[int]) -> list[Labels]:
     if redaction.is_whole:
         return []
     made = []
-    for row in sorted(affected):
+    for row in sorted(rows):
         title, tags = connection.execute("SELECT title, tags FROM agents WHERE id = ?", (row,)).fetchone()
         changed = redaction.title(title), redaction.value(json.loads(tags))
         if changed != (title, json.loads(tags)):

@@ -68,6 +68,45 @@ async def test_a_text_is_redacted_for_everybody(connect: Connect) -> None:
         assert await intact(peer)
 
 
+async def test_who_is_affected(connect: Connect) -> None:
+    """Clones that were taken before what is redacted are not affected; those of a state that was taken over are."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "root")
+        for text in ("before", "secret"):
+            await peer.call("add", "root", text)
+        for name, at in (("early", 2), ("late", 3)):
+            await peer.call("clone", "root", {"at": at, "name": name})
+        await peer.call("clone", "late", {"into": "early"})
+        await peer.call("clone", "early", {"at": 2, "name": "none"})
+        await peer.call("clone", "early", "heir")
+        reply = await peer.call("redact", "root", {"text": "secret"})
+        names = {agent["id"]: agent["name"] for agent in (await peer.call("agents"))["agents"]}
+
+        assert ["root", "early", "late", "heir"] == [names[uid] for uid in reply["affected"]]
+        assert await intact(peer)
+
+
+async def test_a_title_that_came_with_a_clone(connect: Connect) -> None:
+    """A title that is in nobody's past but was copied is redacted in the clone, whoever of the two is named."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        for named in ("root", "copy"):
+            await peer.call("create", "root")
+            await peer.call("change", "root", {"title": "a secret", "tags": {"about": "secret"}})
+            for name in ("copy", "plain"):
+                await peer.call("clone", "root", {"at": 1, "name": name})
+            await peer.call("change", "plain", {"title": "", "tags": {}})
+            ids = {agent["name"]: agent["id"] for agent in (await peer.call("agents"))["agents"]}
+            reply = await peer.call("redact", named, {"text": "secret"})
+
+            assert "secret" not in str(await peer.call("agent", "copy"))
+            assert (named == "copy") == ("secret" in str(await peer.call("agent", "root")))
+            assert reply["affected"] == [ids[name] for name in ("root", "copy") if named in (name, "root")]
+            assert await intact(peer)
+            await peer.call("purge", "root", {"force": True})
+
+
 async def test_going_back_over_what_was_redacted(connect: Connect) -> None:
     """What is restored or cloned has the marker in its place; a mark without its label is not found."""
     with anyio.fail_after(PATIENCE):
