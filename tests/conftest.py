@@ -55,6 +55,7 @@ _PACKAGES = {
 _REMEDIES = {
     "the newest nvim is not installed": ".venv/bin/python -m pip install -e '.[editors]'",
     "the SDKs are not installed": "make install",
+    "agent-framework-core is not installed": "make install",
     "openai-agents is not installed": ".venv/bin/python -m pip install -e '.[openai-agents]'",
     "tmux is not installed": "apt-get install tmux",
     "there is no compiler": "apt-get install gcc",

@@ -199,9 +199,8 @@ def test_agent_with_tools(daemon: Daemon) -> None:
     assert "5" == provider.bodies[1]["messages"][-2]["content"]
 
 
-def test_openai_agents(daemon: Daemon) -> None:
-    """The second run of the program sends what was said in the first, the call of the tool and its result included."""
-    pytest.importorskip("agents", reason="openai-agents is not installed")
+def _call_and_words() -> tuple[Json, Json]:
+    """Return two answers of Responses: a call, and words."""
     call, words = (answers.responses("c1"), answers.responses("c1"))
     call["output"] = [
         {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "what_time_is_it", "arguments": "{}"}
@@ -215,6 +214,13 @@ def test_openai_agents(daemon: Daemon) -> None:
             "content": [{"type": "output_text", "text": "Noon.", "annotations": []}],
         }
     ]
+    return call, words
+
+
+def test_openai_agents(daemon: Daemon) -> None:
+    """The second run of the program sends what was said in the first, the call of the tool and its result included."""
+    pytest.importorskip("agents", reason="openai-agents is not installed")
+    call, words = _call_and_words()
     with serving("openai_responses") as provider, daemon.client() as client:
         provider.answers += [call, words, words]
         environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
@@ -228,6 +234,25 @@ def test_openai_agents(daemon: Daemon) -> None:
     assert [] == provider.problems
     assert ["What time is it?", "Are you sure?"] == [
         item["content"] for item in provider.bodies[2]["input"] if item.get("role") == "user"
+    ]
+
+
+def test_agent_framework(daemon: Daemon) -> None:
+    """The second run of the program sends what was said in the first, the call of the tool and its result included."""
+    pytest.importorskip("agent_framework", reason="agent-framework-core is not installed")
+    call, words = _call_and_words()
+    with serving("openai_responses") as provider, daemon.client() as client:
+        provider.answers += [call, words, words]
+        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
+        for said in ("What time is it?", "Are you sure?"):
+            with running(daemon, "agent_framework_history.py", "ann", said, **environment) as program:
+                assert ["Noon."] == program.read(1)
+        roles = [message["role"] for message in client.iter_messages("agent-framework/ann")]
+
+    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert [] == provider.problems
+    assert ["What time is it?", "Are you sure?"] == [
+        item["content"][0]["text"] for item in provider.bodies[2]["input"] if item.get("role") == "user"
     ]
 
 

@@ -219,12 +219,16 @@ def test_the_two_clients_do_not_know_each_other() -> None:
 
 
 def test_integrations_do_not_know_each_other() -> None:
-    """The module of a framework imports that framework alone, and nothing of another's module."""
+    """The module of a framework imports what is shared and what is called after it, and nothing of another's."""
     shared = ("reel.integrations.naming", "reel.integrations.worker")
     within = [found for found in imports() if inside(found.module, "reel.integrations")]
 
     assert [] == [
-        found for found in within if inside(found.name, "reel.integrations") and not inside(found.name, *shared)
+        found
+        for found in within
+        if inside(found.name, "reel.integrations")
+        and not inside(found.name, *shared)
+        and not found.name.startswith(f"{found.module}_")
     ]
     assert [] == [found for found in imports() if found not in within and inside(found.name, "reel.integrations")]
 
@@ -270,14 +274,21 @@ def test_the_client_is_thin(statement: str) -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
 
 
-def test_an_integration_without_its_framework() -> None:
+@pytest.mark.parametrize(
+    ("module", "framework", "package", "extra"),
+    [
+        ("openai_agents", "agents", "openai-agents", "openai-agents"),
+        ("agent_framework", "agent_framework", "agent-framework-core", "agent-framework"),
+    ],
+)
+def test_an_integration_without_its_framework(module: str, framework: str, package: str, extra: str) -> None:
     """An import that fails for want of the framework says how to install it."""
-    attempt = "try:\n    import reel.integrations.openai_agents\nexcept ImportError as error:\n    print(error)"
-    code = f"import sys; sys.modules['agents'] = None\n{attempt}"
+    attempt = f"try:\n    import reel.integrations.{module}\nexcept ImportError as error:\n    print(error)"
+    code = f"import sys; sys.modules[{framework!r}] = None\n{attempt}"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == (
-        "reel.integrations.openai_agents needs openai-agents, which is not installed; install it with: "
-        "pip install 'reeld[openai-agents]'\n"
+        f"reel.integrations.{module} needs {package}, which is not installed; install it with: "
+        f"pip install 'reeld[{extra}]'\n"
     )
 
 

@@ -1,0 +1,214 @@
+"""What a message of Microsoft's Agent Framework says, as messages of the protocol; and such a message from one of them.
+
+Both are JSON: the framework's is what its ``Message.to_dict`` returns. Each of its contents becomes one block. What has
+no block is an ``opaque`` one, which no provider is sent.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from mimetypes import guess_type
+from typing import Any, Final
+
+from reel.blocks import check_name
+from reel.messages import Message
+from reel.values import is_clean
+
+Json = dict[str, Any]
+
+# Whose the opaque blocks are.
+_PROVIDER: Final = "agent-framework"
+# The roles that only the framework's messages have; the daemon sends a user's message with one of them as such.
+_INSTRUCTING: Final = ("system", "developer")
+# The blocks that only one role may have.
+_HOLDERS: Final = {"tool_result": "tool", "tool_call": "assistant", "thinking": "assistant"}
+# What a result of a tool has its output in, the richest first.
+_OUTPUTS: Final = ("items", "outputs", "output", "screenshot", "result")
+# What a call of a hosted tool has in the place of arguments.
+_INPUTS: Final = ("inputs", "commands", "actions")
+_ANY_TYPE: Final = "application/octet-stream"
+
+
+def messages_of(item: Json) -> list[Any]:
+    """Return what a message of the framework says, as messages of the protocol: at least one.
+
+    The framework has calls of hosted tools, their results and words in one message. Here these are several: each role
+    has its own blocks.
+    """
+    role = item.get("role")
+    speaker = "assistant" if role == "assistant" else "user"
+    blocks = [_block(content) for content in item.get("contents") or ()] or [_text("")]
+    by_role = groupby(blocks, lambda block: _HOLDERS.get(block["type"], speaker))
+    messages: list[Json] = [{"role": holder, "content": list(found)} for holder, found in by_role]
+    if role in _INSTRUCTING:
+        for message in messages:
+            message["provider_metadata"] = {"role": role}
+    return messages
+
+
+def _block(content: Json) -> Json:
+    """Return a content of the framework as a block."""
+    kind, text = str(content.get("type")), content.get("text")
+    found: Json | None = None
+    if kind == "text" and isinstance(text, str):
+        found = _text(text)
+    elif kind == "text_reasoning" and text and isinstance(text, str):
+        found = {"type": "thinking", "text": text}
+    elif kind == "error":
+        found = _text(_error(content))
+    elif kind in ("data", "uri"):
+        found = _media(content)
+    elif kind.endswith(("function_call", "_tool_call")):
+        found = _call(kind, content)
+    elif kind.endswith(("function_result", "_tool_result")):
+        found = _result(content)
+    return found or {"type": "opaque", "provider": _PROVIDER, "data_json": _strict_json(content)}
+
+
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def _error(content: Json) -> str:
+    said = [str(content[key]) for key in ("error_code", "message", "error_details") if content.get(key)]
+    return ": ".join(["Error", *said])
+
+
+def _media(content: Json) -> Json | None:
+    """Return the block of a file; ``None`` if its address or type is none that a block can have."""
+    uri, mime = content.get("uri"), content.get("media_type")
+    if not isinstance(uri, str) or not is_clean(uri):
+        return None
+    begin, mark, data = uri.partition(";base64,")
+    is_inside = begin.startswith("data:") and bool(mark)
+    if not isinstance(mime, str) or not mime:
+        mime = begin.removeprefix("data:") if is_inside else guess_type(uri)[0]
+    block = {"type": "media", "mime_type": mime or _ANY_TYPE}
+    block |= {"data_base64": data} if is_inside else {"url": uri}
+    if isinstance(content.get("name"), str):
+        block["name"] = content["name"]
+    return block if is_clean(block["mime_type"]) else None
+
+
+def _call(kind: str, content: Json) -> Json | None:
+    """Return the block of a call; ``None`` if it has no id, or none that a block can have."""
+    call_id, name = (
+        _call_id(content),
+        content.get("name") or content.get("tool_name") or kind.removesuffix("_tool_call"),
+    )
+    if check_name(call_id) or check_name(name):
+        return None
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": _arguments(content)}
+
+
+def _call_id(content: Json) -> Any:
+    return content.get("call_id") or content.get("image_id")
+
+
+def _arguments(content: Json) -> str:
+    given = content.get("arguments")
+    if isinstance(given, str):
+        return given
+    if given is not None:
+        return _json(given)
+    inputs = {key: content[key] for key in _INPUTS if content.get(key) is not None}
+    if "inputs" in inputs:  # of a code interpreter: contents, most of them text
+        inputs["inputs"] = [block.get("text", block) for block in _output_blocks(inputs["inputs"])]
+    return _json(inputs)
+
+
+def _result(content: Json) -> Json | None:
+    """Return the block of a result; ``None`` if it does not say of which call."""
+    call_id = _call_id(content)
+    if check_name(call_id):
+        return None
+    blocks = list(_output_blocks(next((content[key] for key in _OUTPUTS if content.get(key) is not None), "")))
+    is_text = len(blocks) < 2 and all(block["type"] == "text" for block in blocks)  # noqa: PLR2004 - one or none
+    return {
+        "type": "tool_result",
+        "tool_call_id": call_id,
+        "content": "".join(block["text"] for block in blocks) if is_text else blocks,
+        "is_error": content.get("exception") is not None,
+    }
+
+
+def _output_blocks(value: Any) -> Iterator[Json]:
+    """Yield what a tool returned, as the blocks that a result may have: a model reads all of it."""
+    if isinstance(value, list):
+        for inside in value:
+            yield from _output_blocks(inside)
+        return
+    kind = value.get("type") if isinstance(value, dict) else None
+    if kind in ("data", "uri") and (media := _media(value)) is not None:
+        yield media
+    elif kind == "text" and isinstance(value.get("text"), str):
+        yield _text(value["text"])
+    elif kind == "error":
+        yield _text(_error(value))
+    elif kind == "shell_command_output":
+        yield _text(_shell_output(value))
+    else:
+        yield _text(value if isinstance(value, str) else _json(value))
+
+
+def _shell_output(content: Json) -> str:
+    ended = ["(timed out)"] if content.get("timed_out") else []
+    if content.get("exit_code"):
+        ended.append(f"(exit status {content['exit_code']})")
+    return "\n".join([*(str(content[key]) for key in ("stdout", "stderr") if content.get(key)), *ended])
+
+
+def _json(value: Any) -> str:
+    """Return JSON for a reader; a number may be NaN, as in Python's."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _strict_json(value: Any) -> str:
+    """Return JSON of a value, or if it has what JSON does not have, of its text."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps(_json(value))
+
+
+def item_of(message: Message) -> Json | None:
+    """Return a message that somebody else added as one of the framework; ``None`` if there is nothing for it to read.
+
+    What another provider thought, and its own blocks, are left out: no client of the framework could send them.
+    """
+    contents = [content for block in message["content"] if (content := _content(block)) is not None]
+    if not contents:
+        return None
+    instructing = message.get("provider_metadata", {}).get("role")
+    return {"role": instructing if instructing in _INSTRUCTING else message["role"], "contents": contents}
+
+
+def _content(block: Any) -> Json | None:
+    match block["type"]:
+        case "text":
+            return _text(block["text"])
+        case "media":
+            return _file(block)
+        case "tool_call":
+            call = {"call_id": block["id"], "name": block["name"], "arguments": block["arguments"]}
+            return {"type": "function_call", "hosted": False, **call}
+        case "tool_result":
+            return _function_result(block)
+    return None
+
+
+def _file(block: Json) -> Json:
+    inside, mime = block.get("data_base64"), block["mime_type"]
+    named = {"name": block["name"]} if block.get("name") else {}
+    if inside is None:
+        return {"type": "uri", "uri": block["url"], "media_type": mime, **named}
+    return {"type": "data", "uri": f"data:{mime};base64,{inside}", "media_type": mime, **named}
+
+
+def _function_result(block: Json) -> Json:
+    output = block["content"]
+    blocks = [_text(output)] if isinstance(output, str) else output
+    items = [content for inside in blocks if (content := _content(inside)) is not None] or [_text("")]
+    text = "\n".join(content["text"] for content in items if content["type"] == "text" and content["text"])
+    failed = {"exception": "the tool failed"} if block.get("is_error") else {}
+    return {"type": "function_result", "call_id": block["tool_call_id"], "result": text, "items": items, **failed}
