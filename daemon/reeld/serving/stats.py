@@ -11,7 +11,7 @@ import anyio
 from reeld.agents.registry import Registry
 from reeld.serving.call import Result, Services
 from reeld.serving.drafts import Drafts
-from reeld.store.wal_readers import wal_readers
+from reeld.store.wal import wal_readers
 
 _STATM = Path("/proc/self/statm")
 # Agents and connections that are described, so that a reply is not larger than a page.

@@ -23,6 +23,7 @@ from reeld.store.database import Database, Job
 from reeld.store.erasing_backups import Find, erase_in
 from reeld.store.erasures import Change, Order
 from reeld.store.redacting import Plan, T
+from reeld.store.wal import truncate_wal
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +169,7 @@ class Eraser:
 
     async def _empty_wal(self) -> bool:
         """Empty the WAL if nobody reads it; return whether there are no traces any more."""
-        if await self._database.run(partial(erasures.truncate_wal, patience=_PATIENCE)):
+        if await self._database.run(partial(truncate_wal, patience=_PATIENCE)):
             for connection in (self._database, *self._others):
                 await connection.run(erasures.forget_pages)
             self.has_traces = False

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
+from reeld.store.wal import truncate_wal
 
 STAGED, DECIDED, APPLIED, DONE = "staged", "decided", "applied", "done"
 # Events of a slice: 20 ms.
@@ -232,22 +233,6 @@ def rewrite(connection: sqlite3.Connection) -> None:
     """Write the file again without free space, and copy the WAL into it."""
     connection.execute("VACUUM")
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-
-
-def truncate_wal(connection: sqlite3.Connection, patience: int) -> bool:
-    """Copy the WAL into the file and empty it; return whether no reader kept that from happening.
-
-    Args:
-        connection: the writing connection.
-        patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
-    """
-    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute(f"PRAGMA busy_timeout = {patience}")
-    try:
-        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {before}")
-    return not busy
 
 
 def forget_pages(connection: sqlite3.Connection) -> None:

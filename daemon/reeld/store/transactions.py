@@ -315,39 +315,6 @@ def explain(error: Exception) -> ReelError | DivergedError:
     return Storage(f"nothing was written: {text}")
 
 
-class Wal(NamedTuple):
-    """The frames in the WAL, and how many of them are not in the file yet."""
-
-    frames: int
-    left: int
-
-
-def checkpoint(connection: sqlite3.Connection) -> Wal:
-    """Copy the WAL into the file as far as readers allow it.
-
-    Passive and without truncation: a commit to a WAL that is overwritten is twice as fast as one to a WAL that grows.
-    It is overwritten from its beginning if all of it has been copied and nobody reads it when the next commit comes.
-    """
-    _busy, frames, done = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    return Wal(int(frames), int(frames) - int(done))
-
-
-def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
-    """Wait until nobody reads the WAL, so that it can be overwritten; return whether that came about.
-
-    Args:
-        connection: the writing connection.
-        patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
-    """
-    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute(f"PRAGMA busy_timeout = {patience}")
-    try:
-        busy, *_ = connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {before}")
-    return not busy
-
-
 def forget_keys(connection: sqlite3.Connection, keep: int) -> bool:
     """Forget some of the oldest keys, and return whether there are more to forget.
 

@@ -28,8 +28,8 @@ from reeld.core.batch import Batch
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.presence import DATABASE, Displaced, Presence
-from reeld.store.transactions import EventWriter, Outcome, Transaction, checkpoint, restart_wal
-from reeld.store.wal_readers import wal_readers
+from reeld.store.transactions import EventWriter, Outcome, Transaction
+from reeld.store.wal import checkpoint, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)
 

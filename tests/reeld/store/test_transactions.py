@@ -265,36 +265,6 @@ def test_a_commit_that_is_not_synced(path: str, works: bool, expected: tuple[typ
     assert works == any(" = " in sql for sql in done[done.index("ROLLBACK") :])
 
 
-def test_a_checkpoint_says_what_is_left(path: str) -> None:
-    """A checkpoint copies everything that no reader needs, and counts the rest."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        prepare(connection, path)
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-            reader.execute("BEGIN")
-            reader.execute("SELECT * FROM agents").fetchall()
-            connection.execute("PRAGMA user_version = 1")
-            blocked = transactions.checkpoint(connection)
-        free = transactions.checkpoint(connection)
-
-    assert (True, 0) == (blocked.left > 0, free.left)
-    assert blocked.frames == free.frames > 0
-
-
-def test_a_wal_is_not_begun_anew_under_a_reader(path: str) -> None:
-    """A checkpoint waits for readers of the WAL up to a limit, and leaves the connection as it was."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        prepare(connection, path)
-        connection.execute("PRAGMA user_version = 1")
-        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-            reader.execute("BEGIN")
-            reader.execute("SELECT * FROM agents").fetchall()
-            blocked = transactions.restart_wal(connection, 1)
-        free = transactions.restart_wal(connection, 1)
-
-        assert (False, True, (5000,)) == (blocked, free, connection.execute("PRAGMA busy_timeout").fetchone())
-
-
 def test_old_keys_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest keys are deleted, a few at a time, and the newest stay."""
     monkeypatch.setattr(transactions, "_FORGOTTEN_AT_ONCE", 2)

@@ -1,4 +1,4 @@
-"""Which other process reads the database, as far as the system says who."""
+"""Checkpoints of the WAL, and which other process reads the database, as far as the system says who."""
 
 import os
 import sqlite3
@@ -8,12 +8,42 @@ from pathlib import Path
 
 import pytest
 
-from reeld.store import wal_readers as module
+from reeld.store import wal
 from reeld.store.schema import prepare
-from reeld.store.wal_readers import wal_readers
+from reeld.store.wal import checkpoint, restart_wal, wal_readers
 from tests.other_process import other_process
 
-pytestmark = pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux lists locks")
+linux = pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux lists locks")
+
+
+def test_a_checkpoint_says_what_is_left(path: str) -> None:
+    """A checkpoint copies everything that no reader needs, and counts the rest."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM agents").fetchall()
+            connection.execute("PRAGMA user_version = 1")
+            blocked = checkpoint(connection)
+        free = checkpoint(connection)
+
+    assert (True, 0) == (blocked.left > 0, free.left)
+    assert blocked.frames == free.frames > 0
+
+
+def test_a_wal_is_not_begun_anew_under_a_reader(path: str) -> None:
+    """A checkpoint waits for readers of the WAL up to a limit, and leaves the connection as it was."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("PRAGMA user_version = 1")
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM agents").fetchall()
+            blocked = restart_wal(connection, 1)
+        free = restart_wal(connection, 1)
+
+        assert (False, True, (5000,)) == (blocked, free, connection.execute("PRAGMA busy_timeout").fetchone())
 
 
 @pytest.fixture
@@ -27,6 +57,7 @@ def opened(tmp_path: Path) -> Iterator[str]:
         yield path
 
 
+@linux
 def test_a_process_that_reads(opened: str) -> None:
     """A process is found while its transaction is open; one that only has the file open is not, nor are we."""
     with other_process(opened, reads=False):
@@ -37,6 +68,7 @@ def test_a_process_that_reads(opened: str) -> None:
         assert [] == wal_readers(opened)
 
 
+@linux
 def test_a_file_system_with_two_devices(opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On btrfs and overlayfs the lock's device is not the file's; the process must have the file open then."""
     with other_process(opened, reads=True) as reader:
@@ -50,31 +82,34 @@ def test_a_file_system_with_two_devices(opened: str, tmp_path: Path, monkeypatch
             f"4: OFDLCK ADVISORY  READ -1 ff:fe:{inode} 124 124\n"
             f"5: POSIX  ADVISORY  READ {pid} ff:fe:{inode} 128 128\n"
         )
-        monkeypatch.setattr(module, "_LOCKS", locks)
+        monkeypatch.setattr(wal, "_LOCKS", locks)
 
         assert [reader] == wal_readers(opened)
 
 
+@linux
 @pytest.mark.parametrize("text", ["nonsense\n", "1: POSIX ADVISORY READ x ff:fe:y 124 124\n", ""])
 def test_locks_that_cannot_be_understood(
     opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     """If the system says something else, nobody is named, and nothing fails."""
     (tmp_path / "locks").write_text(text)
-    monkeypatch.setattr(module, "_LOCKS", tmp_path / "locks")
+    monkeypatch.setattr(wal, "_LOCKS", tmp_path / "locks")
 
     assert [] == wal_readers(opened)
 
 
+@linux
 def test_no_database(tmp_path: Path) -> None:
     """If there is no file, nobody reads it."""
     assert [] == wal_readers(str(tmp_path / "none"))
 
 
+@linux
 def test_a_mac(opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without /proc lsof is asked, which need not be there."""
-    monkeypatch.setattr(module, "_LOCKS", tmp_path / "none")
-    monkeypatch.setattr(module, "_PROC", tmp_path)
+    monkeypatch.setattr(wal, "_LOCKS", tmp_path / "none")
+    monkeypatch.setattr(wal, "_PROC", tmp_path)
     lsof = tmp_path / "lsof"
     lsof.write_text(f'#!/bin/sh\n[ "$3" = "{opened}-shm" ] && echo 4242 && echo {os.getpid()}\n')
     lsof.chmod(0o755)

@@ -1,12 +1,15 @@
-"""Other processes that read the database: a transaction that stays open makes the WAL grow.
+"""The WAL: how it gets into the database, and which other processes keep it from that.
 
-What was written since it began cannot be copied into the database, or not be overwritten, before it ends.
+A transaction of a reader that stays open makes the WAL grow. What was written since it began cannot be copied into the
+database, or not be overwritten, before it ends.
 """
 
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 _PROC = Path("/proc")
 _LOCKS = _PROC / "locks"
@@ -15,6 +18,53 @@ _LOCKS = _PROC / "locks"
 _FIRST, _LAST = 123, 127
 # Seconds for lsof.
 _PATIENCE = 5.0
+
+
+class Wal(NamedTuple):
+    """The frames in the WAL, and how many of them are not in the file yet."""
+
+    frames: int
+    left: int
+
+
+def checkpoint(connection: sqlite3.Connection) -> Wal:
+    """Copy the WAL into the file as far as readers allow it.
+
+    Passive and without truncation: a commit to a WAL that is overwritten is twice as fast as one to a WAL that grows.
+    It is overwritten from its beginning if all of it has been copied and nobody reads it when the next commit comes.
+    """
+    _busy, frames, done = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return Wal(int(frames), int(frames) - int(done))
+
+
+def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
+    """Wait until nobody reads the WAL, so that it can be overwritten; return whether that came about.
+
+    Args:
+        connection: the writing connection.
+        patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
+    """
+    return _wait_for_readers(connection, "RESTART", patience)
+
+
+def truncate_wal(connection: sqlite3.Connection, patience: int) -> bool:
+    """Copy the WAL into the file and empty it; return whether no reader kept that from happening.
+
+    Args:
+        connection: the writing connection.
+        patience: as above.
+    """
+    return _wait_for_readers(connection, "TRUNCATE", patience)
+
+
+def _wait_for_readers(connection: sqlite3.Connection, mode: str, patience: int) -> bool:
+    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {patience}")
+    try:
+        busy, *_ = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {before}")
+    return not busy
 
 
 def wal_readers(database: str) -> list[str]:
