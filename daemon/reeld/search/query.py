@@ -16,14 +16,16 @@
 
 A filter whose value makes no sense is text, like everything else. A query of nothing but ``-words`` searches for the
 words: ``-rf`` is an option that somebody looks for.
+
+A query for agents (:func:`label_filter`) has no syntax: each word is a part of their names, titles and tags.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from reeld.search.words import alternatives, words
+from reeld.search.words import alternatives, fold, words
 
 # Words of a query; what comes after them is ignored. FTS5 takes expressions up to 256 levels deep.
 MAX_WORDS = 64
@@ -39,6 +41,12 @@ _LEXEME = re.compile(
     re.IGNORECASE,
 )
 _DATES = ("%Y-%m-%d", "%Y-%m", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
+# Characters of a query for agents that are read; a title has no more.
+MAX_QUERY = 1024
+# Pieces that are looked for before anything else.
+_PIECES = 8
+# What labels do not have as it is stored: the sign between the key and the value of a tag, and what JSON escapes.
+_NOT_STORED = re.compile(r'[="\\\x00-\x1f]')
 
 
 class Term(NamedTuple):
@@ -161,3 +169,31 @@ def match_expression(query: Query, required: Iterable[Iterable[str]] = ()) -> st
 def _quoted(term: Term) -> str:
     star = " *" if term.is_prefix else ""
     return " OR ".join(f'"{" ".join(phrase)}"{star}' for phrase in term.phrases)
+
+
+class LabelFilter(NamedTuple):
+    """A query for agents.
+
+    Args:
+        accepts: returns whether what describes an agent has every word.
+        pieces: lower-case ASCII texts that are in what is accepted as it is stored, unless that is not ASCII.
+    """
+
+    accepts: Callable[[str], bool]
+    pieces: tuple[str, ...]
+
+
+def label_filter(query: str) -> LabelFilter:
+    """Return what finds the agents with every word of a query.
+
+    A word may be any part of it, without differences of case and accents: the end of a name and the middle of a
+    Chinese title are found, too.
+    """
+    wanted = [fold(word) for word in query[:MAX_QUERY].split()]
+
+    def has_all(labels: str) -> bool:
+        folded = fold(labels)
+        return all(word in folded for word in wanted)
+
+    pieces = {piece for word in wanted for piece in _NOT_STORED.split(word) if piece}
+    return LabelFilter(has_all, tuple(sorted(pieces, key=len, reverse=True)[:_PIECES]))

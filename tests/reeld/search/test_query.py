@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.search.query import Filters, Query, match_expression, parse_query
+from reeld.search.query import Filters, Query, label_filter, match_expression, parse_query
 
 # Of what a query consists, so that random ones have syntax.
 PIECES = (
@@ -27,6 +27,7 @@ PIECES = (
     "NOT",
     "^",
 )
+LABELS = "demo\nTape decks 和磁带\ntopic=Bänder\nproject=reel"
 
 
 @pytest.mark.parametrize(
@@ -96,3 +97,27 @@ def test_long_query() -> None:
 def test_many_prefixes() -> None:
     """After the first prefixes of a query, a word with a star is a whole word."""
     assert [term.is_prefix for term in parse_query("ab* " * 7).terms] == [True] * 5 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("query", "accepted"),
+    [
+        ("dem", True),
+        ("DEMO tape", True),
+        ("deck demo", True),
+        ("topic=bander", True),
+        ("磁带", True),
+        ("  ", True),
+        ("demo tubes", False),
+        ("demotape", False),
+    ],
+)
+def test_words_of_a_query(query: str, accepted: bool) -> None:
+    """Each word is a part of the name, the title or a tag, without differences of case and accents."""
+    assert label_filter(query).accepts(LABELS) is accepted
+
+
+@given(labels=st.text())
+def test_any_text_is_a_query(labels: str) -> None:
+    """Whatever an agent is called, it is found by that."""
+    assert label_filter(labels).accepts(labels)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
-from reeld.search.labels import label_filter
+from reeld.search.query import label_filter
 from reeld.store.listing import MOST_MESSAGES, Listing, agents
 from reeld.store.schema import prepare
 from tests.reeld.store.rows import Rows

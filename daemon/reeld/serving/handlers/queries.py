@@ -12,7 +12,7 @@ from reeld.agents.agent import Agent, Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps
-from reeld.search.labels import label_filter
+from reeld.search.query import label_filter
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
 from reeld.serving.item_pages import read_item_page
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, read_page, view_of
