@@ -1,14 +1,13 @@
 """ChatGPT: the export of an account. Each conversation is a tree of messages, of which one branch is current."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from reel.importing.blocks import result_block, text_block
 from reel.importing.chatgpt_images import Images
 from reel.importing.chatgpt_messages import PROVIDER, Message, read_message
 from reel.importing.export_files import Files
-from reel.importing.exports import Export, discover
-from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
+from reel.importing.exports import export_tool
+from reel.importing.steps import About, Back, Counts, Kept, Part, Problem, Said, Source, Step
 from reel.importing.values import digest, id_in_name, list_in, map_in, milliseconds, tags_of, text_in, title_of
 from reel.strict_json import Json, encode
 
@@ -203,16 +202,4 @@ def steps_of(found: Json, source: Source, counts: Counts, files: Files) -> Itera
     return _Conversation(found, source, counts, Images(files, source, counts)).steps()
 
 
-def _open(source: Source) -> Export:
-    return Export(source, _FIRST_KEYS, _is_conversation, steps_of)
-
-
-def _places(_environment: Mapping[str, str]) -> Iterator[Path]:
-    return iter(())
-
-
-def _discover(root: Path) -> Found:
-    return discover(root, _NAME, b'"mapping"')
-
-
-TOOL = Tool(_NAME, "ChatGPT", _places, _discover, _open)
+TOOL = export_tool(_NAME, "ChatGPT", sign="mapping", first_keys=_FIRST_KEYS, accepts=_is_conversation, read=steps_of)

@@ -1,15 +1,14 @@
 """Claude.ai: the export of an account. Each conversation is a list of messages in Anthropic's words."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from reel.blocks import ALLOWED
 from reel.importing.anthropic_blocks import PROVIDER, blocks_of
 from reel.importing.blocks import by_role, opaque_block, text_block
 from reel.importing.export_files import Files
-from reel.importing.exports import Export, discover
-from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Said, Source, Step, Tool
+from reel.importing.exports import export_tool
+from reel.importing.steps import About, Back, Counts, Kept, Part, Said, Source, Step
 from reel.importing.values import digest, id_in_name, list_in, milliseconds, ref_of, tags_of, text_in, title_of
 from reel.strict_json import Json, encode
 
@@ -132,16 +131,6 @@ def _is_conversation(found: Json) -> bool:
     return type(found.get("chat_messages")) is list
 
 
-def _open(source: Source) -> Export:
-    return Export(source, _FIRST_KEYS, _is_conversation, steps_of)
-
-
-def _places(_environment: Mapping[str, str]) -> Iterator[Path]:
-    return iter(())
-
-
-def _discover(root: Path) -> Found:
-    return discover(root, _NAME, b'"chat_messages"')
-
-
-TOOL = Tool(_NAME, "Claude.ai", _places, _discover, _open)
+TOOL = export_tool(
+    _NAME, "Claude.ai", sign="chat_messages", first_keys=_FIRST_KEYS, accepts=_is_conversation, read=steps_of
+)

@@ -14,8 +14,7 @@ from reel.importing.claude_records import (
     unknown_type,
 )
 from reel.importing.claude_thread import Thread
-from reel.importing.files import Entry, files_below, lines_of, open_regular
-from reel.importing.jsonl_reading import JsonLines
+from reel.importing.files import Entry, JsonLines, files_below, lines_of, open_regular
 from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
 from reel.importing.values import id_in_name, list_in, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
 from reel.strict_json import Json

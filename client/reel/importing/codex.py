@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reel.importing.blocks import text_block
-from reel.importing.files import Entry, files_below, lines_of, open_regular, open_zstd
-from reel.importing.jsonl_reading import JsonLines
+from reel.importing.files import Entry, JsonLines, files_below, lines_of, open_regular, open_zstd
 from reel.importing.responses_items import PROVIDER, Item, read_item
 from reel.importing.steps import (
     About,

@@ -1,26 +1,47 @@
 """Exports of chat services: one JSON array of conversations, in a file or in the archive as it was downloaded."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from reel.importing.export_files import ARCHIVE, CONVERSATIONS, Files, open_export
 from reel.importing.files import Entry, files_below
 from reel.importing.json_elements import MAX_ELEMENT, Element, Elements, Readable
-from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Problem, Source, Step
+from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Problem, Source, Step, Tool
 from reel.importing.values import parse_record
 from reel.strict_json import Json
 
 # How much of a file is looked at to find out whose export it is.
 _HEAD = 1 << 18
+# Yields the steps of a conversation, and counts its records; it is given the files of the export, too.
+Read: TypeAlias = Callable[[Json, Source, Counts, Files], Iterator[Step]]
 
 
-def discover(root: Path, tool: str, sign: bytes) -> Found:
+def export_tool(
+    name: str, title: str, *, sign: str, first_keys: tuple[str, ...], accepts: Callable[[Json], bool], read: Read
+) -> Tool:
+    """Return the tool of a service. Nobody but the user knows where its exports are.
+
+    Args:
+        name: the name of the tool.
+        title: its name for people.
+        sign: the key that a conversation of this service has, and that of another one has not.
+        first_keys: as in :class:`Export`.
+        accepts: likewise.
+        read: likewise.
+    """
+    find = partial(_discover, tool=name, sign=f'"{sign}"'.encode())
+    return Tool(name, title, lambda _environment: (), find, lambda source: Export(source, first_keys, accepts, read))
+
+
+def _discover(root: Path, tool: str, sign: bytes) -> Found:
     """Return the exports at a path, the oldest first; in a directory, only those with the sign of the service in them.
 
     Args:
         root: a file, or a directory.
         tool: the name of the tool, which the names of the conversations begin with.
-        sign: the key that a conversation of this service has, and that of another one has not.
+        sign: what a conversation of this service has in it.
     """
     problems: list[Problem] = []
     named = root.is_file()
@@ -53,7 +74,7 @@ class Export:
         source: where it is.
         first_keys: the keys that a conversation may begin with.
         accepts: returns whether an object is a conversation.
-        read: yields the steps of a conversation, and counts its records; it is given the files of the export, too.
+        read: reads a conversation.
     """
 
     def __init__(
@@ -61,7 +82,7 @@ class Export:
         source: Source,
         first_keys: tuple[str, ...],
         accepts: Callable[[Json], bool],
-        read: Callable[[Json, Source, Counts, Files], Iterator[Step]],
+        read: Read,
     ) -> None:
         self.source = source
         self.counts = Counts()

@@ -7,11 +7,10 @@ from io import BytesIO
 from json import JSONDecodeError
 from pathlib import Path
 
-from reel.importing.files import Entry, files_below, open_regular
+from reel.importing.files import Entry, JsonLines, files_below, open_regular
 from reel.importing.gemini_history import History
 from reel.importing.gemini_messages import NAME, Message, kept_note, kind_of, read_message, without_results
 from reel.importing.json_elements import MAX_ELEMENT, Elements
-from reel.importing.jsonl_reading import JsonLines
 from reel.importing.steps import NOT_JSON, REPEATED, TOO_LONG, About, Found, Problem, Source, Step, Tool
 from reel.importing.values import (
     list_in,

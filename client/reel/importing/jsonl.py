@@ -6,8 +6,7 @@ from typing import Any
 
 from reel.importing.blocks import text_block
 from reel.importing.chat_messages import REASONING, read_message, role_in, said_from
-from reel.importing.files import files_below
-from reel.importing.jsonl_reading import JsonLines
+from reel.importing.files import JsonLines, files_below
 from reel.importing.responses_items import read_item
 from reel.importing.steps import About, Found, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, list_in, map_in, milliseconds, name_of, tags_of, text_in, title_of
