@@ -6,9 +6,9 @@ from typing import NamedTuple
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.echo import Echo
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, describe_end
 from reel.cli.files import STDIN, keep_text, read_stdin, read_text
+from reel.cli.output import Echo
 from reel.cli.terminal import seq_range
 from reel.cli.via import Provider, Run, provider_of
 from reel.errors import InvalidMessage, ReelError

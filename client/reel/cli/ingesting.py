@@ -11,9 +11,9 @@ from typing import BinaryIO
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.echo import Echo
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
 from reel.cli.files import keep_text, name_of, open_input, read_text
+from reel.cli.output import Echo
 from reel.cli.rendering import format_of, from_report, show_changes
 from reel.cli.terminal import seq_range
 from reel.errors import InvalidMessage, ReelError

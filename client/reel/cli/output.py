@@ -10,11 +10,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from stat import S_ISREG
 
 from reel.cli.terminal import cells, cut, safe, safe_lines
 from reel.light_typing import TYPE_CHECKING
+from reel.values import clean
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -181,6 +182,46 @@ class Output:
     def warn(self, text: str) -> None:
         """Print a warning or an error."""
         self._stderr.write(safe(" ".join(f"reel: {text}".split())) + "\n")
+
+
+class Echo:
+    """Prints an answer piece by piece as it comes, unless results are JSON; once stdout is closed, it prints nothing.
+
+    Args:
+        out: where to print.
+    """
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._wanted = not out.as_json
+        self._last = ""
+        self._until_text = ExitStack()
+        # Whether stdout was closed before the end.
+        self.closed = False
+
+    def wait(self, what: str) -> None:
+        """Show what is waited for until the first text comes."""
+        self._until_text.enter_context(self._out.waiting(what, midway=True))
+
+    def write(self, text: str) -> None:
+        """Print a piece."""
+        if not text:
+            return
+        self._until_text.close()
+        self._last = text
+        if not self._wanted:
+            return
+        try:
+            self._out.piece(clean(text)[0])
+            sys.stdout.flush()
+        except BrokenPipeError:
+            self._wanted, self.closed = False, True
+
+    def end(self) -> None:
+        """End the last line, if there is one."""
+        self._until_text.close()
+        if self._last and not self._last.endswith("\n"):
+            self.write("\n")
 
 
 @contextmanager
