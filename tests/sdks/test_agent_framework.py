@@ -334,6 +334,20 @@ def test_two_processes(provider: ReelHistoryProvider, daemon: Daemon, session: s
     assert len(said) == 40
 
 
+def test_one_history_saved_by_many(daemon: Daemon, session: str) -> None:
+    """Of the same messages that many save at once, each is there once."""
+    providers = [ReelHistoryProvider(socket=daemon.socket) for _ in range(8)]
+
+    async def run() -> Any:
+        await asyncio.gather(*(one.save_messages(session, [HELLO, ANSWER]) for one in providers))
+        found = await providers[0].get_messages(session)
+        for one in providers:
+            await one.close()
+        return found
+
+    assert as_maps([HELLO, ANSWER]) == as_maps(asyncio.run(run()))
+
+
 def test_a_cancelled_call_is_done(provider: ReelHistoryProvider, session: str) -> None:
     """A call that is cancelled is carried out all the same, and the caller hears of the cancellation after that."""
 
