@@ -33,8 +33,10 @@ _FORMAT: Final = "x-agent-framework"
 _DEFAULT_SESSION: Final = "default"
 # The key of an item with numbers that JSON does not have, such as NaN: its value is the message in Python's JSON.
 _PYTHON_JSON: Final = "python_json"
+# What a message and a content have for everything else.
+_ADDITIONAL: Final = "additional_properties"
 # What a message has beside its role and its contents.
-_KEYS: Final = ("author_name", "message_id", "additional_properties")
+_KEYS: Final = ("author_name", "message_id", _ADDITIONAL)
 # The most messages on a page, and so the most that ``last`` may be.
 _PAGE: Final = 10_000
 # The errors that are about what was given, and not about the daemon.
@@ -247,7 +249,7 @@ def _item(message: Any, where: str) -> _Made:
     if not isinstance(message, Message):
         raise InvalidMessage(f"{where}: expected a Message of the framework, got a {type(message).__name__}")
     try:
-        item = message.to_dict()
+        item = _lean(message.to_dict())
         said = messages_of(item)
         try:
             return _Made(json.dumps(item, allow_nan=False), said)
@@ -255,6 +257,16 @@ def _item(message: Any, where: str) -> _Made:
             return _Made(json.dumps({_PYTHON_JSON: json.dumps(item)}), said)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidMessage(f"{where}: cannot be JSON: {error}") from error
+
+
+def _lean(item: Json) -> Json:
+    """Return the item of a message without what ``Message.from_dict`` adds by itself; it is half of a short message."""
+    beside = {key: value for key, value in item.items() if key != "type" and (value or key != _ADDITIONAL)}
+    return {**beside, "contents": [_without_empty(content) for content in item["contents"]]}
+
+
+def _without_empty(content: Json) -> Json:
+    return {key: value for key, value in content.items() if value or key != _ADDITIONAL}
 
 
 def _messages(found: Sequence[Item]) -> list[Message]:
