@@ -74,7 +74,8 @@ def test_the_program_of_the_page_about_python(daemon: Daemon) -> None:
         printed = _run([sys.executable, "-c", program], daemon, **url).splitlines()
 
     assert "2 {'role': 'user', 'content': 'Hello?'}" == printed[3]
-    assert ["It is a spool.", "As I said.", "3 [{'type': 'text', 'text': 'What is a tape deck?'}]"] == printed[4:7]
+    assert ["It is a spool.", "As I said.", "['sk-12ab'] 1"] == printed[4:7]
+    assert "3 [{'type': 'text', 'text': 'What is a tape deck?'}]" == printed[7]
     assert "the last word" == printed[-1]
     assert [] == provider.problems
 

@@ -313,7 +313,8 @@ class Redacted(NamedTuple):
 
     agent: str
     head: int
-    # How many events were changed, and the first thousand of them.
+    # How many events were changed, and the first thousand of them. One counts several times if several requests were
+    # needed, and there are more.
     redacted: int
     events: list[Place]
     # The ids of all agents that had what was redacted in their past.
@@ -325,6 +326,8 @@ class Redacted(NamedTuple):
     repeated: bool = False
     # The path of each backup that was named, and how many of its events were changed or removed.
     backups: list[ErasedBackup] | tuple[()] = ()
+    # What matched, if there was a pattern.
+    texts: list[str] | tuple[()] = ()
 
 
 class Purged(NamedTuple):

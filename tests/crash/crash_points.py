@@ -93,7 +93,7 @@ ERASING = {
     "between changed events": "UPDATE events SET content",
     "before events are deleted": "DELETE FROM events",
     "before it is applied": "UPDATE erasures SET state = 'applied'",
-    "before it is noted how far the index is now": "UPDATE progress SET event",
+    "before it is noted how far the index is now": "UPDATE progress SET checksum",
     "before the index is written again": "VACUUM main",
     "before keys are forgotten": "DELETE FROM keys WHERE id IN (\n",
     "before it is noted who was purged": "INSERT OR IGNORE INTO purged_agents",

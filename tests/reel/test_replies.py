@@ -214,11 +214,11 @@ REPEATED = {"repeated": False}
         (replies.Undone, REPEATED),
         (replies.Redone, REPEATED),
         (replies.KilledAgents, {"agent": None, "head": None, "command": None, "time": None, **REPEATED}),
-        (replies.Redacted, {"command": None, "time": None, "traces": False, "backups": (), **REPEATED}),
+        (replies.Redacted, {"command": None, "time": None, "traces": False, "backups": (), "texts": (), **REPEATED}),
         (replies.Retained, {"traces": False}),
         (replies.Purged, {"time": None, "traces": False, "backups": (), **REPEATED}),
         (replies.ReplayPage, {"messages": None, "conversation": None, "matched": None}),
-        (Call, {"writes": False, "items": "", "if_exists": None}),
+        (Call, {"writes": False, "items": "", "if_exists": None, "steps": None}),
     ],
 )
 def test_what_may_be_left_out(shape: Any, expected: dict[str, Any]) -> None:

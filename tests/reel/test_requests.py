@@ -116,7 +116,7 @@ VALUES: dict[str, Any] = {
     "path": "/copy.db",
 }
 # Parameters that the clients have and the protocol has not.
-OURS = {"create": {"exist_ok"}}
+OURS = {"create": {"exist_ok"}, "redact": {"pattern"}}
 # Parameters that are called otherwise in Python.
 PYTHON = {"from": "from_"}
 # Methods with the same parameters under another name.

@@ -126,12 +126,25 @@ class Client:
             ReelError: the daemon refused the request.
             NotRunning: the daemon cannot be reached.
         """
+        if call.steps is not None:
+            return await self._carry_out(call.steps(lambda: self.server))
         try:
             return await self._send_and_wait(with_idempotency_key(call))
         except Exists:
             if call.if_exists is None:
                 raise
         return await self.call(call.if_exists)
+
+    async def _carry_out(self, steps: Generator[Call[Any], Any, R]) -> R:
+        """Send requests one after the other, each as the replies before it say."""
+        reply = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: R = end.value
+                return result
+            reply = await self.call(step)
 
     async def _send_and_wait(self, call: Call[R]) -> R:
         if self._closed:

@@ -3,7 +3,6 @@
 import os
 import re
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from reel.cli.arguments import UsageError
@@ -13,10 +12,8 @@ from reel.cli.names import Names
 from reel.cli.terminal import count
 from reel.errors import NotFound
 from reel.replies import Purged, Redacted
-from reel.strict_json import parse
 
-# Texts of one request, matches that are shown, and characters of each.
-_TEXTS = 1000
+# Matches that are shown, and characters of each.
 _SHOWN = 20
 _WIDTH = 60
 
@@ -26,45 +23,38 @@ def redact(ctx: Context) -> int:
     args = ctx.args
     if sum(map(bool, (args.match, args.text, args.seq))) != 1:
         raise UsageError("name what to redact with --match, --text or --seq: one of them")
-    what: list[dict[str, Any]] = [{"seqs": args.seq}] if args.seq else [{"text": args.text}]
-    if args.match:
-        texts = _matches(ctx, _compiled(args.match))
-        what = [{"text": texts[first : first + _TEXTS]} for first in range(0, len(texts), _TEXTS)]
+    what: dict[str, Any] = {"seqs": args.seq or None, "text": args.text, "pattern": _compiled(args.match)}
+    how: dict[str, Any] = {"backups": _backups(ctx), "if_seq": args.if_seq}
+    tried = ctx.client.redact(ctx.agent, **what, **how, dry_run=True)
+    if args.match:  # what was seen is redacted, and nothing that comes meanwhile
+        what = {"text": list(tried.texts)}
         if not ctx.out.as_json:
-            _show(ctx, texts)
-    tried = [ctx.client.redact(ctx.agent, **each, dry_run=True, if_seq=args.if_seq) for each in what]
-    backups = _backups(ctx)
-    if not (any(reply.redacted for reply in tried) or backups):
+            _show(ctx, what["text"])
+    if not (tried.redacted or tried.affected or how["backups"]):
         return _nothing(ctx, tried)
     if args.dry_run:
         _tell(ctx, tried, "would be redacted")
         return OK
-    events = sum(reply.redacted for reply in tried)
-    if not _agreed(ctx, f"Redact {count(events, 'event')} for good?", "redact"):
+    if not _agreed(ctx, f"Redact {count(tried.redacted, 'event')} for good?", "redact"):
         return REFUSED
-    done = [ctx.client.redact(ctx.agent, **each, backups=backups) for each in what]
-    _tell(ctx, done, "redacted")
+    _tell(ctx, ctx.client.redact(ctx.agent, **what, **how), "redacted")
     return OK
 
 
-def _nothing(ctx: Context, tried: list[Redacted]) -> int:
+def _nothing(ctx: Context, tried: Redacted) -> int:
     if ctx.out.as_json:
-        for reply in tried:
-            ctx.out.document(reply)
+        ctx.out.document(tried)
     else:
         ctx.out.line("there is nothing to redact")
     return OK
 
 
-def _tell(ctx: Context, replies: list[Redacted], what: str) -> None:
-    for reply in replies:
-        if ctx.out.as_json:
-            ctx.out.document(reply)
-            continue
-        ctx.out.line(
-            f"{count(reply.redacted, 'event')} {what}, in the past of {Names(ctx.client).listed(reply.affected)}"
-        )
-        _tell_backups(ctx, reply)
+def _tell(ctx: Context, reply: Redacted, what: str) -> None:
+    if ctx.out.as_json:
+        ctx.out.document(reply)
+        return
+    ctx.out.line(f"{count(reply.redacted, 'event')} {what}, in the past of {Names(ctx.client).listed(reply.affected)}")
+    _tell_backups(ctx, reply)
 
 
 def _tell_backups(ctx: Context, reply: Redacted | Purged) -> None:
@@ -82,48 +72,11 @@ def _backups(ctx: Context) -> list[str] | None:
     return [os.path.abspath(path) for path in ctx.args.backup or ()] or None  # noqa: PTH100 - a symlink stays one
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str | None) -> re.Pattern[str] | None:
     try:
-        return re.compile(pattern)
+        return None if not pattern else re.compile(pattern)
     except re.error as error:
         raise UsageError(f"--match: {pattern!r} is not a regular expression: {error}") from None
-
-
-def _matches(ctx: Context, pattern: re.Pattern[str]) -> list[str]:
-    """Return the texts that match, anywhere in an agent's past.
-
-    They are looked for here and not in the daemon: an expression that takes for ever holds up nobody but this command.
-    """
-    found: dict[str, None] = {}
-    for event in (*ctx.client.iter_history(ctx.agent, inherited=True), *ctx.client.iter_conversation(ctx.agent)):
-        for field in ("content", "data_json", "ref"):
-            for text in _texts(event.get(field)):
-                found |= dict.fromkeys(match[0] for match in pattern.finditer(text) if match[0])
-    return list(found)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value, and those in texts that are JSON."""
-    if isinstance(value, str):
-        data = None
-        if value[:1] in ("{", "["):
-            try:
-                data = parse(value)
-            except (ValueError, RecursionError):
-                yield value
-        if data is None:
-            yield value
-        else:
-            yield from _texts(data)
-    elif isinstance(value, dict):
-        for key, inside in value.items():
-            yield key
-            yield from _texts(inside)
-    elif isinstance(value, list):
-        for inside in value:
-            yield from _texts(inside)
-    elif value is not None and not isinstance(value, bool):
-        yield str(value)
 
 
 def _show(ctx: Context, texts: list[str]) -> None:

@@ -8,7 +8,7 @@ from reel.ids import new_id
 from reel.light_typing import TYPE_CHECKING, Generic, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from typing import Any, TypeVar
 
     R = TypeVar("R")
@@ -27,6 +27,8 @@ class Call(NamedTuple, Generic["R"]):
     items: str = ""
     # The call to make instead if this one is refused with ``Exists``.
     if_exists: Call[R] | None = None
+    # What is done instead if it takes several requests. It is given what returns what the daemon has said about itself.
+    steps: Callable[[Callable[[], replies.Hello | None]], Generator[Call[Any], Any, R]] | None = None
 
 
 def call(
@@ -123,6 +125,7 @@ class _Signature:
 
 def annotation_names() -> dict[str, Any]:
     """Return the names in the annotations of the requests that their modules import for checkers alone."""
+    import re  # noqa: PLC0415 - see above
     import typing  # noqa: PLC0415 - see above
     from collections.abc import Sequence  # noqa: PLC0415 - see above
 
@@ -134,6 +137,7 @@ def annotation_names() -> dict[str, Any]:
         "Any": typing.Any,
         "Literal": typing.Literal,
         "NewMessage": messages.NewMessage,
+        "Pattern": re.Pattern,
         "Sequence": Sequence,
     }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from reel import replies
+from reel.errors import InvalidParams
 from reel.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 
 if TYPE_CHECKING:
+    from re import Pattern
     from typing import Any
 
 
@@ -17,24 +19,33 @@ def redact(
     dry_run: bool | None = None,  # noqa: FBT001 - in the protocol's order
     backups: list[str] | None = None,
     *,
+    pattern: str | Pattern[str] | None = None,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.Redacted]:
     """Replace what was said in an agent's past by a marker, for everybody who inherited it; this cannot be undone.
 
+    It is one request, which is carried out as a whole or not at all. What matches a pattern is looked for first, in the
+    client. More than 1,000 texts, or what is too long for one request, takes several, the longest texts first. If they
+    are interrupted, some texts are redacted everywhere and the others nowhere: repeat it.
+
     Args:
         agent: a name or an id.
         seqs: the events whose content goes.
-        text: a text, or several, that go wherever they are; either this or ``seqs``.
+        text: a text, or several, that go wherever they are.
         dry_run: change nothing, and return what would be changed.
         backups: the absolute paths of backups in which it is redacted as well.
+        pattern: a regular expression; every text that it matches goes, wherever it is. Either this, ``text`` or
+            ``seqs``.
         if_seq: only if the agent's head is still this seq.
-        key: makes the command safe to repeat. Default: the client makes one.
+        key: makes the command safe to repeat. Default: the client makes one for each request.
 
     Raises:
-        InvalidParams: a seq is of no event with content.
+        InvalidParams: a seq is of no event with content; the pattern is not one, or nothing matches and backups were
+            named, which are not searched.
+        TooLarge: a text does not fit in a request. Nothing was redacted.
     """
-    return call(
+    one = call(
         "redact",
         _read_redacted,
         writes=True,
@@ -46,6 +57,30 @@ def redact(
         if_seq=if_seq,
         key=key,
     )
+    return one if pattern is None and (text is None or isinstance(text, str)) else _in_steps(one, pattern)
+
+
+def _in_steps(one: Call[replies.Redacted], pattern: str | Pattern[str] | None) -> Call[replies.Redacted]:
+    from reel.requests import redaction  # noqa: PLC0415 - most clients redact nothing
+
+    given = one.params
+    if pattern is None and len(given["text"]) <= redaction.MAX_TEXTS:
+        return one
+    if sum((pattern is not None, "text" in given, "seqs" in given)) != 1:
+        raise InvalidParams("pattern, text and seqs: give one of them", field="pattern")
+    if "key" in given:
+        raise InvalidParams("key: this may take several requests; it is safe to repeat it without a key", field="key")
+
+    def request(agent: str, texts: list[str], if_seq: int | None) -> Call[replies.Redacted]:
+        params = {**given, "agent": agent, "text": texts, "if_seq": if_seq}
+        return one._replace(params={name: value for name, value in params.items() if value is not None})
+
+    agent, if_seq, backups = given["agent"], given.get("if_seq"), given.get("backups")
+    if pattern is not None:
+        steps = redaction.redact_matches(agent, redaction.compiled(pattern), request, if_seq, backups)
+    else:
+        steps = redaction.redact_texts(agent, given["text"], request, if_seq)
+    return one._replace(steps=steps)
 
 
 def _read_redacted(result: dict[str, Any]) -> replies.Redacted:

@@ -3,7 +3,7 @@
 import socket
 import time
 from _thread import allocate_lock  # documented; all of threading takes a millisecond to import
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
 from reel import replies, requests
@@ -145,12 +145,25 @@ class Client:
             NotRunning: the daemon cannot be reached.
             Timeout: the call took longer than ``timeout``.
         """
+        if call.steps is not None:
+            return self._carry_out(call.steps(lambda: self.server))
         try:
             return self._repeat(with_idempotency_key(call), self._deadline())
         except Exists:
             if call.if_exists is None:
                 raise
         return self.call(call.if_exists)
+
+    def _carry_out(self, steps: "Generator[Call[Any], Any, R]") -> "R":
+        """Send requests one after the other, each as the replies before it say."""
+        reply = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: R = end.value
+                return result
+            reply = self.call(step)
 
     def _repeat(self, call: "Call[R]", deadline: float | None) -> "R":
         """Send a request until its reply comes, over as many connections as that takes."""

@@ -325,7 +325,7 @@ def settle(connection: sqlite3.Connection) -> None:
     query = "SELECT id, checksum FROM log.events WHERE id <= ? ORDER BY id DESC LIMIT 1"
     with _transaction(connection):
         event, checksum = connection.execute(query, (progress(connection),)).fetchone() or (0, 0)
-        connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
+        connection.execute("UPDATE progress SET checksum = ?, event = ?", (checksum, event))
     connection.execute("VACUUM main")
     busy, *_ = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
     if busy:

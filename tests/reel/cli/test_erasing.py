@@ -1,5 +1,7 @@
 """redact and purge: what they show, ask and remove."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.reel.cli.conftest import Reel, texts
@@ -21,6 +23,28 @@ def test_redact_what_matches(reel: Reel, talk: str) -> None:
     assert f"redacted, in the past of {talk}" in done.out
     assert "key-" not in reel("log", talk, "--json").out + reel("info", talk).out
     assert reel("redact", talk, "--match", "key-", "--yes").out == "there is nothing to redact\n"
+
+
+@pytest.mark.slow
+def test_redact_if_nothing_changed(daemon: str, reel: Reel, talk: str) -> None:
+    """With --if-seq the redaction itself is refused if the agent has moved on, not only what is tried before."""
+    head = reel("info", talk, "--json").documents[0]["head"]
+    refused = reel("redact", talk, "--match", "machine", "--if-seq", str(head - 1), "--yes")
+    with talking(daemon, "redact", talk, "--match", "machine", "--if-seq", str(head)) as running:
+        running.until("[y/N]")
+        reel("add", talk, "another machine")
+        running.type("y\n")
+        running.until("is at")
+
+    assert (refused.status, running.process.wait()) == (5, 5)
+    assert "machine" in reel("log", talk).out
+
+
+def test_redact_in_a_backup_that_cannot_be_searched(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """A backup is not searched for a pattern: if nothing in the conversation matches, that is said."""
+    refused = reel("redact", talk, "--match", "nowhere", "--backup", str(tmp_path / "b.db"), "--yes")
+
+    assert (refused.status, "name the text" in refused.err) == (1, True)
 
 
 def test_redact_by_seq(reel: Reel, talk: str) -> None:
