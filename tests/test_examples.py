@@ -217,18 +217,25 @@ def _call_and_words() -> tuple[Json, Json]:
     return call, words
 
 
-def test_openai_agents(daemon: Daemon) -> None:
+@pytest.mark.parametrize(
+    ("package", "module", "example", "agent"),
+    [
+        ("openai-agents", "agents", "openai_agents.py", "ann"),
+        ("pydantic-ai-slim", "pydantic_ai", "pydantic_ai_agent.py", "pydantic-ai/ann"),
+    ],
+)
+def test_an_agent_of_a_framework(daemon: Daemon, package: str, module: str, example: str, agent: str) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
-    pytest.importorskip("agents", reason="openai-agents is not installed")
+    pytest.importorskip(module, reason=f"{package} is not installed")
     call, words = _call_and_words()
     with serving("openai_responses") as provider, daemon.client() as client:
         provider.answers += [call, words, words]
         environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
         environment["OPENAI_AGENTS_DISABLE_TRACING"] = "1"
         for said in ("What time is it?", "Are you sure?"):
-            with running(daemon, "openai_agents.py", "ann", said, **environment) as program:
+            with running(daemon, example, "ann", said, **environment) as program:
                 assert ["Noon."] == program.read(1)
-        roles = [message["role"] for message in client.iter_messages("ann")]
+        roles = [message["role"] for message in client.iter_messages(agent)]
 
     assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
     assert [] == provider.problems

@@ -45,10 +45,15 @@ def named(prefix: str, session_id: str) -> Named:
     # An id that looks like a hash is hashed as well, so that it is never the name of another session.
     if is_name(prefix + session_id) and not session_id.startswith(_HASHED):
         return Named(prefix + session_id, {})
-    return Named(hashed, {"session_id": _shown(session_id)})
+    return Named(hashed, {"session_id": tag_value(session_id)})
 
 
-def _shown(session_id: str) -> str:
-    """Return the beginning of an id as the value of a tag."""
-    begin = session_id[:_LONGEST_TAG]
+def is_hashed(name: str) -> bool:
+    """Whether what follows the prefix in a name is the hash of an id."""
+    return name.startswith(_HASHED)
+
+
+def tag_value(text: str) -> str:
+    """Return the beginning of a text as the value of a tag."""
+    begin = text[:_LONGEST_TAG]
     return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in _UNSHOWN else c for c in begin)

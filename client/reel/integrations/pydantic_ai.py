@@ -1,0 +1,470 @@
+"""Conversations of Pydantic AI: each is an agent of the daemon. docs/frameworks.md has an example.
+
+Theory of operation
+-------------------
+
+The framework's store is a log of entries, each with one message, and a record for each conversation, which points at
+its newest entry. Here
+
+- a conversation is an agent;
+- an entry is an item of that agent, with the entry's id as its ``ref``;
+- a record is a note, in the same command as the entries that it was saved with. The newest one counts.
+
+Others write to the agent as well. So what a record says of the history holds only as long as the newest item is still
+the one that it points at. After that the conversation itself says what its history is, and the record gets another
+revision: a save that does not know of it is a conflict, as if another program had saved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+try:
+    from pydantic import TypeAdapter
+    from pydantic_ai.conversation_store import (
+        ConversationConflict,
+        ConversationEntry,
+        ConversationRecord,
+        ConversationStore,
+    )
+    from pydantic_ai.exceptions import UserError
+    from pydantic_core import PydanticSerializationError
+except ImportError as error:
+    raise ImportError(
+        "reel.integrations.pydantic_ai needs pydantic-ai-slim, which is not installed; install it with: "
+        "pip install 'reeld[pydantic-ai]'"
+    ) from error
+
+from reel import requests
+from reel.errors import Conflict, Exists, NotFound, ReelError
+from reel.integrations.naming import Named, is_hashed, named, tag_value
+from reel.integrations.pydantic_ai_entries import (
+    FORMAT,
+    behind,
+    is_current,
+    items_of,
+    place_in,
+    read_entries,
+    seq_of,
+    tip,
+)
+from reel.integrations.pydantic_ai_messages import messages_of
+from reel.integrations.worker import Worker
+from reel.messages import Event
+from reel.requests import Call
+from reel.sync.client import Client
+
+# The key of a note's data that has a record, as JSON: it may be deeper than data may be.
+_RECORD: Final = "pydantic_ai_record"
+# The tag of an agent that has the scope of its conversation.
+_SCOPE: Final = "scope"
+# How many notes are looked through at once for the newest record; others may write notes, too.
+_NOTES: Final = 100
+# Of so many entries it is remembered in which agent they are.
+_MOST_PLACES: Final = 10_000
+_RECORDS: Final = TypeAdapter(ConversationRecord)
+
+
+class _State(NamedTuple):
+    """What the daemon has of a conversation: the agent's id and head, and the record as it is now."""
+
+    agent: str
+    head: int
+    record: ConversationRecord
+
+
+class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its types take minutes to read
+    """A store of Pydantic AI's conversations, for ``store.load("demo")`` and ``store.save(result)``.
+
+    It may be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
+    is carried out once. A killed agent can be read; whatever writes to it raises :class:`reel.Killed`. ``delete``
+    purges: afterwards the daemon has nothing of the conversation but what its forks share with it.
+
+    Args:
+        socket: the socket of the daemon. Default: ``$REEL_SOCKET``, else the usual one.
+        autostart: start a daemon if none answers.
+        prefix: what the names of the agents begin with.
+
+    Raises:
+        InvalidParams: no name can begin with the prefix.
+    """
+
+    def __init__(self, *, socket: str | None = None, autostart: bool = False, prefix: str = "pydantic-ai/") -> None:
+        named(prefix, "")
+        self.prefix = prefix
+        self._worker = Worker(socket, autostart=autostart, name="pydantic-ai")
+        # The agents of entries that were named by a record; the framework asks for an entry by its id alone.
+        self._places: OrderedDict[str, tuple[str, int]] = OrderedDict()
+
+    def close(self) -> None:
+        """Close the connection to the daemon; the next call opens another."""
+        self._worker.close()
+
+    async def read_record(self, conversation_id: str) -> ConversationRecord | None:
+        """Return the record of a conversation, or ``None`` if there is no such agent."""
+        agent = named(self.prefix, conversation_id).name
+        state = await self._worker.run(lambda client: self._state(client, agent, conversation_id))
+        return state and state.record
+
+    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+        """Return the records of the living agents, the last saved first.
+
+        Args:
+            scope: only those with this scope.
+            limit: only so many.
+        """
+        return await self._worker.run(lambda client: self._records(client, scope, limit))
+
+    async def write_record(
+        self,
+        record: ConversationRecord,
+        *,
+        new_entries: Sequence[ConversationEntry] = (),
+        expected_revision: str | None,
+    ) -> None:
+        """Store a record and new entries, in one command; ``undo`` takes both back.
+
+        If the history branches off one that it has left before, that is brought back by a command before.
+
+        Args:
+            record: the record.
+            new_entries: in order, each after the one it points at.
+            expected_revision: that of the record that is replaced; ``None`` if there is none yet.
+
+        Raises:
+            ConversationConflict: the stored record has another revision, or an entry that is pointed at is gone.
+            UserError: the entries are not one after the other, up to the one that the record points at.
+            TooLarge: they are more than 16 MiB.
+            Killed: the agent was killed; ``reel revive`` brings it back.
+        """
+        _require_chain(record, new_entries)
+        await self._worker.run(lambda client: self._write(client, record, new_entries, expected_revision))
+
+    async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
+        """Purge the agent of a conversation, with all that no fork shares with it.
+
+        Raises:
+            ConversationConflict: the stored record has another revision.
+        """
+        await self._worker.run(lambda client: self._delete(client, conversation_id, expected_revision))
+
+    async def read_entry(self, entry_id: str) -> ConversationEntry:
+        """Return the entry with this id.
+
+        Raises:
+            LookupError: there is none.
+        """
+        return (await self.read_history(entry_id, limit=1))[0]
+
+    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+        """Return the entries up to one of them, in order.
+
+        Args:
+            head_id: the last one.
+            limit: only so many of the last ones.
+
+        Raises:
+            LookupError: there is no such entry.
+        """
+        if head_id is None or limit == 0:
+            return []
+        return await self._worker.run(lambda client: self._history(client, head_id, limit))
+
+    def _remember(self, agent: str, at: int, entries: Iterable[str | None]) -> None:
+        """Remember in which agent entries are, and a position in its log at which they may be the newest."""
+        for entry in entries:
+            if entry is not None:
+                self._places[entry] = (agent, at)
+                self._places.move_to_end(entry)
+        while len(self._places) > _MOST_PLACES:
+            self._places.popitem(last=False)
+
+    # What follows runs in a thread, with the blocking client.
+
+    def _state(self, client: Client, agent: str, conversation_id: str | None = None) -> _State | None:
+        """Return what there is of a conversation; ``None`` if there is no such agent.
+
+        Args:
+            client: the client.
+            agent: the agent's name or id.
+            conversation_id: the framework's id. Default: what the record says.
+        """
+        try:
+            uid, head, note = _newest_record(client, agent)
+            record, at = (None, 0) if note is None else (_record_in(note), note["seq"])
+            if record is None:
+                record = _begun_by_others(client, uid, conversation_id or agent)
+            elif at != head and (newest := tip(client, uid)) != record.head_id:
+                record = _moved_by_others(client, uid, record, newest)
+        except NotFound:
+            return None
+        if conversation_id is not None:
+            record = replace(record, conversation_id=conversation_id)
+        self._remember(uid, head, [*record.branches, record.head_id])
+        return _State(uid, head, record)
+
+    def _records(self, client: Client, scope: str | None, limit: int | None) -> list[ConversationRecord]:
+        found: list[ConversationRecord] = []
+        tags = {} if scope is None else {_SCOPE: tag_value(scope)}
+        pages = client.pages(requests.agents(self.prefix, alive=True, order="updated", tags=tags))
+        for agent in (agent for page in pages for agent in page.agents):
+            if limit is not None and len(found) >= limit:
+                found = _last_saved(found)[:limit]
+                # A record is stored after it was made: no agent that was changed before that has a newer one.
+                if not found or agent.updated < int(found[-1].updated_at.timestamp() * 1000):
+                    break
+            name = agent.name.removeprefix(self.prefix)
+            state = self._state(client, agent.id, None if is_hashed(name) else name)
+            if state is not None and (scope is None or state.record.scope == scope):
+                found.append(state.record)
+        return _last_saved(found)[:limit]
+
+    def _write(
+        self,
+        client: Client,
+        record: ConversationRecord,
+        entries: Sequence[ConversationEntry],
+        expected_revision: str | None,
+    ) -> None:
+        agent = named(self.prefix, record.conversation_id)
+        tags = agent.tags if record.scope is None else {**agent.tags, _SCOPE: tag_value(record.scope)}
+        while True:
+            state = self._state(client, agent.name, record.conversation_id)
+            if (None if state is None else state.record.revision) != expected_revision:
+                raise ConversationConflict(record.conversation_id)
+            try:
+                if state is not None:
+                    self._replace(client, state, record, entries, tags)
+                elif (parent := _parent(record, entries)) is None:
+                    made = requests.create(agent.name, _instructions(entries), tags=tags)
+                    client.commit([made, *_additions(agent.name, record, entries)])
+                else:
+                    self._fork(client, parent, record, entries, Named(agent.name, tags))
+            except (Conflict, Exists, NotFound):
+                continue  # somebody else wrote meanwhile: what is there now?
+            return
+
+    def _replace(
+        self,
+        client: Client,
+        state: _State,
+        record: ConversationRecord,
+        entries: Sequence[ConversationEntry],
+        tags: dict[str, str],
+    ) -> None:
+        """Replace the record of a conversation that is there."""
+        head, begin = state.head, None
+        if (parent := _parent(record, entries)) != state.record.head_id:
+            head, begin = _go_to(client, state, parent)
+        parts = _additions(state.agent, record, entries, begin, head)
+        if record.scope != state.record.scope:
+            kept = {key: value for key, value in client.agent(state.agent).tags.items() if key != _SCOPE}
+            parts.append(requests.change(state.agent, tags={**kept, **tags}))
+        client.commit(parts)
+
+    def _fork(
+        self,
+        client: Client,
+        parent: str,
+        record: ConversationRecord,
+        entries: Sequence[ConversationEntry],
+        agent: Named,
+    ) -> None:
+        """Begin a conversation behind an entry of another one: a clone, which gets its name when it is complete."""
+        for uid, seq in self._places_of(client, parent, record.forked_from):
+            clone = client.clone(uid, at=seq)
+            try:
+                begin = behind(client, clone.id, seq)
+                renamed = requests.change(clone.id, name=agent.name, tags=agent.tags)
+                client.commit([*_additions(clone.id, record, entries, begin), renamed])
+            except BaseException:
+                with suppress(ReelError):
+                    client.purge(clone.id)
+                raise
+            return
+        raise ConversationConflict(record.conversation_id)
+
+    def _delete(self, client: Client, conversation_id: str, expected_revision: str) -> None:
+        agent = named(self.prefix, conversation_id).name
+        while True:
+            state = self._state(client, agent, conversation_id)
+            if state is None or state.record.revision != expected_revision:
+                raise ConversationConflict(conversation_id)
+            try:
+                client.purge(state.agent, if_seq=state.head)
+            except (Conflict, NotFound):
+                continue  # somebody else wrote meanwhile: is the revision another one?
+            return
+
+    def _history(self, client: Client, head_id: str, limit: int | None) -> list[ConversationEntry]:
+        uid, at = self._places.get(head_id, ("", 0))
+        if uid:
+            with suppress(NotFound):
+                found = read_entries(client, uid, at, limit)
+                if found and found[-1].id == head_id:
+                    return found
+        for uid, seq in self._places_of(client, head_id):
+            found = read_entries(client, uid, seq)
+            ends = [number for number, entry in enumerate(found, 1) if entry.id == head_id]
+            if ends:
+                end = ends[0]
+                return found[:end] if limit is None else found[max(end - limit, 0) : end]
+        raise LookupError(f"no conversation has an entry {head_id!r}")
+
+    def _places_of(
+        self, client: Client, entry_id: str, conversation_id: str | None = None
+    ) -> Iterator[tuple[str, int]]:
+        """Yield the agents whose past has an entry, and its seq: first where it was seen, then wherever it is."""
+        tried = set()
+        for agent in self._candidates(client, entry_id, conversation_id):
+            if agent not in tried:
+                tried.add(agent)
+                with suppress(NotFound):
+                    if (seq := seq_of(client, agent, entry_id)) is not None:
+                        yield agent, seq
+
+    def _candidates(self, client: Client, entry_id: str, conversation_id: str | None) -> Iterator[str]:
+        if entry_id in self._places:
+            yield self._places[entry_id][0]
+        if (foreign := place_in(entry_id)) is not None:
+            yield foreign[0]
+            return
+        if conversation_id is not None:
+            with suppress(NotFound):
+                yield client.agent(named(self.prefix, conversation_id).name).id
+        for agent in client.iter_agents(self.prefix):
+            yield agent.id
+
+
+def _last_saved(records: Iterable[ConversationRecord]) -> list[ConversationRecord]:
+    return sorted(records, key=lambda record: record.updated_at, reverse=True)
+
+
+def _require_chain(record: ConversationRecord, entries: Sequence[ConversationEntry]) -> None:
+    for before, entry in pairwise(entries):
+        if entry.parent_id != before.id:
+            raise UserError(
+                f"new_entries: {entry.id!r} is after {entry.parent_id!r}, and has to be after {before.id!r}"
+            )
+    if entries and record.head_id != entries[-1].id:
+        raise UserError(f"head_id: expected the last of the new entries, {entries[-1].id!r}, got {record.head_id!r}")
+
+
+def _parent(record: ConversationRecord, entries: Sequence[ConversationEntry]) -> str | None:
+    """Return the entry that is there already, and the newest one of the history."""
+    parent: str | None = entries[0].parent_id if entries else record.head_id
+    return parent
+
+
+def _instructions(entries: Sequence[ConversationEntry]) -> str | None:
+    """Return the instructions that a conversation begins with, which each of its requests repeats: its prompt."""
+    found: str | None = getattr(entries[0].message, "instructions", None) if entries else None
+    return found
+
+
+def _newest_record(client: Client, agent: str) -> tuple[str, int, Event | None]:
+    """Return an agent's id and head, and the newest note that has a record."""
+    page = client.history(agent, kinds=["note"], last=1)
+    uid, head = page.agent, page.head
+    while True:
+        for note in reversed(page.events):
+            if f'"{_RECORD}"' in (note["data_json"] or ""):
+                return uid, head, note
+        if not page.events:
+            return uid, head, None
+        page = client.history(uid, kinds=["note"], last=_NOTES, before=page.events[0]["seq"])
+
+
+def _record_in(note: Event) -> ConversationRecord | None:
+    """Return the record in a note; ``None`` if its words were erased."""
+    try:
+        return _RECORDS.validate_json(json.loads(note["data_json"] or "")[_RECORD])
+    except (ValueError, TypeError):
+        return None
+
+
+def _dumped(record: ConversationRecord) -> str:
+    """Return the data of a note that has a record."""
+    try:
+        return json.dumps({_RECORD: _RECORDS.dump_json(record).decode()})
+    except PydanticSerializationError as error:
+        raise UserError(f"record: there is no JSON for it: {error}") from None
+
+
+def _begun_by_others(client: Client, uid: str, conversation_id: str) -> ConversationRecord:
+    """Return the record of an agent for which none was saved: another program has begun it."""
+    newest = tip(client, uid)
+    time = client.history(uid, last=1).events[-1]["time"]
+    return ConversationRecord(
+        conversation_id=conversation_id,
+        head_id=newest,
+        revision=f"{uid}+{newest}",
+        updated_at=datetime.fromtimestamp(time / 1000, UTC),
+    )
+
+
+def _moved_by_others(client: Client, uid: str, record: ConversationRecord, newest: str | None) -> ConversationRecord:
+    """Return the record of a conversation to which others have added, or in which they went back."""
+    head_id, pending, branches = record.head_id, record.deferred_tool_requests, record.branches
+    seq = None if head_id is None else seq_of(client, uid, head_id)
+    if head_id is not None and (seq is None or not is_current(client, uid, seq)):
+        pending, branches = None, [*(entry for entry in branches if entry != head_id), head_id]
+    return replace(
+        record,
+        head_id=newest,
+        deferred_tool_requests=pending,
+        branches=[entry for entry in branches if entry != newest],
+        revision=f"{record.revision}+{newest}",
+    )
+
+
+def _go_to(client: Client, state: _State, entry_id: str | None) -> tuple[int, int | None]:
+    """Make an entry part of the current conversation.
+
+    Returns:
+        the agent's head after that, and the seq of what comes after the entry and is to be replaced.
+
+    Raises:
+        ConversationConflict: the agent's past does not have the entry.
+    """
+    if entry_id is None:
+        return state.head, behind(client, state.agent, 0)
+    seq, head = seq_of(client, state.agent, entry_id), state.head
+    if seq is None:
+        raise ConversationConflict(state.record.conversation_id)
+    if not is_current(client, state.agent, seq):
+        head = client.restore(state.agent, seq, if_seq=head).head
+    return head, behind(client, state.agent, seq)
+
+
+def _additions(
+    agent: str,
+    record: ConversationRecord,
+    entries: Sequence[ConversationEntry],
+    begin: int | None = None,
+    head: int | None = None,
+) -> list[Call[Any]]:
+    """Return the commands that add entries and a record.
+
+    Args:
+        agent: the agent's name or id.
+        record: the record.
+        entries: the entries.
+        begin: the seq of what is replaced; ``None`` if nothing is.
+        head: the head that the agent must have.
+    """
+    note: Any = {"kind": "note", "data_json": _dumped(record)}
+    if not entries:
+        return [requests.add(agent, [note], from_=begin, if_seq=head)]
+    items = items_of([entry.message for entry in entries])
+    said: list[Any] = [messages_of(item) for item in items]
+    refs = [entry.id for entry in entries]
+    added = requests.add_items(agent, items, FORMAT, from_=begin, messages=said, refs=refs, if_seq=head)
+    return [added, requests.add(agent, [note])]

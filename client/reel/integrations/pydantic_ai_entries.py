@@ -1,0 +1,172 @@
+"""The entries of a conversation of Pydantic AI: items of an agent, and what others have added to it.
+
+An entry is an item, and its id is the item's ``ref``. A message without a ``ref`` was added by another program; the id
+of its entry says in which agent it is, and where.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_ai.conversation_store import ConversationEntry
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_core import PydanticSerializationError
+
+from reel import requests
+from reel.integrations.pydantic_ai_messages import Json, MessageReader, as_words
+from reel.replies import ItemsPage
+from reel.requests import Call
+from reel.sync.client import Client
+
+FORMAT: Final = "x-pydantic-ai"
+# The most messages on a page, and so the most that ``last`` may be.
+_PAGE: Final = 10_000
+# The id of an entry without a ``ref``: the agent's id, and the seq.
+_PLACE: Final = re.compile(r"([0-9a-f]{32}):([0-9]{1,15})")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
+def place_in(entry_id: str) -> tuple[str, int] | None:
+    """Return the agent's id and the seq that the id of an entry without a ``ref`` says; ``None`` for any other id."""
+    found = _PLACE.fullmatch(entry_id)
+    return None if found is None else (found[1], int(found[2]))
+
+
+def _entry_id(agent: str, item: Mapping[str, Any]) -> str:
+    return str(item.get("ref") or f"{agent}:{item['seq']}")
+
+
+def items_of(messages: list[ModelMessage]) -> list[Json]:
+    """Return the JSON of messages, with U+FFFD in the place of lone surrogates, which JSON in UTF-8 cannot have."""
+    try:
+        dumped = ModelMessagesTypeAdapter.dump_json(messages).decode()
+    except PydanticSerializationError:
+        values = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
+        dumped = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", json.dumps(values, ensure_ascii=False))
+    return [_shortened(item, message) for item, message in zip(json.loads(dumped), messages, strict=True)]
+
+
+def _shortened(item: Json, message: ModelMessage) -> Json:
+    """Return the JSON of a message without the half of it that says nothing: nulls, and a usage of 0."""
+    short = _without_nulls(item, message)
+    if "usage" in short:
+        short["usage"] = {key: value for key, value in short["usage"].items() if value}
+    short["parts"] = [_without_nulls(part, of) for part, of in zip(item["parts"], message.parts, strict=True)]
+    return short
+
+
+def _without_nulls(item: Json, of: Any) -> Json:
+    kind: Any = type(of)
+    optional = _optional(kind)
+    return {key: value for key, value in item.items() if value is not None or key not in optional}
+
+
+@cache
+def _optional(kind: Any) -> frozenset[str]:
+    """Return the fields of a type that are null if they are missing."""
+    return frozenset(field.name for field in fields(kind) if field.default is None)
+
+
+def tip(client: Client, agent: str) -> str | None:
+    """Return the id of the newest entry of the current conversation."""
+    items = _call(agent, last=1)
+    found = client.call(items).items
+    return _entry_id(agent, found[-1]) if found else None
+
+
+def seq_of(client: Client, agent: str, entry_id: str) -> int | None:
+    """Return the seq of an entry in the past of an agent; ``None`` if it is not there."""
+    if (place := place_in(entry_id)) is not None:
+        return place[1] if place[0] == agent else None
+    events = client.history(agent, refs=[entry_id], inherited=True).events
+    return events[0]["seq"] if events else None
+
+
+def is_current(client: Client, agent: str, seq: int) -> bool:
+    """Whether the current conversation has an entry with this seq."""
+    return behind(client, agent, seq - 1) == seq
+
+
+def behind(client: Client, agent: str, seq: int) -> int | None:
+    """Return the seq of the first entry of the current conversation that is later; ``None`` if there is none."""
+    items = client.call(_call(agent, since=seq, limit=1)).items
+    return items[0]["seq"] if items else None
+
+
+def read_entries(client: Client, agent: str, at: int, limit: int | None = None) -> list[ConversationEntry]:
+    """Return the entries of the conversation as it was at a position.
+
+    Args:
+        client: the client.
+        agent: the agent's id.
+        at: the position, a seq.
+        limit: only so many of the last ones.
+    """
+    if limit is None or limit >= _PAGE:
+        items = [item for page in client.pages(_call(agent, at=at, limit=_PAGE)) for item in page.items]
+    else:
+        items = client.call(_call(agent, at=at, last=limit + 1)).items  # one more: the first one points at it
+    ids = [_entry_id(agent, item) for item in items]
+    entries = [
+        ConversationEntry(id=entry_id, parent_id=parent_id, message=message)
+        for entry_id, parent_id, message in zip(ids, [None, *ids], _messages(items), strict=False)
+    ]
+    return entries if limit is None else entries[-limit:]
+
+
+def _call(agent: str, **window: int) -> Call[ItemsPage]:
+    """Return the call that reads a page of items, with their JSON: the framework parses it."""
+    return requests.items(agent, FORMAT, **window)._replace(read=lambda result: ItemsPage(**result))
+
+
+def _messages(items: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
+    """Return what items are to the framework."""
+    texts = list(_texts(items))
+    try:
+        messages: list[ModelMessage] = ModelMessagesTypeAdapter.validate_json(f"[{','.join(texts)}]")
+    except ValidationError:  # a newer version has written one
+        return [_message(text) for text in texts]
+    return messages
+
+
+def _texts(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    is_ours = all("item_json" in item for item in items)
+    reader = MessageReader()
+    for item in items:
+        if "item_json" in item:
+            if not is_ours:
+                reader.note(json.loads(item["item_json"]))
+            yield item["item_json"]
+        else:
+            yield json.dumps(reader.item_of(item["message"], item.get("sent") or item["time"]))
+
+
+def _message(text: str) -> ModelMessage:
+    """Return a message; of parts that this version of the framework does not know, the words."""
+    try:
+        return _valid(text)
+    except ValidationError:
+        item = json.loads(text)
+    known = [part if _is_known(item, part) else as_words(part, item.get("kind")) for part in item.get("parts") or ()]
+    try:
+        return _valid(json.dumps({**item, "parts": known}))
+    except ValidationError:
+        return _valid(json.dumps({"kind": "request", "parts": [as_words(item, "request")]}))
+
+
+def _is_known(item: Json, part: Json) -> bool:
+    try:
+        _valid(json.dumps({**item, "parts": [part]}))
+    except ValidationError:
+        return False
+    return True
+
+
+def _valid(text: str) -> ModelMessage:
+    return ModelMessagesTypeAdapter.validate_json(f"[{text}]")[0]
