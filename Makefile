@@ -42,6 +42,8 @@ run: $(RUNNABLE)  ## run the daemon in the foreground (Ctrl-C stops it)
 install: $(READY)  ## install what the other targets need
 
 PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
+# Half of the time, tests that start programs wait for them.
+WAITING := $(PYTEST_OPTIONS) -n $(shell expr $(JOBS) + 1)
 # The fast tests are there. Without the other folders, a worker is ready in a third of the time.
 UNITS := tests/formats tests/reel tests/reeld
 # Those of the core, the formats and the streams: each line and branch of these is reached by their own tests.
@@ -71,10 +73,9 @@ others: $(READY)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS) $(addprefix --ignore ,$(PURE))
 
 slow: $(READY)  ## run the slow tests, and those that start programs
-	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(UNITS)
-	# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs. They wait for these half of
-	# the time.
-	$(BIN)/pytest $(PYTEST_OPTIONS) -n $$(($(JOBS) + 1)) $(NOT_UNITS)
+	$(BIN)/pytest $(WAITING) -m slow $(UNITS)
+	# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs.
+	$(BIN)/pytest $(WAITING) $(NOT_UNITS)
 
 sdks: $(READY)  ## run the tests with the vendors' SDKs
 	# In one process: they take 100 MB in each.
