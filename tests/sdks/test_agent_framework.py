@@ -23,7 +23,16 @@ Json = dict[str, Any]
 
 framework = pytest.importorskip("agent_framework", reason="agent-framework-core is not installed")
 
-from agent_framework import Agent, BaseChatClient, ChatResponse, Content, InMemoryHistoryProvider, Message  # noqa: E402
+from agent_framework import (  # noqa: E402
+    Agent,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    Content,
+    FunctionInvocationLayer,
+    InMemoryHistoryProvider,
+    Message,
+)
 from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException  # noqa: E402
 
 from reel.integrations.agent_framework import ReelHistoryProvider  # noqa: E402 - all need what may not be installed
@@ -304,6 +313,35 @@ def test_what_an_editor_adds_is_read(provider: ReelHistoryProvider, session: str
     answer = sent[5].contents[0]
     assert ("e1", "ok", ["text", "data"]) == (answer.call_id, answer.result, [item.type for item in answer.items])
     assert answer.exception
+
+
+class Caller(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):  # type: ignore[misc] # as above
+    """A model that calls a tool once, and then repeats what it returned."""
+
+    async def _inner_get_response(self, *, messages: Any, **more: Any) -> Any:
+        del more
+        last = messages[-1]
+        said = last.contents[0].result if last.role == "tool" else Content.from_function_call("c1", "look_up")
+        return ChatResponse(messages=[Message("assistant", [said])], response_id="r")
+
+
+def test_each_step_is_saved_if_asked_for(provider: ReelHistoryProvider, session: str, client: Client) -> None:
+    """A run that saves each call of the model is in the conversation up to the step that it is at."""
+    seen: list[list[str]] = []
+
+    def look_up() -> str:
+        """Look a word up."""
+        seen.append([message["role"] for message in client.messages(name_of(session)).messages])
+        return "A machine."
+
+    each: Json = {"require_per_service_call_history_persistence": True}
+    agent = Agent(Caller(), tools=[look_up], context_providers=[provider], **each)
+    asyncio.run(agent.run("What is it?", session=agent.create_session(session_id=session)))
+
+    assert [["user", "assistant"]] == seen
+    assert ["What is it?", "", "", "A machine."] == [
+        message.text for message in asyncio.run(provider.get_messages(session))
+    ]
 
 
 def test_two_runs_of_one_session(provider: ReelHistoryProvider, session: str) -> None:
