@@ -8,15 +8,13 @@ from reel.importing.claude_records import (
     FACTS,
     link_in,
     parent_of,
-    read_record,
     rule_for,
-    unknown_record,
     unknown_type,
 )
 from reel.importing.claude_thread import Thread
 from reel.importing.files import Entry, JsonLines, files_below, lines_of, open_regular
 from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
-from reel.importing.values import id_in_name, list_in, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
+from reel.importing.values import id_in_name, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
 from reel.strict_json import Json
 
 _NAME = "claude-code"
@@ -131,21 +129,7 @@ class Session(JsonLines):
             self.counts.note(unknown)
         else:
             self.counts.map()
-        record = read_record(found, line)
-        if record is None:
-            note = unknown_record(found, line)
-            thread.follow(note.ref, parent_of(found))
-            yield note
-        elif text_in(found, "subtype") == "compact_boundary":
-            details = map_in(found, "compactMetadata")
-            segment = map_in(details, "preservedSegment")
-            listed = list_in(map_in(details, "preservedMessages"), "uuids")
-            ends = text_in(segment, "headUuid"), text_in(segment, "tailUuid")
-            yield from thread.compact(record.uuid, tuple(uuid for uuid in listed if type(uuid) is str), ends)
-        elif found.get("isCompactSummary") is True and record.said:
-            yield from thread.summarize(record)
-        else:
-            yield from thread.take(record)
+        yield from thread.read(found, line)
 
     def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:
         """Yield steps of a conversation of this file, after saying which one it is."""

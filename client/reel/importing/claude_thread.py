@@ -8,9 +8,11 @@ records stay together. A fork is a step back only if it would leave a prompt beh
 from array import array
 from collections.abc import Iterator
 
-from reel.importing.claude_records import Record
+from reel.importing.claude_records import Record, parent_of, read_record, unknown_record
 from reel.importing.id_tables import Ids, NamedIds
 from reel.importing.steps import Back, Compacted, Kept, Said, Step
+from reel.importing.values import list_in, map_in, text_in
+from reel.strict_json import Json
 
 # The kind of a message that a person wrote, and of one that joins what is said. Others have the number of their answer.
 _PROMPT, _JOINS = -1, -2
@@ -47,6 +49,28 @@ class Thread:
         """Note a record that is not a message, which others may follow."""
         if not self.knows(uuid):
             self._note(uuid, self._anchor_of(parent))
+
+    def join(self, name: str) -> None:
+        """Note a message that somebody else added at the end; whatever comes next follows it."""
+        self._append(self._note(name), _JOINS)
+
+    def read(self, found: Json, line: int) -> Iterator[Step]:
+        """Take the next record as it was written, and yield what is complete by now."""
+        record = read_record(found, line)
+        if record is None:
+            note = unknown_record(found, line)
+            self.follow(note.ref, parent_of(found))
+            yield note
+        elif text_in(found, "subtype") == "compact_boundary":
+            details = map_in(found, "compactMetadata")
+            segment = map_in(details, "preservedSegment")
+            listed = list_in(map_in(details, "preservedMessages"), "uuids")
+            ends = text_in(segment, "headUuid"), text_in(segment, "tailUuid")
+            yield from self.compact(record.uuid, tuple(uuid for uuid in listed if type(uuid) is str), ends)
+        elif found.get("isCompactSummary") is True and record.said:
+            yield from self.summarize(record)
+        else:
+            yield from self.take(record)
 
     def take(self, record: Record) -> Iterator[Step]:
         """Take the next record, and yield what is complete by now."""
@@ -136,7 +160,7 @@ class Thread:
         if self._answer is not None and record.answer == self._answer_id:
             metadata = {**self._answer.metadata, **record.said[0].metadata}
             self._answer = self._answer._replace(parts=self._answer.parts + record.said[0].parts, metadata=metadata)
-            self._usage = _larger(self._usage, record.usage)
+            self._usage = larger(self._usage, record.usage)
         elif record.answer:
             yield from self.flush()
             self._answer, self._answer_id, self._usage = record.said[0], record.answer, record.usage
@@ -187,7 +211,7 @@ class Thread:
             self._append(message, self._kinds[message])
 
 
-def _larger(one: Kept | None, other: Kept | None) -> Kept | None:
+def larger(one: Kept | None, other: Kept | None) -> Kept | None:
     """Return the later state of a usage: it is written again while an answer arrives."""
     if one is None or other is None:
         return other if one is None else one

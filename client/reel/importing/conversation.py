@@ -8,7 +8,7 @@ The commands are sent without waiting for replies. Which seqs they will get is k
 only carried out if nobody else has written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from msgpack import packb
@@ -17,7 +17,7 @@ from reel import replies, requests
 from reel.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
 from reel.importing.id_tables import IdMap
 from reel.importing.log import Log, ref_for
-from reel.importing.pipeline import Pipeline
+from reel.importing.pipeline import Commands
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
 from reel.requests import Call
 from reel.requests.calls import call, reply_reader
@@ -63,7 +63,7 @@ class Conversation:
         careful: wait for each reply, so that a message that is refused is left out, and not what follows it.
     """
 
-    def __init__(self, pipeline: Pipeline, source: Source, name: str, target: Target, *, careful: bool = False) -> None:
+    def __init__(self, pipeline: Commands, source: Source, name: str, target: Target, *, careful: bool = False) -> None:
         self._pipeline = pipeline
         self._source = source
         self.name = name
@@ -98,6 +98,17 @@ class Conversation:
     def log(self) -> Log:
         """What is in the agent by now."""
         return self._log
+
+    def go_on(self, base: int | None, places: Mapping[str, int]) -> None:
+        """Go on at the end of a conversation that is there already.
+
+        Args:
+            base: the prompt at its beginning, if it has one.
+            places: where messages are that the log has not, or not live, under their ids.
+        """
+        self._at, self._base = self._log.tip, base
+        for ref, place in places.items():
+            self._places[ref] = place
 
     def take(self, step: Step) -> None:
         """Take the next step."""
@@ -236,7 +247,8 @@ class Conversation:
             element["sent"] = step.sent
         element, _ = fit_messagepack(element)
         size = len(packb(element, unicode_errors="surrogatepass"))
-        if self._batch_bytes + size > _BYTES or len(self._batch) >= _MOST or is_prompt:
+        ends_turn = is_prompt and any("role" in gathered for gathered in self._batch)
+        if self._batch_bytes + size > _BYTES or len(self._batch) >= _MOST or ends_turn:
             self.flush()
         self._materialize()
         if is_message and self._at != self._log.tip:
@@ -327,13 +339,13 @@ class Conversation:
         self.problems.append(Problem(self._source.path, self._line, f"not imported: {error.message}"))
 
 
-def read_log(pipeline: Pipeline, agent: str) -> Log:
+def read_log(pipeline: Commands, agent: str) -> Log:
     """Read an agent's log, with what it was cloned from."""
     log = Log()
     log.read(_events(pipeline, agent), CLIENT)
     return log
 
 
-def _events(pipeline: Pipeline, agent: str) -> Iterator[Any]:
+def _events(pipeline: Commands, agent: str) -> Iterator[Any]:
     for page in pipeline.pages(requests.history(agent, inherited=True)):
         yield from page.events

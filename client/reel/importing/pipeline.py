@@ -1,7 +1,7 @@
 """A client that sends commands without waiting for each reply, so that many of them are one commit."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeAlias
 
 from reel.errors import NotRunning, ParseError, ReelError, from_wire
 from reel.frames import InvalidFrame, Response
@@ -16,6 +16,56 @@ _CHUNK = 1 << 18
 
 # Takes the reply to a command, or the error.
 Taker: TypeAlias = Callable[[Any], None]
+
+
+class Commands(Protocol):
+    """Where commands are sent."""
+
+    def submit(self, call: Call[Any], take: Taker, /) -> None:
+        """Send a command; ``take`` gets its reply, or a ``ReelError``, now or at a later call of any method."""
+        ...
+
+    def call(self, call: Call[Any], /) -> Any:
+        """Send a request and wait for its reply; what was submitted is waited for first."""
+        ...
+
+    def pages(self, call: Call[Any], /) -> Iterator[Any]:
+        """Yield a reply, and every page after it."""
+        ...
+
+
+class OneByOne:
+    """Commands that are each waited for, and repeated if the daemon is restarted.
+
+    Args:
+        client: sends them.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def call(self, call: Call[Any]) -> Any:
+        """Send a request and wait for its reply."""
+        return self._client.call(call)
+
+    def pages(self, call: Call[Any]) -> Iterator[Any]:
+        """Yield a reply, and every page after it."""
+        return self._client.pages(call)
+
+    def submit(self, call: Call[Any], take: Taker) -> None:
+        """Send a command and wait for its reply; ``take`` gets it, or the error.
+
+        Raises:
+            NotRunning: the daemon cannot be reached.
+        """
+        reply: Any | ReelError
+        try:
+            reply = self._client.call(call)
+        except NotRunning:
+            raise
+        except ReelError as error:
+            reply = error
+        take(reply)
 
 
 class Pipeline(Client):
