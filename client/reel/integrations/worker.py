@@ -1,8 +1,9 @@
-"""A blocking client for async programs: calls run in asyncio's worker threads."""
+"""A blocking client for async programs, whatever runs them: calls run in a thread, one after the other."""
 
 import asyncio
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from reel.sync.client import Client
@@ -24,20 +25,28 @@ class Worker:
 
     def __init__(self, socket: str | None, *, autostart: bool, name: str) -> None:
         self._options = (socket, autostart, name)
-        self._client = self._new()
+        self._client, self._thread = self._new()
         self._process = os.getpid()
 
-    def _new(self) -> Client:
+    def _new(self) -> tuple[Client, ThreadPoolExecutor]:
         socket, autostart, name = self._options
-        return Client(socket, autostart=autostart, name=name)
+        return Client(socket, autostart=autostart, name=name), ThreadPoolExecutor(1, "reel")
 
     async def run(self, work: Callable[[Client], R]) -> R:
-        """Run a function with the client in a thread, and return what it returns.
+        """Run a function with the client in the thread, in the order of the calls, and return what it returns.
 
         A cancellation is raised when the function is done: what it did is not in doubt, and nothing that comes after
         overtakes it.
         """
-        running = asyncio.ensure_future(asyncio.to_thread(work, self._own()))
+        client = self._own()
+        submitted = self._thread.submit(work, client)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:  # it is trio
+            from anyio import to_thread  # noqa: PLC0415 - programs on asyncio need no anyio
+
+            return await to_thread.run_sync(submitted.result)
+        running = asyncio.wrap_future(submitted)
         cancelled = None
         while not running.done():
             try:
@@ -56,5 +65,5 @@ class Worker:
     def _own(self) -> Client:
         """Return this process's client; after a fork, the parent's connection is the parent's."""
         if self._process != os.getpid():
-            self._client, self._process = self._new(), os.getpid()
+            (self._client, self._thread), self._process = self._new(), os.getpid()
         return self._client
