@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test others slow sdks coverage editors crash fuzz soak bench bench-large profile docs man vsix clean
+.PHONY: help run install check lint format types test others slow sdks adapters coverage editors crash fuzz soak bench bench-large profile docs man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -42,13 +42,11 @@ run: $(RUNNABLE)  ## run the daemon in the foreground (Ctrl-C stops it)
 install: $(READY)  ## install what the other targets need
 
 PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
-# Half of the time, tests that start programs wait for them.
-WAITING := $(PYTEST_OPTIONS) -n $(shell expr $(JOBS) + 1)
 # The fast tests are there. Without the other folders, a worker is ready in a third of the time.
 UNITS := tests/formats tests/reel tests/reeld
 # Those of the core, the formats and the streams: each line and branch of these is reached by their own tests.
 PURE := tests/formats tests/reel/streams tests/reeld/core tests/reeld/formats
-NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks)
+NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks tests/adapters)
 
 check: lint coverage others slow  ## run everything that a change must pass (11 minutes on two idle cores)
 	# Each keeps one core busy.
@@ -73,13 +71,19 @@ others: $(READY)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS) $(addprefix --ignore ,$(PURE))
 
 slow: $(READY)  ## run the slow tests, and those that start programs
-	$(BIN)/pytest $(WAITING) -m slow $(UNITS)
-	# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs.
-	$(BIN)/pytest $(WAITING) $(NOT_UNITS)
+	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(UNITS)
+	# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs. They wait for these half of
+	# the time.
+	$(BIN)/pytest $(PYTEST_OPTIONS) -n $$(($(JOBS) + 1)) $(NOT_UNITS)
 
 sdks: $(READY)  ## run the tests with the vendors' SDKs
 	# In one process: they take 100 MB in each.
 	$(BIN)/pytest -q tests/sdks
+
+# Without the programs that wheels bring along, hundreds of megabytes that no test runs.
+adapters: $(READY)  ## run the tests with the frameworks that an adapter is for, those of the vendors included
+	$(PIP) --no-binary claude-agent-sdk --editable '.[adapters]'
+	$(BIN)/pytest $(PYTEST_OPTIONS) tests/adapters tests/sdks tests/test_examples.py
 
 editors: $(READY)  ## run the editors' tests, those of Neovim in the installed version and in the newest
 	REEL_EVERY_NVIM=1 $(BIN)/pytest $(PYTEST_OPTIONS) tests/editors

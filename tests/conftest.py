@@ -57,6 +57,8 @@ _REMEDIES = {
     "the SDKs are not installed": "make install",
     "agent-framework-core is not installed": "make install",
     "openai-agents is not installed": ".venv/bin/python -m pip install -e '.[openai-agents]'",
+    "claude-agent-sdk is not installed": "make adapters",
+    "a source distribution cannot be fetched": "make adapters, with a network",
     "tmux is not installed": "apt-get install tmux",
     "there is no compiler": "apt-get install gcc",
     "only glibc has these functions": "run them on a Linux with glibc",

@@ -263,6 +263,27 @@ def test_agent_framework(daemon: Daemon) -> None:
     ]
 
 
+def test_claude_agent(daemon: Daemon, tmp_path: Path) -> None:
+    """The second run of the program goes on with the first, and reads what somebody else has added in between."""
+    pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed")
+    claude = tmp_path / "claude"
+    claude.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "fake_claude.py"} "$@"\n')
+    claude.chmod(0o700)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": ""}
+    with running(daemon, "claude_agent.py", "One.", **environment) as program:
+        assert ["One."] == program.read(1)
+        assert 0 == program.leave()
+    with daemon.client() as client:
+        (agent,) = client.iter_agents("claude/")
+        client.add(agent.id, "Two.")
+        with running(daemon, "claude_agent.py", "Three.", **environment) as program:
+            assert ["One. Two. Three."] == program.read(1)
+            assert 0 == program.leave()
+        said = [block.get("text") for message in client.iter_messages(agent.id) for block in message["content"]]
+
+    assert ["One.", "One.", "Two.", "Three.", "One. Two. Three."] == said
+
+
 def is_draft(push: Push) -> bool:
     """Return whether a push shows a draft."""
     return isinstance(push, DraftPush)

@@ -285,6 +285,7 @@ def test_the_client_is_thin(statement: str) -> None:
         ("openai_agents", "agents", "openai-agents", "openai-agents"),
         ("agent_framework", "agent_framework", "agent-framework-core", "agent-framework"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "pydantic-ai"),
+        ("claude_agent_sdk", "claude_agent_sdk", "claude-agent-sdk", "claude-agent-sdk"),
     ],
 )
 def test_an_integration_without_its_framework(module: str, framework: str, package: str, extra: str) -> None:

@@ -1,6 +1,5 @@
 """A registry over a store on a real file."""
 
-import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -18,9 +17,9 @@ Open: TypeAlias = Callable[..., AbstractAsyncContextManager[DirectClient]]
 
 
 @pytest.fixture
-def path(tmp_path: Path, empty_database: Path) -> str:
-    """Return the path of an empty database."""
-    return str(shutil.copy(empty_database, tmp_path / "reel.db"))
+def path(tmp_path: Path) -> str:
+    """Return a path for a database."""
+    return str(tmp_path / "reel.db")
 
 
 @pytest.fixture

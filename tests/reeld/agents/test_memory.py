@@ -97,7 +97,6 @@ async def test_a_clone_of_what_is_not_in_memory(cold: DirectClient) -> None:
     assert (await length(cold, "new"))[0] == len(await texts(cold, "new"))
 
 
-@pytest.mark.slow
 async def test_a_budget_for_all(opened: Open) -> None:
     """What was not used for longest leaves memory first; then whole agents do. Nothing is lost."""
     async with opened(memory=2 << 20) as client:
@@ -123,8 +122,13 @@ async def test_agents_leave_memory_if_the_budget_is_very_small(opened: Open) -> 
         assert list(map(str, range(700))) == await texts(client, "agent-0")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("statement", ["DELETE FROM milestones", "UPDATE milestones SET records = 7, previous = NULL"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM milestones",
+        pytest.param("UPDATE milestones SET records = 7, previous = NULL", marks=pytest.mark.slow),
+    ],
+)
 async def test_milestones_are_made_again(opened: Open, path: str, statement: str) -> None:
     """If they are lost or damaged, the log is walked, and the next start finds them."""
     async with opened() as client:

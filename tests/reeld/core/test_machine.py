@@ -357,7 +357,7 @@ class Briefly(ShortMemory):
 
 Conversations.TestCase.settings = settings(stateful_step_count=40)
 ShortMemory.TestCase.settings = Conversations.TestCase.settings
-Briefly.TestCase.settings = settings(max_examples=8, stateful_step_count=40)
+Briefly.TestCase.settings = settings(max_examples=15, stateful_step_count=40)
 TestConversations = pytest.mark.slow(Conversations.TestCase)
 TestShortMemory = pytest.mark.slow(ShortMemory.TestCase)
 TestBriefly = Briefly.TestCase

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -159,10 +158,9 @@ def stopped() -> list[str]:
 
 
 @pytest.fixture
-async def services(tmp_path: Path, empty_database: Path, stopped: list[str]) -> AsyncIterator[Services]:
+async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services]:
     """The services of handlers, over a store of the test's own."""
-    path = str(shutil.copy(empty_database, tmp_path / "r.db"))
-    async with open_store(path) as store, anyio.create_task_group() as tasks:
+    async with open_store(str(tmp_path / "r.db")) as store, anyio.create_task_group() as tasks:
         registry = Registry(store, tasks)
         drafts = Drafts(registry.bus)
         tasks.start_soon(drafts.run)

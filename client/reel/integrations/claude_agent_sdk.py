@@ -1,0 +1,348 @@
+"""The session store of the Claude Agent SDK: each transcript is an agent. docs/frameworks.md has an example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+try:
+    from claude_agent_sdk import fold_session_summary
+except ImportError as error:
+    raise ImportError(
+        "reel.integrations.claude_agent_sdk needs claude-agent-sdk, which is not installed; install it with: "
+        "pip install 'reeld[claude-agent-sdk]'"
+    ) from error
+
+from reel import requests
+from reel.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound
+from reel.importing.claude_entries import json_of, steps_of
+from reel.importing.claude_thread import larger
+from reel.importing.claude_transcripts import Transcript
+from reel.importing.conversation import Conversation, Target
+from reel.importing.log import Log
+from reel.importing.pipeline import OneByOne
+from reel.importing.steps import Kept, Source
+from reel.importing.values import text_in, title_of
+from reel.integrations.naming import named
+from reel.integrations.worker import Worker
+from reel.replies import AgentInfo, AgentRow
+from reel.strict_json import Json, encode, parse
+from reel.sync.client import Client
+from reel.values import is_clean
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import SessionKey, SessionStoreEntry, SessionStoreListEntry, SessionSummaryEntry
+    from claude_agent_sdk.types import SessionListSubkeysKey
+
+# The name under which events are stored.
+_NAME: Final = "claude-agent-sdk"
+# The tags of an agent, and the fields of a key that are among them.
+_TOOL: Final = "tool"
+_FIELDS: Final = ("project_key", "session_id", "subpath")
+# The protocol's limit for the value of a tag, in characters.
+_TAG = 1024
+# The key of a note's data that has what the SDK knows of a session. It is the last note of each call of `append`.
+_SUMMARY: Final = "session_summary"
+# The entries that have a title, the best last.
+_TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
+# The most events on a page.
+_PAGE = 10_000
+# How many transcripts are known well enough to add to them without reading them.
+_MOST_KNOWN = 32
+
+
+class ReelSessionStore:
+    """A session store, for ``ClaudeAgentOptions(session_store=ReelSessionStore())``.
+
+    It may be used from several event loops, threads and processes, on asyncio and on trio. If the daemon is restarted,
+    a call waits for it, and is carried out once. A killed agent can be loaded; ``append`` to it raises
+    :class:`reel.Killed`.
+
+    Args:
+        socket: the socket of the daemon. Default: ``$REEL_SOCKET``, else the usual one.
+        autostart: start a daemon if none answers.
+        prefix: what the names of the agents begin with.
+
+    Raises:
+        InvalidParams: no name can begin with the prefix.
+    """
+
+    def __init__(self, *, socket: str | None = None, autostart: bool = False, prefix: str = "claude/") -> None:
+        named(prefix, "")
+        self._prefix = prefix
+        self._worker = Worker(socket, autostart=autostart, name=_NAME)
+        # The newest last.
+        self._known: dict[str, _Session] = {}
+
+    async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+        """Add entries in their order; one whose ``uuid`` is there already is left out.
+
+        Args:
+            key: the transcript.
+            entries: the entries.
+
+        Raises:
+            InvalidParams: the key is not one; see :meth:`agent_name`.
+            InvalidMessage: an entry is not an object, or has what JSON cannot express; nothing was added.
+            Killed: the agent was killed; ``reel revive`` brings it back.
+        """
+        fields = _checked(key)
+        checked = [_checked_entry(number, entry) for number, entry in enumerate(entries)]
+        if checked:
+            await self._worker.run(lambda client: self._append(client, fields, checked))
+
+    async def load(self, key: SessionKey) -> list[Any] | None:
+        """Return the entries of a transcript, or ``None`` if there are none.
+
+        What somebody else added is an entry as well, and what they took back is left out.
+        """
+        fields = _checked(key)
+        return await self._worker.run(lambda client: self._load(client, fields))
+
+    async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
+        """Return the sessions of a project, with the time of their last change."""
+        return [
+            {"session_id": session_id, "mtime": stored}
+            for session_id, stored, _ in await self._worker.run(lambda client: self._sessions(client, project_key))
+        ]
+
+    async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
+        """Return what the SDK knows of each session of a project, without loading it."""
+        return [
+            {"session_id": session_id, "mtime": stored, "data": data}
+            for session_id, stored, data in await self._worker.run(lambda client: self._sessions(client, project_key))
+            if data is not None
+        ]
+
+    async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
+        """Return the subpaths of a session's sub-agents."""
+        fields = _checked(key)
+        rows = await self._worker.run(lambda client: self._rows(client, fields))
+        return [row.tags["subpath"] for row in rows if "subpath" in row.tags]
+
+    async def delete(self, key: SessionKey) -> None:
+        """Remove a transcript for good, as ``reel purge`` does; that of a session with those of its sub-agents."""
+        fields = _checked(key)
+
+        def purge(client: Client) -> None:
+            # The session comes last: if this is interrupted, it is still listed.
+            for row in sorted(self._rows(client, fields), key=lambda row: "subpath" not in row.tags):
+                with suppress(NotFound):
+                    client.purge(row.id)
+
+        await self._worker.run(purge)
+
+    def agent_name(self, key: SessionKey) -> str:
+        """Return the name of the agent that has a transcript.
+
+        It is the prefix, the project, the session and the subpath. If that cannot be a name, it ends with a hash.
+
+        Raises:
+            InvalidParams: a part of the key is missing, is not a text, or is too long for the tag that keeps it.
+        """
+        return self._name_of(_checked(key))
+
+    def close(self) -> None:
+        """Close the connection to the daemon; the next call opens another."""
+        self._worker.close()
+
+    def _name_of(self, fields: Mapping[str, str]) -> str:
+        parts = [fields[field] for field in _FIELDS if field in fields]
+        is_plain = not any("/" in part for part in parts[:2])
+        return named(self._prefix, "/".join(parts) if is_plain else encode(parts)).name
+
+    def _rows(self, client: Client, fields: dict[str, str]) -> list[AgentRow]:
+        """Return the agents that are alive and have these fields in their keys."""
+        wanted = {_TOOL: _NAME, **fields}
+        return [
+            row
+            for page in client.pages(requests.agents(self._prefix, alive=True, tags=wanted))
+            for row in page.agents
+            if row.name == self._name_of({name: row.tags[name] for name in _FIELDS if name in row.tags})
+        ]
+
+    def _sessions(self, client: Client, project_key: str) -> list[tuple[str, int, Json | None]]:
+        """Return the sessions of a project: the id, when something was last stored, and what the SDK knows of it."""
+        found = []
+        for row in self._rows(client, {"project_key": _text("project_key", project_key)}):
+            if "subpath" not in row.tags:
+                with suppress(NotFound):  # it was removed meanwhile
+                    notes = client.history(row.id, kinds=["note"], last=1).events
+                    stored = max([row.updated, *(note["time"] for note in notes)])
+                    found.append((row.tags["session_id"], stored, _summary_in(notes)))
+        return found
+
+    def _load(self, client: Client, fields: dict[str, str]) -> list[Json] | None:
+        try:
+            agent = client.agent(self._name_of(fields))
+            transcript = Transcript(_events(client, agent), _NAME)
+        except NotFound:
+            return None
+
+        def converted(seq: int) -> list[Json]:
+            page = client.items(agent.id, "anthropic", since=seq - 1, limit=1, at=agent.head)
+            return [found["item"] for found in page.items if found["seq"] == seq]
+
+        return transcript.entries(converted) or None
+
+    def _append(self, client: Client, fields: dict[str, str], entries: list[tuple[str, Json]]) -> None:
+        name = self._name_of(fields)
+        while True:
+            session = self._known.pop(name, None)
+            try:
+                if session is None or not session.is_open(client):
+                    session = self._open(client, name, fields, entries)
+                session.add(entries)
+            except (Conflict, NotFound):
+                continue  # somebody else wrote, or removed it, meanwhile
+            break
+        self._known[name] = session
+        if len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+
+    def _open(self, client: Client, name: str, fields: dict[str, str], entries: list[tuple[str, Json]]) -> _Session:
+        try:
+            agent = client.agent(name)
+        except NotFound:
+            cwd = next(filter(None, (text_in(entry, "cwd") for _, entry in entries)), "")
+            about = {"cwd": cwd[:_TAG]} if cwd and is_clean(cwd) else {}
+            try:
+                agent = client.create(name, tags={_TOOL: _NAME, **fields, **about})
+            except Exists:
+                agent = client.agent(name)
+        return _Session(client, agent, fields)
+
+
+class _Session:
+    """A transcript that entries are added to.
+
+    Args:
+        client: the connection.
+        agent: its agent.
+        fields: its key.
+    """
+
+    def __init__(self, client: Client, agent: AgentInfo, fields: dict[str, str]) -> None:
+        events = list(_events(client, agent))
+        transcript = Transcript(events, _NAME)
+        log = Log()
+        log.read(events, _NAME)
+        log.head = agent.head
+        self._client, self._agent, self._fields = client, agent, fields
+        self._log = log
+        self._thread = transcript.thread()
+        row = AgentRow(*(getattr(agent, field) for field in AgentRow._fields[:8]))
+        source = Source("", agent.name, 0, 0)
+        self._conversation = Conversation(OneByOne(client), source, agent.name, Target(agent.name, row, log))
+        self._conversation.go_on(transcript.base, transcript.places())
+        self._summary: Any = None
+        self._titles: dict[str, str] = {}
+        self._describe(transcript.own_entries())
+
+    def is_open(self, client: Client) -> bool:
+        """Return whether it was read over this connection, and not before a fork."""
+        return self._client is client
+
+    def add(self, entries: list[tuple[str, Json]]) -> None:
+        """Add entries.
+
+        Args:
+            entries: each with its uuid, or an id that was made for it.
+
+        Raises:
+            Conflict: somebody else has written meanwhile; some of the entries may have been added.
+        """
+        usages: dict[str, Kept] = {}
+        new: list[Json] = []
+        for ref, entry in entries:
+            if self._log.place_of(ref) is not None or self._thread.knows(ref):
+                continue
+            new.append(entry)
+            for step in steps_of(entry, ref, self._thread):
+                if isinstance(step, Kept) and step.kind == "usage":
+                    usages[step.ref] = larger(usages.get(step.ref), step) or step
+                else:
+                    self._conversation.take(step)
+            if self._conversation.failure is not None:
+                break
+        title = self._title
+        self._describe(new)
+        last = list(usages.values())
+        if new and self._summary is not None:
+            last.append(Kept("note", str(uuid4()), None, {_SUMMARY: self._summary["data"]}, None))
+        for kept in last:
+            self._conversation.take(kept)
+        self._conversation.flush()
+        if self._conversation.failure is not None:
+            raise self._conversation.failure
+        self._tell(title)
+
+    def _describe(self, entries: list[Json]) -> None:
+        """Take entries into the summary and the title."""
+        for entry in entries:
+            kind = text_in(entry, "type")
+            if title := text_in(entry, _TITLES.get(kind, "")):
+                self._titles[kind] = title_of(title)
+        if entries and "subpath" not in self._fields:
+            self._summary = fold_session_summary(self._summary, self._fields, entries)
+
+    @property
+    def _title(self) -> str:
+        """The title that the entries give the session; empty if they give it none."""
+        return next((self._titles[kind] for kind in reversed(_TITLES) if kind in self._titles), "")
+
+    def _tell(self, before: str) -> None:
+        """Give the agent its title, if it is a new one; somebody may have given it another one meanwhile."""
+        title = self._title
+        if title and title != self._agent.title and (title != before or not self._agent.title):
+            self._agent = self._client.change(self._agent.id, title=title, if_seq=self._log.head)
+            self._log.head = self._agent.head
+
+
+def _events(client: Client, agent: AgentInfo) -> Iterator[Any]:
+    """Yield the events of an agent up to its head."""
+    for page in client.pages(requests.history(agent.id, limit=_PAGE, inherited=True, before=agent.head + 1)):
+        yield from page.events
+
+
+def _checked(key: Any) -> dict[str, str]:
+    """Return the fields of a key that have a text."""
+    if not isinstance(key, Mapping):
+        raise InvalidParams(f"key: expected a map, got a {type(key).__name__}", field="key")
+    return {
+        name: _text(name, key.get(name)) for name in _FIELDS if name != "subpath" or key.get(name) not in (None, "")
+    }
+
+
+def _text(name: str, value: Any) -> str:
+    """Return a field of a key, which can be a tag."""
+    if not isinstance(value, str) or not value:
+        raise InvalidParams(f"{name}: expected a text that is not empty, got {value!r}", field=name)
+    if len(value) > _TAG:
+        raise InvalidParams(f"{name}: expected at most {_TAG:,} characters, got {len(value):,}", field=name)
+    if not is_clean(value):
+        raise InvalidParams(f"{name}: {value!r} has NUL or half a character; use another one", field=name)
+    return value
+
+
+def _checked_entry(number: int, entry: Any) -> tuple[str, Json]:
+    """Return an entry with its uuid, or with an id that is made for it."""
+    field = f"entries[{number}]"
+    if type(entry) is not dict:
+        raise InvalidMessage(f"{field}: expected a dict, got a {type(entry).__name__}", index=number, field=field)
+    try:
+        json_of(entry)
+    except ValueError as error:
+        raise InvalidMessage(f"{field}: {error}", index=number, field=field) from None
+    return text_in(entry, "uuid") or str(uuid4()), entry
+
+
+def _summary_in(notes: list[Any]) -> Json | None:
+    """Return what the SDK knows of a session, if the newest note has it."""
+    try:
+        data = parse(notes[-1]["data_json"])[_SUMMARY]
+    except (IndexError, KeyError, TypeError, ValueError):
+        return None
+    return data if type(data) is dict else None

@@ -1,0 +1,406 @@
+"""A transcript of the Claude Agent SDK is an agent: its entries come back as they were, whoever else writes."""
+
+import asyncio
+import json
+import math
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import trio
+import trio.testing
+
+from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning
+from reel.sync.client import Client
+from tests.daemon import Daemon, short_directory
+from tests.forkserver import ForkedDaemon
+from tests.reel.importing.claude_samples import every_entry
+from tests.reel.importing.transcripts import Transcript, call
+
+pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed")
+
+from claude_agent_sdk import list_sessions_from_store, project_key_for_directory
+
+from reel.integrations.claude_agent_sdk import ReelSessionStore
+
+PROJECT = "-home-me-deck"
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    """A daemon that runs for the whole module."""
+    with short_directory() as directory:
+        daemon = ForkedDaemon(directory).start()
+        yield daemon
+        daemon.close()
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[Client]:
+    with daemon.client() as client:
+        yield client
+
+
+@pytest.fixture
+def store(daemon: Daemon) -> Iterator[ReelSessionStore]:
+    made = ReelSessionStore(socket=daemon.socket)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def other(daemon: Daemon) -> Iterator[ReelSessionStore]:
+    """A store of another process, as far as the daemon knows."""
+    made = ReelSessionStore(socket=daemon.socket)
+    yield made
+    made.close()
+
+
+def new_key(**fields: str) -> Any:
+    """Return the key of a new session."""
+    return {"project_key": PROJECT, "session_id": str(uuid4()), **fields}
+
+
+def add(store: ReelSessionStore, key: Any, transcript: Transcript) -> list[Any]:
+    """Append all records of a transcript that the store has not, and return all of them."""
+    asyncio.run(store.append(key, transcript.records))
+    return transcript.records
+
+
+def load(store: ReelSessionStore, key: Any) -> list[Any]:
+    return asyncio.run(store.load(key)) or []
+
+
+def said(client: Client, agent: str) -> list[str]:
+    """Return who says what in a conversation, a line for each message."""
+    return [
+        f"{message['role']}: {block.get('text') or block.get('name') or block.get('content')}"
+        for message in client.iter_messages(agent)
+        for block in message["content"]
+    ]
+
+
+def test_every_entry(store: ReelSessionStore, client: Client) -> None:
+    """An entry of every type, and of one that nobody knows, comes back deeply equal, added at once or one by one."""
+    entries = every_entry()
+    at_once, one_by_one = new_key(), new_key()
+
+    asyncio.run(store.append(at_once, entries))
+    for entry in entries:
+        asyncio.run(store.append(one_by_one, [entry]))
+
+    assert load(store, at_once) == entries
+    assert load(store, one_by_one) == entries
+    assert said(client, store.agent_name(at_once)) == said(client, store.agent_name(one_by_one))
+
+
+def test_everybody_reads_it(store: ReelSessionStore, client: Client) -> None:
+    """Prompts, answers, calls and results are messages: they are shown, found, and rendered for another provider."""
+    key = new_key()
+    made = Transcript().user("u1", "What is a quadraphonic deck?").answer("a1", "I look it up.", "m1")
+    made.answer("a2", call("c1", word="deck"), "m1").result("u2", "c1", "A machine with four channels.")
+    add(store, key, made.answer("a3", "It plays four channels.", "m2"))
+    agent = store.agent_name(key)
+
+    assert said(client, agent) == [
+        "user: What is a quadraphonic deck?",
+        "assistant: I look it up.",
+        "assistant: Bash",
+        "tool: A machine with four channels.",
+        "assistant: It plays four channels.",
+    ]
+    rendered = json.loads(client.render(agent, "openai-chat", model="gpt-5.2").body)["messages"]
+    assert [message["role"] for message in rendered] == ["user", "assistant", "assistant", "tool", "assistant"]
+    back = json.loads(client.render(agent, "anthropic", model="claude-x").body)["messages"]
+    assert [len(message["content"]) for message in back if message["role"] == "assistant"] == [2, 1]
+    (usage,) = [event for event in client.iter_history(agent) if event["kind"] == "usage"][:1]
+    assert usage["ref"]
+
+
+def test_agents_are_described(store: ReelSessionStore, client: Client) -> None:
+    """An agent has the title of its session, and the directory, which ``reel continue`` asks for."""
+    key = new_key()
+    made = Transcript().user("u1", "Hi").other(type="ai-title", aiTitle="Made up", sessionId="s")
+    add(store, key, made)
+    add(store, key, made.other(type="custom-title", customTitle="Four decks", sessionId="s"))
+
+    info = client.agent(store.agent_name(key))
+
+    assert info.title == "Four decks"
+    assert info.tags.items() >= {"cwd": "/home/me/deck", "tool": "claude-agent-sdk", **key}.items()
+
+
+def test_repeated_entries(store: ReelSessionStore) -> None:
+    """An entry with a ``uuid`` is there once; one without is added each time."""
+    key = new_key()
+    made = Transcript().user("u1", "Hi").other(type="mode", mode="plan")
+    add(store, key, made)
+    records = add(store, key, made.answer("a1", "Hello", "m1"))
+
+    assert load(store, key) == [*records[:2], records[1], records[2]]
+
+
+def test_branches(store: ReelSessionStore, client: Client) -> None:
+    """Where Claude Code went back, the conversation goes on; the transcript has both branches."""
+    key = new_key()
+    made = Transcript().user("u1", "One").answer("a1", "First", "m1").user("u2", "Two").answer("a2", "Second", "m2")
+    add(store, key, made)
+    records = add(store, key, made.user("u3", "Three", after="a1").answer("a3", "Third", "m3"))
+
+    assert load(store, key) == records
+    assert said(client, store.agent_name(key)) == ["user: One", "assistant: First", "user: Three", "assistant: Third"]
+    records = add(store, key, made.user("u4", "Four", after="a2"))
+    assert load(store, key) == records
+    assert said(client, store.agent_name(key))[2:] == ["user: Two", "assistant: Second", "user: Four"]
+
+
+def test_compaction(store: ReelSessionStore, other: ReelSessionStore, client: Client) -> None:
+    """A summary takes the place of what was said, beside the messages that stay; the transcript has all of it, once."""
+    key = new_key()
+    made = Transcript().user("u1", "One").answer("a1", "First", "m1").user("u2", "Two").answer("a2", "Second", "m2")
+    kept = {"trigger": "auto", "preservedSegment": {"headUuid": "u2", "tailUuid": "a2", "anchorUuid": "s1"}}
+    made.record("system", "b1", after=None, subtype="compact_boundary", content="Compacted", compactMetadata=kept)
+    made.user("s1", "They counted.", isCompactSummary=True)
+    add(store, key, made)
+    records = add(other, key, made.user("u3", "Three", after="a2"))
+
+    assert load(store, key) == records
+    assert said(client, store.agent_name(key)) == [
+        "user: They counted.",
+        "user: Two",
+        "assistant: Second",
+        "user: Three",
+    ]
+
+
+def test_sub_agents(store: ReelSessionStore, client: Client) -> None:
+    """Each sub-agent is an agent beside the session."""
+    key = new_key()
+    sub = {**key, "subpath": "subagents/workflows/run-1/agent-7"}
+    add(store, key, Transcript().user("u1", "Send somebody."))
+    records = add(store, sub, Transcript().user("u2", "Look.", isSidechain=True).other(type="agent_metadata", x=1))
+
+    assert load(store, sub) == records
+    assert asyncio.run(store.list_subkeys(key)) == [sub["subpath"]]
+    assert store.agent_name(sub) == f"claude/{PROJECT}/{key['session_id']}/subagents/workflows/run-1/agent-7"
+    assert said(client, store.agent_name(sub)) == ["user: Look."]
+    asyncio.run(store.delete(key))
+    assert (asyncio.run(store.load(key)), asyncio.run(store.load(sub))) == (None, None)
+
+
+def test_what_an_editor_adds(store: ReelSessionStore, client: Client) -> None:
+    """What somebody else adds is an entry that the next prompt follows; nothing else is changed."""
+    key = new_key()
+    made = Transcript().user("u1", "One").answer("a1", "First", "m1")
+    records = add(store, key, made)
+    client.add(store.agent_name(key), "And in four channels?")
+    *before, added = load(store, key)
+
+    assert before == records
+    assert (added["type"], added["parentUuid"], added["sessionId"]) == ("user", "a1", made.session)
+    assert added["message"]["role"] == "user"
+    assert "four channels" in str(added["message"]["content"])
+
+    records = add(store, key, made.user("u2", "Two", after=added["uuid"]).answer("a2", "Second", "m2"))
+    assert load(store, key) == [*records[:2], added, *records[2:]]
+    assert said(client, store.agent_name(key))[2:] == ["user: And in four channels?", "user: Two", "assistant: Second"]
+
+
+def test_an_editor_and_a_run_at_once(store: ReelSessionStore, client: Client) -> None:
+    """What is added while a run goes on stays in the conversation, and comes before the next prompt."""
+    key = new_key()
+    made = Transcript().user("u1", "One").answer("a1", call("c1"), "m1")
+    add(store, key, made)
+    client.add(store.agent_name(key), "Hurry up.")
+    made.result("u2", "c1").answer("a2", "Done", "m2").user("u3", "Thanks").answer("a3", "Welcome", "m3")
+    records = add(store, key, made)
+    loaded = load(store, key)
+
+    assert "user: Hurry up." in said(client, store.agent_name(key))
+    assert [entry["uuid"] for entry in loaded if len(entry["uuid"]) < 9] == ["u1", "a1", "u2", "a2", "u3", "a3"]
+    added = loaded[4]
+    assert (added["parentUuid"], loaded[5]) == ("a2", {**records[4], "parentUuid": added["uuid"]})
+    assert [*loaded[:4], loaded[6]] == [*records[:4], records[5]]
+
+
+def test_an_editor_takes_back(store: ReelSessionStore, client: Client) -> None:
+    """What somebody else has taken back is not loaded; Claude Code goes on before it, even if it does not know that."""
+    key = new_key()
+    made = Transcript().user("u1", "One").answer("a1", "First", "m1")
+    add(store, key, made)
+    records = add(store, key, made.user("u2", "Two").answer("a2", "Second", "m2"))
+    agent = store.agent_name(key)
+    client.undo(agent)
+    assert load(store, key) == records[:2]
+
+    records = add(store, key, made.user("u3", "Three"))
+    assert load(store, key) == [*records[:2], {**records[4], "parentUuid": "a1"}]
+    assert said(client, agent) == ["user: One", "assistant: First", "user: Three"]
+    client.clear(agent)
+    assert load(store, key) == []
+    client.undo(agent)
+    assert [entry["uuid"] for entry in load(store, key)] == ["u1", "a1", "u3"]
+
+
+def test_a_prompt_of_the_system_and_a_mark_stay(store: ReelSessionStore, client: Client) -> None:
+    """What an editor has set beside the messages is not lost when Claude Code goes on, or sums up."""
+    key = new_key()
+    agent = store.agent_name(key)
+    client.create(agent, "You are brief.")
+    made = Transcript().user("u1", "One")
+    add(store, key, made)
+    client.mark(agent, "here")
+    made.answer("a1", "First", "m1").record("system", "b1", after=None, subtype="compact_boundary", content="Compacted")
+    records = add(store, key, made)
+    assert [mark.label for mark in client.agent(agent).marks] == ["here"]
+    records = add(store, key, made.user("s1", "They counted.", isCompactSummary=True))
+
+    assert load(store, key) == records
+    assert client.agent(agent).system == "You are brief."
+
+
+def test_two_processes(store: ReelSessionStore, other: ReelSessionStore) -> None:
+    """Of what two processes append to one session at once, nothing is lost or doubled, and each one's order stays."""
+    key = new_key()
+    both = [(store, Transcript()), (other, Transcript())]
+    for who, (_, made) in enumerate(both):
+        for number in range(12):
+            made.user(f"{who}-{number}", f"{who} says {number}")
+
+    async def run() -> None:
+        await asyncio.gather(*(one.append(key, [record]) for one, made in both for record in made.records))
+
+    asyncio.run(run())
+    loaded = load(store, key)
+
+    assert sorted(entry["uuid"] for entry in loaded) == sorted(
+        record["uuid"] for _, made in both for record in made.records
+    )
+    for who, (_, made) in enumerate(both):
+        assert [entry for entry in loaded if entry["uuid"].startswith(f"{who}-")] == made.records
+
+
+@pytest.mark.parametrize("library", ["asyncio", "trio"])
+def test_a_cancelled_call_is_done(library: str, store: ReelSessionStore) -> None:
+    """A call that is cancelled is carried out all the same, and the caller hears of the cancellation after that."""
+    key, records = new_key(), Transcript().user("u1", "Hi").records
+
+    async def on_asyncio() -> Any:
+        adding = asyncio.ensure_future(store.append(key, records))
+        await asyncio.sleep(0)
+        adding.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await adding
+        return await store.load(key)
+
+    async def on_trio() -> Any:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(store.append, key, records)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        return await store.load(key)
+
+    assert (asyncio.run(on_asyncio()) if library == "asyncio" else trio.run(on_trio)) == records
+
+
+def test_the_daemon_is_killed_and_restarted(store: ReelSessionStore, daemon: Daemon) -> None:
+    """A call during a restart waits for it, and is carried out once."""
+    key = new_key()
+    made = Transcript().user("u1", "Hi")
+    add(store, key, made)
+    daemon.process.kill()
+    daemon.process.wait()
+
+    async def run() -> None:
+        adding = asyncio.ensure_future(store.append(key, made.answer("a1", call("c1"), "m1").records))
+        await asyncio.to_thread(daemon.start)
+        await adding
+
+    asyncio.run(run())
+
+    assert load(store, key) == made.records
+
+
+def test_an_interrupted_run(store: ReelSessionStore, client: Client) -> None:
+    """A transcript that ends between a call and its result is loaded as it is, and says that the call is open."""
+    key = new_key()
+    records = add(store, key, Transcript().user("u1", "Hi").answer("a1", call("c1"), "m1"))
+
+    assert load(store, key) == records
+    assert [found.id for found in client.agent(store.agent_name(key)).open_calls] == ["c1"]
+
+
+def test_old_transcripts(store: ReelSessionStore, client: Client) -> None:
+    """Messages of an old transcript have their times; the session counts as stored now."""
+    key = new_key()
+    records = add(store, key, Transcript().user("u1", "Hi"))
+    (message,) = client.iter_messages(store.agent_name(key))
+    (listed,) = [
+        found for found in asyncio.run(store.list_sessions(PROJECT)) if found["session_id"] == key["session_id"]
+    ]
+
+    assert message["sent"] == 1785578400000
+    assert listed["mtime"] >= message["time"]
+    assert load(store, key) == records
+
+
+def test_the_sdk_lists_sessions(store: ReelSessionStore) -> None:
+    """The SDK's own listing shows a session with its first prompt, without loading it."""
+    directory = "/home/me/other-deck"
+    key = {"project_key": project_key_for_directory(directory), "session_id": str(uuid4())}
+    add(store, key, Transcript().user("u1", "What is a reel? " * 200))
+
+    (found,) = asyncio.run(list_sessions_from_store(store, directory=directory))
+
+    assert found.first_prompt is not None
+    assert found.first_prompt.startswith("What is a reel?")
+    assert (found.session_id, found.cwd) == (key["session_id"], "/home/me/deck")
+
+
+@pytest.mark.parametrize("session_id", ["🎞 tape", "a/b", "x" * 1024, "01a2" * 8, "a\nb"])
+def test_an_id_that_is_not_a_name(session_id: str, store: ReelSessionStore) -> None:
+    """Any id that a tag can have is stored and listed as it is."""
+    key = {"project_key": "tenant 1/2", "session_id": session_id}
+    records = add(store, key, Transcript().user("u1", "Hi"))
+
+    assert load(store, key) == records
+    assert session_id in [found["session_id"] for found in asyncio.run(store.list_sessions("tenant 1/2"))]
+    asyncio.run(store.delete(key))
+    assert load(store, key) == []
+
+
+def test_what_is_refused(store: ReelSessionStore, client: Client) -> None:
+    """What is no entry or no key, and a killed agent, are refused; nothing is added."""
+    key = new_key()
+    for entries, why in (
+        ([{"type": "x"}, 1], r"entries\[1\]: expected a dict, got a int"),
+        ([{"type": "x", "n": math.nan}], r"entries\[0\]: "),
+        ([{"type": "x", "n": object()}], r"entries\[0\]: a object is not a value of JSON"),
+    ):
+        with pytest.raises(InvalidMessage, match=why):
+            asyncio.run(store.append(key, entries))
+    for wrong, why in (
+        ({"project_key": "p"}, "session_id: expected a text that is not empty, got None"),
+        ({**key, "session_id": "x" * 10_240}, "session_id: expected at most 1,024 characters, got 10,240"),
+        ({**key, "project_key": "a\0b"}, "project_key: 'a.*b' has NUL"),
+        ({**key, "subpath": 1}, "subpath: expected a text"),
+        ("key", "key: expected a map, got a str"),
+    ):
+        with pytest.raises(InvalidParams, match=why):
+            asyncio.run(store.load(wrong))
+    with pytest.raises(InvalidParams, match="prefix: "):
+        ReelSessionStore(prefix=" ")
+    assert asyncio.run(store.load(key)) is None
+    add(store, key, Transcript().user("u1", "Hi"))
+    client.kill(store.agent_name(key))
+    with pytest.raises(Killed):
+        asyncio.run(store.append(key, [{"type": "x"}]))
+
+
+def test_no_daemon() -> None:
+    """The error says that no daemon answers on the socket."""
+    with pytest.raises(NotRunning, match="/nowhere"):
+        asyncio.run(ReelSessionStore(socket="/nowhere").load(new_key()))
