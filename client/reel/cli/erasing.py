@@ -1,8 +1,10 @@
 """Commands that remove what was said for good: redact, purge."""
 
+import glob
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import Any
 
 from reel.cli.arguments import UsageError
@@ -16,6 +18,11 @@ from reel.replies import Purged, Redacted
 # Matches that are shown, and characters of each.
 _SHOWN = 20
 _WIDTH = 60
+# Backups that are listed.
+_LISTED = 3
+_NAME_THEM = "name them with --backup FILE"
+# An agent that is gone cannot be named any more.
+_REMOVE_THEM = "remove them, or wait until newer ones have taken their place"
 
 
 def redact(ctx: Context) -> int:
@@ -34,10 +41,16 @@ def redact(ctx: Context) -> int:
         return _nothing(ctx, tried)
     if args.dry_run:
         _tell(ctx, tried, "would be redacted")
+    if args.dry_run or not args.yes:
+        _warn_of_backups(ctx, _NAME_THEM)
+    if args.dry_run:
         return OK
     if not _agreed(ctx, f"Redact {count(tried.redacted, 'event')} for good?", "redact"):
         return REFUSED
     _tell(ctx, ctx.client.redact(ctx.agent, **what, **how), "redacted")
+    # A pattern would find nothing any more.
+    again = "repeat it with --text and --backup FILE" if args.match else "repeat it with --backup FILE"
+    _warn_of_backups(ctx, f"{again}, or remove them")
     return OK
 
 
@@ -65,6 +78,34 @@ def _tell_backups(ctx: Context, reply: Redacted | Purged) -> None:
             "traces are left in the database, because another process or a backup reads an old state of it;"
             " the daemon removes them when that ends"
         )
+
+
+def _warn_of_backups(ctx: Context, remedy: str) -> None:
+    """Say which backups may still have what is erased: those that the daemon made by itself, and copies it has kept."""
+    stats = ctx.client.stats()
+    named = _backups(ctx) or []
+    left = [path for path in _known_backups(stats) if path not in named]
+    if left:
+        more = f" and {count(len(left) - _LISTED, 'older one')}" if len(left) > _LISTED else ""
+        ctx.out.warn(f"these may still have it: {', '.join(left[:_LISTED])}{more}; {remedy}")
+
+
+def _known_backups(stats: dict[str, Any]) -> list[str]:
+    """Return the paths of the backups that the daemon knows, and of the copies beside its database, the newest first.
+
+    Args:
+        stats: what the daemon says of itself.
+    """
+    database = str(stats["database"])
+    stem = glob.escape(database.removesuffix(".db"))
+    patterns = [f"{stem}-before-*.db", f"{stem}-version-*-event-*.db"]
+    if (directory := stats.get("scheduled_backup_directory")) is not None:
+        patterns.append(f"{glob.escape(directory)}/*.db")
+    found = []
+    for path in (path for pattern in patterns for path in glob.glob(pattern)):  # noqa: PTH207 - as it was given
+        with suppress(OSError):  # an older one goes when a newer one was made
+            found.append((os.stat(path).st_mtime, path))  # noqa: PTH116 - as above
+    return [path for _, path in sorted(found, reverse=True)]
 
 
 def _backups(ctx: Context) -> list[str] | None:
@@ -101,6 +142,8 @@ def purge(ctx: Context) -> int:
     if not ctx.out.as_json or args.dry_run:
         for reply in tried:
             _describe(ctx, reply, names)
+    if args.dry_run or not args.yes:
+        _warn_of_backups(ctx, _NAME_THEM)
     if args.dry_run:
         return OK
     if not _agreed(ctx, f"Purge {count(len(going), 'agent')} for good?", "purge"):
@@ -120,6 +163,7 @@ def purge(ctx: Context) -> int:
         else:
             ctx.out.line(f"{names.listed(done.purged)} purged: {count(done.events, 'event')}")
             _tell_backups(ctx, done)
+    _warn_of_backups(ctx, _REMOVE_THEM)
     return OK
 
 
@@ -143,6 +187,7 @@ def _retain(ctx: Context) -> int:
         ctx.out.document(done)
     else:
         ctx.out.line(f"{count(len(done.purged), 'agent')} purged: {count(done.events, 'event')}")
+    _warn_of_backups(ctx, _REMOVE_THEM)
     return OK
 
 

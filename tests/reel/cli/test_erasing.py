@@ -1,9 +1,14 @@
 """redact and purge: what they show, ask and remove."""
 
+import os
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.daemon import until
+from tests.forkserver import ForkedDaemon
 from tests.reel.cli.conftest import Reel, texts
 from tests.reel.cli.running import talking
 
@@ -113,3 +118,33 @@ def test_retention(reel: Reel, talk: str) -> None:
     assert reel("purge", "--retention", "--yes").out == "no agent is too old\n"
     assert reel("purge", "--retention", "--dry-run", "--json").documents[0]["agents"] == []
     assert (both.status, "one of both" in both.err) == (2, True)
+
+
+@pytest.fixture
+def keeping(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:  # noqa: ARG001 - after it
+    """A daemon that makes backups by itself, used instead of the shared one; the directory of these."""
+    daemon = ForkedDaemon(directory)
+    daemon.options = ["--backup-directory", str(directory / "daily")]
+    with closing(daemon.start()), daemon.client() as client:
+        monkeypatch.setenv("REEL_SOCKET", daemon.socket)
+        until(lambda: client.stats()["scheduled_backup_time"] is not None)
+        yield Path(client.stats()["scheduled_backup_directory"])
+
+
+@pytest.mark.slow
+def test_where_it_may_still_be(reel: Reel, keeping: Path, directory: Path) -> None:
+    """The backups that the daemon knows are listed, before and after, except for those that were named."""
+    reel("add", "demo", "a key", "--create")
+    (daily,) = keeping.iterdir()
+    older = [directory / name for name in ("r-before-2026-11-23-000000.db", "r-version-3-event-9.db", "r-before-1.db")]
+    for number, path in enumerate(older):
+        path.touch()
+        os.utime(path, (number, number))
+    tried = reel("redact", "demo", "--match", "key", "--dry-run", "--json")
+    done = reel("redact", "demo", "--match", "key", "--backup", str(daily), "--yes")
+    purged = reel("purge", "demo", "--yes")
+
+    says = f"these may still have it: {daily}, {older[2]}, {older[1]} and 1 older one; name them with --backup FILE"
+    assert tried.err == f"reel: {says}\n"
+    assert done.err.startswith(f"reel: these may still have it: {older[2]}, {older[1]}, {older[0]}; repeat it with")
+    assert purged.err.endswith("; remove them, or wait until newer ones have taken their place\n")
