@@ -30,7 +30,7 @@ $(RUNNABLE):
 	@touch $@
 
 $(READY): $(RUNNABLE)
-	@echo "installing what the tests need into $(VENV): 50 packages, 250 MB, one or two minutes"
+	@echo "installing what the tests need into $(VENV): 60 packages, 300 MB, one or two minutes"
 	@$(PIP) --editable '.[dev]'
 	@rm -f $(VENV)/.ready-*
 	@touch $@

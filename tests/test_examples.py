@@ -284,6 +284,28 @@ def test_claude_agent(daemon: Daemon, tmp_path: Path) -> None:
     assert ["One.", "One.", "Two.", "Three.", "One. Two. Three."] == said
 
 
+def test_langgraph(daemon: Daemon) -> None:
+    """The second run of the program sends what was said in the first, the call of the tool and its result included."""
+    pytest.importorskip("langgraph.prebuilt", reason="langgraph is not installed")
+    call, words = answers.chat(), answers.chat()
+    asked = {"id": "c1", "type": "function", "function": {"name": "what_time_is_it", "arguments": "{}"}}
+    call["choices"][0]["message"] |= {"content": None, "tool_calls": [asked]}
+    with serving("openai_chat") as provider, daemon.client() as client:
+        provider.answers += [call, words, words]
+        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
+        for said in ("What time is it?", "Are you sure?"):
+            with running(daemon, "langgraph_agent.py", "ann", said, **environment) as program:
+                assert ["the last word"] == program.read(1)
+        roles = [message["role"] for message in client.iter_messages("langgraph/ann")]
+
+    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    # The framework leaves the name of the tool in its result.
+    assert [] == [problem for problem in provider.problems if not problem.careless]
+    assert ["user", "assistant", "tool", "assistant", "user"] == [
+        message["role"] for message in provider.bodies[2]["messages"]
+    ]
+
+
 def is_draft(push: Push) -> bool:
     """Return whether a push shows a draft."""
     return isinstance(push, DraftPush)

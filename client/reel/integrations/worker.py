@@ -58,6 +58,10 @@ class Worker:
             raise cancelled
         return running.result()
 
+    def run_here(self, work: Callable[[Client], R]) -> R:
+        """Run a function with the client in the calling thread, and return what it returns."""
+        return work(self._own())
+
     def close(self) -> None:
         """Close the connection; the next call opens another."""
         self._own().close()

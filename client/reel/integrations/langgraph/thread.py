@@ -1,0 +1,345 @@
+"""A thread of a graph, as its agent's log tells it: the conversation, and the checkpoints along it.
+
+Theory of operation
+-------------------
+
+The log has messages, which everybody may add, and records of the kind ``command`` under the key ``langgraph``, which
+the saver adds: one for each checkpoint (``put``), for what a task wrote (``writes``) and for checkpoints that are
+hidden (``delete``). A checkpoint and the messages that are new in it are one command.
+
+A :class:`Thread` folds the events of the log in their order. So a saver reads each event once, and afterwards only what
+is new, whoever wrote it; two savers that have read the same events have the same thread.
+
+The messages of a checkpoint are the conversation as it was at its record: its tip, and the parents of that. So nothing
+is stored twice, and a checkpoint of a branch that was left is still there.
+"""
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import RLock
+from typing import Any
+
+from reel.blocks import InvalidRecord
+from reel.integrations.langgraph.values import to_json
+from reel.integrations.naming import named
+from reel.kinds import CONVERSATION, ROLES
+from reel.messages import Event
+from reel.records import message_from_record
+
+# The kind of the saver's own records: programs read them, and neither people nor a search.
+KIND = "command"
+KEY = "langgraph"
+# A mark is a place in a conversation, without a message.
+_NODES = CONVERSATION | {"mark"}
+
+# So many threads are in memory.
+_THREADS = 64
+
+# An agent's id, and a seq in its log.
+Place = tuple[str, int]
+
+
+class Node:
+    """An event that is part of a conversation.
+
+    Args:
+        place: where it is.
+        parent: the node before it.
+        command: the command that wrote it.
+        record: the event, or what of it makes a message.
+    """
+
+    __slots__ = ("command", "kept", "parent", "place", "record")
+
+    def __init__(self, place: Place, parent: Place | None, command: int, record: Mapping[str, Any]) -> None:
+        self.place = place
+        self.parent = parent
+        self.command = command
+        self.record = record
+        # What the message is for the framework; whoever reads it first keeps it here.
+        self.kept: list[Any] | None = None
+
+    @property
+    def seq(self) -> int:
+        """Its seq."""
+        return self.place[1]
+
+    def message(self) -> Any:
+        """Return its message; ``None`` if it cannot be read."""
+        try:
+            return message_from_record(self.record)
+        except InvalidRecord:
+            return None
+
+
+class Checkpoint:
+    """A checkpoint, as it is stored.
+
+    Args:
+        seq: the seq of its record.
+        data: what the record says.
+        tip: the newest node of the conversation at that moment.
+    """
+
+    __slots__ = ("data", "metadata", "seq", "space", "tip", "versions")
+
+    def __init__(self, seq: int, data: Mapping[str, Any], tip: Place | None) -> None:
+        self.seq = seq
+        self.data = data
+        self.space: str = data["ns"]
+        self.tip = tip
+        # What a saver has read of it.
+        self.versions: dict[str, Any] | None = None
+        self.metadata: Any = None
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self.data["put"])
+
+
+class Write:
+    """What a task wrote to a channel.
+
+    Args:
+        task: the id of the task.
+        path: the path of the task.
+        index: the number of the write, negative for those of a special channel.
+        channel: the channel.
+        value: the value, as text.
+    """
+
+    __slots__ = ("channel", "index", "path", "task", "value")
+
+    def __init__(self, task: str, path: str, index: int, channel: str, value: str) -> None:
+        self.task = task
+        self.path = path
+        self.index = index
+        self.channel = channel
+        self.value = value
+
+
+class Post:
+    """A record that waits to be added, together with others.
+
+    Args:
+        data: what it says.
+    """
+
+    __slots__ = ("data", "is_added", "record")
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+        self.record = record(data)
+        self.is_added = False
+
+
+class Thread:
+    """What the log of an agent says, up to its ``head``.
+
+    Args:
+        name: the name of the agent.
+        tags: the tags that it is created with.
+    """
+
+    def __init__(self, name: str, tags: dict[str, str]) -> None:
+        self.name = name
+        self.tags = tags
+        self.lock = RLock()
+        self._posts: list[Post] = []
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget everything, and begin again."""
+        self.agent: str | None = None
+        self.head = 0
+        self.is_read = False
+        self.thread_id: str | None = None
+        self.tip: Place | None = None
+        self.nodes: dict[Place, Node] = {}
+        # The messages of other programs that the framework was given.
+        self.given: set[Place] = set()
+        # By namespace and id: what is there, and what is hidden as well.
+        self.checkpoints: dict[str, dict[str, Checkpoint]] = {}
+        self.all: dict[tuple[str, str], Checkpoint] = {}
+        self.by_seq: dict[int, Checkpoint] = {}
+        self.newest: dict[str, Checkpoint] = {}
+        self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
+        self._puts: set[int] = set()
+        self._path: list[Node] | None = []
+
+    def post(self, data: Mapping[str, Any]) -> Post:
+        """Let a record wait: whoever has the lock next adds it."""
+        made = Post(data)
+        self._posts.append(made)
+        return made
+
+    def posted(self, size: int) -> list[Post]:
+        """Return the records that wait, the first of them with so many characters together."""
+        found = []
+        for each in [*self._posts]:
+            size -= len(each.record["data_json"])
+            if size < 0:
+                break
+            found.append(each)
+        return found
+
+    def withdraw(self, post: Post) -> None:
+        """Let a record wait no longer."""
+        with suppress(ValueError):
+            self._posts.remove(post)
+
+    def fold(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        place = (event["agent"], event["seq"])
+        found = event["parent"]
+        parent = None if found is None else (found["agent"], found["seq"])
+        if event["kind"] in _NODES:
+            self.append(Node(place, parent, event["command"], event))
+            return
+        self.move(parent)
+        if event["kind"] == KIND and (data := _data(event["data_json"])) is not None:
+            self.take(event["seq"], event["command"], data, is_own=event["agent"] == self.agent)
+
+    def append(self, node: Node) -> None:
+        """Take in a node."""
+        self.move(node.parent)
+        self.nodes[node.place] = node
+        self.tip = node.place
+        if self._path is not None and node.record["kind"] in ROLES:
+            self._path.append(node)
+
+    def move(self, tip: Place | None) -> None:
+        """Go to another place of the conversation."""
+        if tip != self.tip:
+            self.tip, self._path = tip, None
+
+    def take(self, seq: int, command: int, data: Mapping[str, Any], *, is_own: bool = True) -> None:
+        """Take in a record of the saver's.
+
+        Args:
+            seq: its seq.
+            command: the command that it is part of.
+            data: what it says.
+            is_own: whether it is in the log of this agent, and not in one that it was cloned from.
+        """
+        if is_own and type(data.get("thread")) is str:
+            self.thread_id = data["thread"]
+        space = data.get("ns", "")
+        if _is_value(data.get("checkpoint")):
+            made = Checkpoint(seq, data, self.tip)
+            self.checkpoints.setdefault(space, {})[made.id] = made
+            self.all[space, made.id] = self.by_seq[seq] = self.newest[space] = made
+            self._puts.add(command)
+        elif type(data.get("writes")) is list:
+            written = self.writes.setdefault((space, data["to"]), {})
+            for index, channel, value in data["writes"]:
+                # The first one counts, but for special channels, such as that of an error.
+                if _is_value(value) and (index < 0 or (data["task"], index) not in written):
+                    made_by = data["task"], data.get("path", "")
+                    written[data["task"], index] = Write(*made_by, index, channel, value)
+        elif type(data.get("delete")) is list:
+            for within, name in data["delete"]:
+                self.checkpoints.get(within, {}).pop(name, None)
+
+    def is_foreign(self, node: Node) -> bool:
+        """Whether a message came from somebody else than a saver."""
+        return node.command not in self._puts
+
+    def path(self) -> list[Node] | None:
+        """Return the messages of the current conversation; see :meth:`path_to`."""
+        if self._path is None:
+            self._path = self.path_to(self.tip)
+        return self._path
+
+    def path_to(self, tip: Place | None) -> list[Node] | None:
+        """Return the messages up to a node; ``None`` if some are in a log that was not read, as after a clone into."""
+        found = []
+        while tip is not None:
+            node = self.nodes.get(tip)
+            if node is None:
+                return None
+            if node.record["kind"] in ROLES:
+                found.append(node)
+            tip = node.parent
+        found.reverse()
+        return found
+
+    def written(self, space: str, checkpoint_id: str) -> list[Write]:
+        """Return what tasks wrote after a checkpoint, in the order in which the framework applies it."""
+        found = self.writes.get((space, checkpoint_id), {})
+        return sorted(found.values(), key=lambda write: (write.path, write.task, write.index))
+
+    def holder(self, checkpoint: Checkpoint, channel: str) -> tuple[Checkpoint, str] | None:
+        """Return the checkpoint that has the value of a channel, and the value as text; ``None`` if there is none."""
+        seq = checkpoint.data.get("same", {}).get(channel)
+        found = checkpoint if seq is None else self.by_seq.get(seq)
+        value = None if found is None else found.data.get("values", {}).get(channel)
+        return None if found is None or value is None else (found, value)
+
+    def listed(self, space: str | None) -> list[Checkpoint]:
+        """Return the checkpoints of a namespace, or of all, that are not hidden."""
+        spaces = self.checkpoints.values() if space is None else [self.checkpoints.get(space, {})]
+        return [made for there in spaces for made in there.values()]
+
+
+class Threads:
+    """The threads that were used last.
+
+    Args:
+        prefix: what the names of their agents begin with.
+
+    Raises:
+        InvalidParams: no name can begin so.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        named(prefix, "")
+        self.prefix = prefix
+        self._threads: OrderedDict[str, Thread] = OrderedDict()
+        self._process = os.getpid()
+
+    def of(self, thread_id: str) -> Thread:
+        """Return the thread with an id."""
+        thread = self.named(*named(self.prefix, thread_id))
+        thread.thread_id = thread_id
+        return thread
+
+    def named(self, name: str, tags: dict[str, str]) -> Thread:
+        """Return the thread whose agent has a name.
+
+        Args:
+            name: the name.
+            tags: the tags that the agent is created with.
+        """
+        if self._process != os.getpid():  # after a fork: who had a lock is in the parent
+            self._threads, self._process = OrderedDict(), os.getpid()
+        thread = self._threads.pop(name, None) or Thread(name, tags)
+        self._threads[name] = thread
+        if len(self._threads) > _THREADS:
+            with suppress(KeyError):  # another thread of the process was faster
+                self._threads.popitem(last=False)
+        return thread
+
+
+def record(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record that says something of a thread."""
+    return {"kind": KIND, "data_json": to_json({KEY: data})}
+
+
+def _is_value(text: Any) -> bool:
+    """Whether a text is a serialized value, and not what a redaction has left of one."""
+    return type(text) is str and text.startswith('["')
+
+
+def _data(text: str | None) -> dict[str, Any] | None:
+    if text is None or not text.startswith(f'{{"{KEY}"'):
+        return None
+    try:
+        found = json.loads(text)[KEY]
+    except (ValueError, KeyError):
+        return None
+    return found if type(found) is dict else None

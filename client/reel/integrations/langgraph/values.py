@@ -1,0 +1,140 @@
+"""Serialized values as JSON, in which everybody can read, search for and redact what they say.
+
+The framework's serializer makes bytes of a value, and a word that says how. Its MessagePack is written as JSON, with an
+object of one key for what JSON has no word for:
+
+====================  ==================================================
+``{"$bytes": …}``     bytes, in base64
+``{"$ext": [7, …]}``  an extension: its code, and the value that it has
+``{"$map": [[…]]}``   a map with other keys than strings
+``{"$float": "nan"}`` a number that JSON does not have
+====================  ==================================================
+
+Bytes of any other kind, such as encrypted ones, and those that would not come back as they were, are base64.
+"""
+
+import json
+import math
+from base64 import b64decode, b64encode
+from typing import Any, NamedTuple
+
+import ormsgpack
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+_MSGPACK = "msgpack"
+_ANY_KEY = ormsgpack.OPT_NON_STR_KEYS
+# The keys of the objects that stand for something else begin so.
+_MARK = "$"
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
+class _Extension(NamedTuple):
+    code: int
+    data: bytes
+
+
+def to_json(value: Any) -> str:
+    """Return compact JSON, in UTF-8 if that can be."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if text.isascii() or _has_utf8(text) else json.dumps(value, separators=(",", ":"))
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+    return True
+
+
+def dump(serde: SerializerProtocol, value: Any) -> str:
+    """Return the JSON of a value that went through the serializer."""
+    return to_json(written(serde.dumps_typed(value)))
+
+
+def load(serde: SerializerProtocol, text: str) -> Any:
+    """Return the value that :func:`dump` wrote.
+
+    Raises:
+        ValueError: the text is something else, as after a redaction.
+    """
+    return serde.loads_typed(read(json.loads(text)))
+
+
+def written(typed: tuple[str, bytes]) -> list[Any]:
+    """Return serialized bytes as plain JSON: a list of how they were made, and what they say.
+
+    Args:
+        typed: what ``dumps_typed`` returned.
+    """
+    how, data = typed
+    if how == _MSGPACK:
+        try:
+            tree = _tree(_unpacked(data))
+            if _packed(tree) == data:
+                return [how, tree]
+        except (ValueError, TypeError, RecursionError):
+            pass  # as bytes, then
+    return [how, {"$bytes": b64encode(data).decode()}] if data else [how]
+
+
+def read(value: Any) -> tuple[str, bytes]:
+    """Return the bytes that :func:`written` got.
+
+    Raises:
+        ValueError: the value is something else.
+    """
+    match value:
+        case [str(how)]:
+            return how, b""
+        case [str(how), {"$bytes": str(data)}]:
+            return how, b64decode(data, validate=True)
+        case [str(how), tree]:
+            return how, _packed(tree)
+    raise ValueError(f"not a serialized value: {str(value)[:100]}")
+
+
+def _unpacked(data: bytes) -> Any:
+    return ormsgpack.unpackb(data, ext_hook=_Extension, option=_ANY_KEY)
+
+
+def _packed(tree: Any) -> bytes:
+    return ormsgpack.packb(_value(tree), option=_ANY_KEY)
+
+
+def _tree(value: Any) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is list:
+        return [_tree(inside) for inside in value]
+    if kind is dict:
+        if all(type(key) is str and not key.startswith(_MARK) for key in value):
+            return {key: _tree(inside) for key, inside in value.items()}
+        return {"$map": [[_tree(key), _tree(inside)] for key, inside in value.items()]}
+    if kind is float:
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if kind is bytes:
+        return {"$bytes": b64encode(value).decode()}
+    if kind is _Extension:
+        return {"$ext": [value.code, _tree(_unpacked(value.data))]}
+    raise TypeError(f"a {kind.__name__} is not plain")  # a tuple as a key, for one
+
+
+def _value(tree: Any) -> Any:
+    kind = type(tree)
+    if kind is list:
+        return [_value(inside) for inside in tree]
+    if kind is not dict:
+        return tree
+    if len(tree) == 1:
+        match tree:
+            case {"$bytes": str(data)}:
+                return b64decode(data, validate=True)
+            case {"$ext": [int(code), inside]}:
+                return ormsgpack.Ext(code, _packed(inside))
+            case {"$map": list(pairs)}:
+                return {_value(key): _value(inside) for key, inside in pairs}
+            case {"$float": str(number)}:
+                return float(number)
+    return {key: _value(inside) for key, inside in tree.items()}
