@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from reel.messages import NewMessage as NewMessage
     from reel.messages import NewRecord as NewRecord
     from reel.messages import Record as Record
+    from reel.new_messages import no_state as no_state
+    from reel.new_messages import state as state
     from reel.new_messages import text as text
     from reel.new_messages import tool_call as tool_call
     from reel.new_messages import tool_result as tool_result
@@ -74,7 +76,7 @@ _NAMES = {
     "reel.formats": "Format",
     "reel.kinds": "is_conversation_kind",
     "reel.messages": "Block Event Item Message NewMessage NewRecord Record",
-    "reel.new_messages": "text tool_call tool_result",
+    "reel.new_messages": "no_state state text tool_call tool_result",
     "reel.pushes": "DraftPush EventPush ResetPush",
     "reel.records": "message_from_record",
     "reel.sync.client": "Client connect",

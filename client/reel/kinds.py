@@ -7,7 +7,7 @@ CONVERSATION = frozenset({"system", "user", "assistant", "tool_call", "tool_resu
 STATE = frozenset(
     {"created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived", "redacted"}
 )
-INERT = frozenset({"usage", "note", "interrupted", "command", "fork"})
+INERT = frozenset({"usage", "note", "interrupted", "command", "state", "fork"})
 # Read if an old log has them, and never written any more.
 LEGACY = frozenset({"tool", "fork"})
 KNOWN = CONVERSATION | STATE | INERT

@@ -140,13 +140,14 @@ class Record(TypedDict):
 
 
 class NewRecord(TypedDict):
-    """A record to add, of a conversation kind or an inert kind."""
+    """A record to add, of a conversation kind or an inert kind; ``if_seq`` is of the kind ``state`` alone."""
 
     kind: str
     content: NotRequired[str | None]
     data_json: NotRequired[str | None]
     sent: NotRequired[int | None]
     ref: NotRequired[str | None]
+    if_seq: NotRequired[int]
 
 
 class EventParent(TypedDict):

@@ -8,7 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Literal
 
-    from reel.messages import NewMessage, ToolOutput, ToolResultBlock
+    from reel.messages import NewMessage, NewRecord, ToolOutput, ToolResultBlock
+
+
+# Levels of lists and maps in a record's data.
+_LEVELS = 10
 
 
 def text(role: Literal["user", "assistant", "system"], text: str) -> NewMessage:
@@ -50,3 +54,29 @@ def tool_result(
         "is_error": is_error,
     }
     return {"role": "tool", "content": [block]}
+
+
+def state(key: str, value: Any, if_seq: int | None = None) -> NewRecord:
+    """Return a record that keeps a value beside the conversation, in the place of the one that the key has.
+
+    Args:
+        key: 1 to 256 characters.
+        value: anything that JSON has, up to 1 MiB of it.
+        if_seq: only if the present value was set at this seq; 0: only if there is none.
+    """
+    from reel.strict_json import encode, parse  # noqa: PLC0415 - most messages need no encoder
+    from reel.values import is_deeper  # noqa: PLC0415 - as above
+
+    text = encode(value)
+    is_deep = is_deeper(parse(text), _LEVELS - 1)  # the data has a level more than the value
+    return _record(key, encode({"value_json": text} if is_deep else {"value": value}), if_seq)
+
+
+def no_state(key: str, if_seq: int | None = None) -> NewRecord:
+    """Return a record that removes the value of a key; see :func:`state`."""
+    return _record(key, None, if_seq)
+
+
+def _record(key: str, data_json: str | None, if_seq: int | None) -> NewRecord:
+    made: NewRecord = {"kind": "state", "content": key, "data_json": data_json}
+    return made if if_seq is None else {**made, "if_seq": if_seq}

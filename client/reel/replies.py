@@ -469,6 +469,30 @@ class BackedUp(NamedTuple):
     omitted: int = 0
 
 
+class Value(NamedTuple):
+    """A value that is kept beside a conversation; ``seq`` is that of the event that has set it.
+
+    ``value`` is ``None`` as well if the file is damaged there.
+    """
+
+    key: str
+    value: Any
+    seq: int
+    time: int
+    damaged: bool = False
+
+
+class StatePage(NamedTuple):
+    """A page of the values of an agent; if there are ``more``, ``next`` is what the next page takes as ``after``."""
+
+    agent: str
+    head: int
+    at: int
+    values: list[Value]
+    more: bool
+    next: str | None = None
+
+
 class HistoryPage(NamedTuple):
     """A page of the log."""
 

@@ -107,6 +107,7 @@ SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
     "after": st.fixed_dictionaries({"messages": numbers, "hash": texts}),
     "names": st.dictionaries(texts, texts, max_size=2),
     "query": queries,
+    "keys": st.lists(texts, max_size=3),
 }
 
 

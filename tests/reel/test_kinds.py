@@ -19,7 +19,7 @@ STATE_WORDS = [
     "revived",
     "redacted",
 ]
-INERT_WORDS = ["usage", "note", "interrupted", "command", "fork"]
+INERT_WORDS = ["usage", "note", "interrupted", "command", "state", "fork"]
 
 
 @pytest.mark.parametrize("kind", CONVERSATION_WORDS)
@@ -67,7 +67,7 @@ def test_legacy_kinds_cannot_be_added() -> None:
     """A client may add conversation and inert kinds, except the legacy ones."""
     expected = {
         *("system", "user", "assistant", "tool_call", "tool_result"),
-        *("usage", "note", "interrupted", "command"),
+        *("usage", "note", "interrupted", "command", "state"),
     }
 
     assert expected == ADDABLE

@@ -277,6 +277,7 @@ class Client:
     items = _method(requests.items)
     conversation = _method(requests.conversation)
     history = _method(requests.history)
+    state = _method(requests.state)
     replay = _method(requests.replay)
     search = _method(requests.search)
     render = _method(requests.render)

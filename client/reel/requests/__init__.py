@@ -24,7 +24,7 @@ from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdow
 from reel.requests.erasing import purge, redact, retention
 from reel.requests.items import add_items, items
 from reel.requests.providers import ingest, load, render
-from reel.requests.queries import agent, agents, conversation, history, messages, replay, search
+from reel.requests.queries import agent, agents, conversation, history, messages, replay, search, state
 from reel.requests.subscriptions import draft, subscribe, wait
 
 __all__ = [
@@ -64,6 +64,7 @@ __all__ = [
     "rewind",
     "search",
     "shutdown",
+    "state",
     "stats",
     "subscribe",
     "undo",

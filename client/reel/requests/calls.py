@@ -69,7 +69,7 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
     if not getattr(reply, "more", False):
         return None
     params = dict(call.params)
-    if call.items == "hits":
+    if call.items in ("hits", "values"):
         return call._replace(params={**params, "after": getattr(reply, "next", None)})
     last = getattr(reply, call.items)[-1]
     if call.items == "agents":

@@ -9,9 +9,10 @@ from reel.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from typing import Any, Literal
 
 _INFO = reply_reader(replies.AgentInfo)
+_STATE = reply_reader(replies.StatePage)
 
 
 def agents(  # noqa: PLR0913 - the parameters of the protocol
@@ -225,6 +226,59 @@ def history(  # noqa: PLR0913 - the parameters of the protocol
         before=before,
         live=live,
     )
+
+
+def state(
+    agent: str,
+    keys: Sequence[str] | None = None,
+    at: int | None = None,
+    after: str | None = None,
+    limit: int | None = None,
+    *,
+    max_bytes: int | None = None,
+) -> Call[replies.StatePage]:
+    """Read the values that are kept beside a conversation, in the order of their keys.
+
+    :func:`reel.state` makes the records that set them; :func:`add` adds these.
+
+    Args:
+        agent: a name or an id.
+        keys: only these.
+        at: as they were at this seq. Default: the newest.
+        after: only keys after this one.
+        limit: the most values on a page, 1 to 10,000. Default: 1,000.
+        max_bytes: the size of a page, which has at least one value. Default: 8 MiB.
+    """
+    return call(
+        "state",
+        _read_state,
+        items="values",
+        agent=agent,
+        keys=None if keys is None else list(keys),
+        at=at,
+        after=after,
+        limit=limit,
+        max_bytes=max_bytes,
+    )
+
+
+def _read_state(result: dict[str, Any]) -> replies.StatePage:
+    from reel.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
+
+    def value_of(data: dict[str, Any]) -> Any:
+        text = data.get("value_json")
+        if text is None:
+            return data.get("value")
+        try:
+            return parse(text)
+        except ValueError:  # something was redacted
+            return text
+
+    def read(found: dict[str, Any]) -> replies.Value:
+        value = value_of(parse(found["data_json"] or "{}"))
+        return replies.Value(found["key"], value, found["seq"], found["time"], found.get("damaged", False))
+
+    return _STATE({**result, "values": [read(found) for found in result["values"]]})
 
 
 def replay(

@@ -100,6 +100,7 @@ class AgentFactory:
 
         async def make(free: str) -> Reply:
             stage = self._stage(options, self.new_profile(free, None, tags, None))
+            exclusive.require_values(stage, added.expected, {})
             created = commands.create(stage, None)
             reply = add(stage, created["command"])
             await self._commit(options, stage, reply, Conversation())
@@ -113,7 +114,7 @@ class AgentFactory:
                 agent,
                 lambda answer: (
                     Exclusive(lambda agent: exclusive.add(agent, options, added), answer)
-                    if added.refs or added.items is not None
+                    if added.refs or added.expected or added.items is not None
                     else Write(add, options, answer)
                 ),
             )

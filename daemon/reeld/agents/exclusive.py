@@ -5,11 +5,11 @@ or they change several agents at once. A command on one agent runs in an ``Exclu
 takes its locks itself.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from reel.errors import InvalidMessage, InvalidParams, NothingToUndo
+from reel.errors import Conflict, InvalidMessage, InvalidParams, NothingToUndo
 from reeld.agents.agent import Agent, write
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
@@ -17,7 +17,7 @@ from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position
 from reeld.core.conversation import Conversation, Replacement, Takeover
 from reeld.core.state import Profile, State, info
-from reeld.core.validation import Altered, CheckedRow
+from reeld.core.validation import Altered, CheckedRow, Expected
 from reeld.store.states import Position, Skip
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Transaction
@@ -45,6 +45,7 @@ class Addition(NamedTuple):
         rows: the rows.
         altered: how much of the messages was altered.
         refs: the index of each row that has a reference.
+        expected: what is expected of values that are replaced.
         begin: the seq of the entry from which on the rows replace the conversation, if they do; there may be no rows.
         items: for each row, the number of the element of the request that it is part of, if elements may be several
             rows; the index of a reference is then that of its element.
@@ -55,6 +56,7 @@ class Addition(NamedTuple):
     refs: Mapping[str, int]
     begin: int | None = None
     items: Sequence[int] | None = None
+    expected: Sequence[Expected] = ()
 
     def without(self, known: Mapping[int, int]) -> list[CheckedRow]:
         """Return the rows without the elements that are known, by their index."""
@@ -112,6 +114,10 @@ async def stage_rows(
         the reply, and the state that is taken over, if it is not in memory.
     """
     stage.require_alive()
+    if added.expected:
+        profile = state.profile
+        keys = {each.key for each in added.expected}
+        require_values(stage, added.expected, await store.seqs_of_values(profile.row, profile.head, keys))
     found = await store.known(state.profile.row, added.refs) if added.refs else {}
     there = {added.refs[ref]: seq for ref, seq in found.items()}
     rows = added.without(there)
@@ -124,6 +130,32 @@ async def stage_rows(
         reply = commands.replace(stage, state, added.begin, tip, past, rows, added.altered)
     wrote = bool(rows) or added.begin is not None
     return added.with_seqs(commands.with_known(reply, known, wrote=wrote), there), past
+
+
+def require_values(stage: Stage, expected: Iterable[Expected], seqs: Mapping[str, int]) -> None:
+    """Refuse rows that expect other values.
+
+    Args:
+        stage: what is written before.
+        expected: what they expect.
+        seqs: the seq of each value that there is, by its key.
+
+    Raises:
+        Conflict: a value was set meanwhile; ``data`` has its seq, 0 if there is none.
+    """
+    staged = {event.content: event.seq if event.data_json else 0 for event in stage.events if event.kind == "state"}
+    for key, seq, index in expected:
+        there = staged.get(key, seqs.get(key, 0))
+        if there != seq:
+            wanted = f"not at {seq}" if seq else "and should have none"
+            what = f"was set at {there}, {wanted}" if there else f"has no value, and should have that of {seq}"
+            raise Conflict(
+                f"messages[{index}]: the state {key} of agent {stage.base.name} {what}; read it and retry",
+                index=index,
+                key=key,
+                seq=there,
+                head=stage.head,
+            )
 
 
 async def _tip_before(store: Store, state: State, seq: int) -> int | None:

@@ -14,7 +14,7 @@ from reel.errors import Exists, InvalidMessage, InvalidParams, NotFound, ReelErr
 from reel.msgpack_codec import packer
 from reeld.agents.agent import Agent, now, write
 from reeld.agents.creation import AgentFactory, short_name, taken
-from reeld.agents.exclusive import Addition, stage_rows
+from reeld.agents.exclusive import Addition, require_values, stage_rows
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
 from reeld.core import commands
@@ -282,7 +282,8 @@ async def add(together: Together, target: Target, added: Addition) -> Reply:
             raise InvalidMessage(f"messages[{index}].ref: {why}", index=index, field="ref")
     target.refs.update(added.refs)
     if target.agent is None:  # it has no past
-        added = added._replace(refs={})
+        require_values(target.stage, added.expected, {})
+        added = added._replace(refs={}, expected=())
     reply, past = await stage_rows(together.store, target.state, target.stage, added, target.command)
     target.past = past or target.past
     target.command = reply.get("command", target.command)

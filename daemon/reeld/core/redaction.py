@@ -143,7 +143,8 @@ class Redaction:
     def _other(
         self, kind: str, content: str | None, data_json: str | None, name: str
     ) -> tuple[str | None, str | None, bool]:
-        made = None if content is None else self.text(content)
+        # The key of a value stays if all content goes: without it, an older value would be the newest one of the key.
+        made = content if content is None or (kind == "state" and self.is_whole) else self.text(content)
         if data_json is None:
             return made, None, False
         try:
@@ -162,6 +163,8 @@ class Redaction:
             return {**data, "label": None} if kind == "mark" else {key: data[key] for key in data if key != "label"}
         if kind == "agent_killed":
             return {key: self.value(value) if key == "reason" else value for key, value in data.items()}
+        if kind == "state":
+            return {key: self.value(value) for key, value in data.items()}
         if kind in LABELS:
             made = {key: self.value(value) for key, value in data.items()}
             made |= {"title": self.title(data["title"])} if "title" in data else {}

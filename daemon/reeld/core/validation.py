@@ -12,8 +12,8 @@ from reel.errors import InvalidMessage, InvalidParams
 from reel.ids import is_id, is_name
 from reel.kinds import ADDABLE, KNOWN, LEGACY, ROLES
 from reel.records import Parts, parse_data, read_exactly, with_numbers_as_text
-from reel.strict_json import encode
-from reel.values import clean, clean_deep, is_clean
+from reel.strict_json import encode, parse_bounded
+from reel.values import MAX_INTEGER, clean, clean_deep, is_clean
 from reeld.core.events import Origin
 
 # Creates a named tuple in half the time that calling its class takes.
@@ -26,6 +26,9 @@ _ORIGIN = frozenset({"sent", "ref"})
 _LAST_TIME = 253_402_300_799_999
 # Bytes of a reference in UTF-8.
 MAX_REF = 256
+# Characters of the key of a value, and of its JSON.
+MAX_KEY = 256
+MAX_VALUE = 1 << 20
 # The fields of a message, and of a block, that is one text: `role` and `content`, `type` and `text`.
 _TEXT_FIELDS = 2
 
@@ -64,12 +67,23 @@ class CheckedRow(NamedTuple):
     parts: Parts | None
 
 
-def rows_from(messages: Any, refs: dict[str, int] | None = None) -> tuple[list[CheckedRow], Altered]:
+class Expected(NamedTuple):
+    """The seq that the value of a key is expected to have, 0 for none; and the index of the record."""
+
+    key: str
+    seq: int
+    number: int
+
+
+def rows_from(
+    messages: Any, refs: dict[str, int] | None = None, expected: list[Expected] | None = None
+) -> tuple[list[CheckedRow], Altered]:
     """Turn the parameter ``messages`` into rows.
 
     Args:
         messages: a string (one user text), or a list of strings, messages and records.
         refs: takes the index of each element that has a reference, by the reference.
+        expected: takes what is expected of values that are replaced.
 
     Returns:
         the rows, and how much of the messages was altered.
@@ -97,6 +111,8 @@ def rows_from(messages: Any, refs: dict[str, int] | None = None) -> tuple[list[C
             rows.append(row)
             continue
         try:
+            if type(element) is dict and element.get("kind") == "state":
+                element = _noted(element, index, [] if expected is None else expected)  # noqa: PLW2901 - without that
             checked, replaced_here, numbers_here = _read(element)
             _note_ref(checked.row.origin, index, refs)
         except InvalidRecord as error:
@@ -180,6 +196,20 @@ def _note_ref(origin: Origin | None, index: int, refs: dict[str, int]) -> None:
         raise InvalidRecord("ref", f"messages[{first}] has {origin.ref!r} already; give each its own")
 
 
+def _noted(record: dict[str, Any], index: int, expected: list[Expected]) -> dict[str, Any]:
+    """Note what a record expects of the value that it replaces; return the rest of it."""
+    seq, key = record.get("if_seq"), record.get("content")
+    if seq is not None and (type(seq) is not int or not 0 <= seq <= MAX_INTEGER):
+        raise InvalidRecord(
+            "if_seq", f"expected a seq, or 0 for no value, got {seq if type(seq) is int else kind_of(seq)}"
+        )
+    if type(key) is not str or not is_clean(key) or not 1 <= len(key) <= MAX_KEY:
+        raise InvalidRecord("content", f"expected a key of 1 to {MAX_KEY} characters without NUL and lone surrogates")
+    if seq is not None:
+        expected.append(Expected(key, seq, index))
+    return {name: value for name, value in record.items() if name != "if_seq"}
+
+
 def _checked(row: Row) -> tuple[CheckedRow, int]:
     """Read a row; return it, and how many numbers are text in its message."""
     parts = read_exactly(row.kind, row.content, row.data_json)
@@ -214,8 +244,25 @@ def _from_record(record: dict[str, Any]) -> tuple[Row, int]:
     if data_json is not None:
         _check(check_word(data_json), "data_json")
         if kind not in ROLES:  # else it is parsed when the message is read
-            parse_data(data_json)
+            data = parse_data(data_json)
+            if kind == "state":
+                _check_value(data_json, data)
     return Row(kind, content, data_json), replaced
+
+
+def _check_value(data_json: str, data: dict[str, Any]) -> None:
+    """Require the data of a value: the value, or the JSON of one that is deeper than data may be."""
+    if len(data_json) > MAX_VALUE:
+        raise InvalidRecord("data_json", f"a value may have {MAX_VALUE} characters, this one has {len(data_json)}")
+    if data.keys() != {"value"} and data.keys() != {"value_json"}:
+        raise InvalidRecord("data_json", "expected an object with value, or with value_json; null removes the value")
+    if "value_json" in data:
+        text = data["value_json"]
+        _check(check_text(text), "data_json.value_json")
+        try:
+            parse_bounded(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidRecord("data_json.value_json", f"not JSON: {error}") from None
 
 
 def _why_not(kind: Any) -> str:

@@ -228,6 +228,15 @@ _ALL = (
         Param("live", params.boolean),
     ),
     _read(
+        queries.state,
+        "Read the values that are kept beside the conversation",
+        Param("keys", params.strings),
+        _AT,
+        Param("after", params.label),
+        _LIMIT,
+        _MAX_BYTES,
+    ),
+    _read(
         queries.replay,
         "Rebuild the state from the log, and compare it with the live one",
         _AT,

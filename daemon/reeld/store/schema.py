@@ -206,6 +206,13 @@ DROP INDEX events_of_unknown_kind;
 """
 _ADD_ERASURES += _INDEX_OF_UNKNOWN_KINDS
 
+# The newest value of a key is found however long the log is. The other index is made again: there is one more kind.
+_ADD_STATE = """
+CREATE INDEX events_of_state ON events (agent, content, seq) WHERE kind = 'state';
+DROP INDEX events_of_unknown_kind;
+"""
+_ADD_STATE += _INDEX_OF_UNKNOWN_KINDS
+
 # Statements, or a function of the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
@@ -219,6 +226,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ADD_ORIGINAL_TIMES,
     _ADD_REFERENCES,
     _ADD_ERASURES,
+    _ADD_STATE,
 )
 VERSION = len(MIGRATIONS)
 

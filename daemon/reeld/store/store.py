@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
@@ -38,6 +38,7 @@ from reeld.store.queries import StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
 from reeld.store.states import Position, Skip, SqlLog
 from reeld.store.transactions import Transaction
+from reeld.store.values import ValuePage, seqs_of, values
 from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
@@ -241,6 +242,18 @@ class Store:
     async def known(self, row: int, refs: Iterable[str]) -> dict[str, int]:
         """Return those of some references that an agent's past has, and the seq of each."""
         return await self._read_log(lambda connection: history.known(connection, row, refs))
+
+    async def values(
+        self, row: int, *, at: int, keys: Sequence[str] | None, after: str, limit: int, max_bytes: int
+    ) -> ValuePage:
+        """Return a page of the values that an agent had at a seq."""
+        return await self._read_log(
+            lambda connection: values(connection, row, at, keys, after, limit, max_bytes, packer())
+        )
+
+    async def seqs_of_values(self, row: int, at: int, keys: Iterable[str]) -> dict[str, int]:
+        """Return the seq of the value of each of some keys that has one."""
+        return await self._read_log(lambda connection: seqs_of(connection, row, at, keys))
 
     async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
         """Return the events of one agent after a seq, or of all after an id."""

@@ -200,6 +200,8 @@ def _data_of(event: EventRow) -> dict[str, Any]:
     read_row(event.kind, event.content, event.data_json)
     if event.kind == "system" and event.content is None:
         raise InvalidRecord("content", "expected a string, got null")
+    if event.kind == "state" and not event.content:
+        raise InvalidRecord("content", "it has no key")
     data = {} if event.data_json is None else parse_data(event.data_json)
     shape = _REPLACES if event.kind == "rewind" and "before" in data else event.kind
     must, may = _MUST.get(shape, {}), _MAY.get(shape, {})

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reel import no_state, requests, state
 from reel.errors import ReelError
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
@@ -30,6 +31,8 @@ _COMMANDS = (
     "restore",
     "from",
     "change",
+    "value",
+    "several",
 )
 
 
@@ -65,6 +68,10 @@ def carry_out(client: Client, agent: str, command: str, number: int) -> None:
         "redo": lambda: client.redo(agent),
         "restore": lambda: client.restore(agent, number % (head + 1)),
         "from": lambda: client.add(agent, "instead", from_=1 + number % head),
+        "value": lambda: client.add(agent, [state("k", number) if number % 3 else no_state("k"), state("l", [number])]),
+        "several": lambda: client.commit(
+            [requests.add(agent, [state("k", number), "one"]), requests.change(agent, title=f"title {number}")]
+        ),
         "change": lambda: client.change(agent, title=f"title {number}", tags={"n": str(number)}),
     }
     try:
@@ -86,9 +93,15 @@ def said(client: Client, agent: str, at: int) -> Any:
     return page.system, [(message["seq"], message["role"], message["content"]) for message in page.messages]
 
 
+def values(client: Client, agent: str) -> list[Any]:
+    """Return the values beside a conversation, without the times."""
+    return [(value.key, value.value, value.seq) for value in client.state(agent).values]
+
+
 def same(here: Client, there: Client, agent: str) -> None:
     """Check that an agent has the same log and the same conversation everywhere."""
     assert log(there, agent) == log(here, agent)
+    assert values(there, agent) == values(here, agent)
     for at in range(here.agent(agent).head + 1):
         assert said(there, agent, at) == said(here, agent, at)
 

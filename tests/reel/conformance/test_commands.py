@@ -63,6 +63,27 @@ def test_both_clients_write_to_several_agents_at_once(run: Run) -> None:
     assert ([2, 2, 0], [2], True, 1) == run(scenario)
 
 
+def test_both_clients_keep_values(run: Run) -> None:
+    """A value of any depth comes back as it was, page by page; a number of any size as well."""
+    deep: Any = 2**70
+    for _ in range(30):
+        deep = [deep]
+
+    async def scenario(client: Any) -> Any:
+        name = (await client.create()).name
+        values = [reel.state("b", {"x": (1.0, None)}), reel.state("a", deep), reel.state("c", 1), reel.no_state("c")]
+        head = (await client.add(name, ["hi", *values], if_seq=1)).head
+        with pytest.raises(reel.Conflict, match="was set at 3"):
+            await client.add(name, [reel.state("b", 0, if_seq=2)])
+        first = await client.state(name, limit=1)
+        second = await client.call(requests.state(name, after=first.next))
+        earlier = await client.state(name, ["b"], at=1)
+        found = [(value.key, value.value, value.seq) for value in [*first.values, *second.values]]
+        return found, first.more, second.more, earlier.values, head
+
+    assert ([("a", deep, 4), ("b", {"x": [1.0, None]}, 3)], True, False, [], 6) == run(scenario)
+
+
 def test_both_clients_rewind_to_a_mark(run: Run) -> None:
     """Rewinding to a label drops what was added after the mark."""
 

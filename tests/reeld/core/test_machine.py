@@ -45,7 +45,14 @@ _ELEMENTS = st.one_of(
         },
         st.lists(_IDS, min_size=1, max_size=3),
     ),
-    st.sampled_from([{"kind": "usage", "data_json": '{"input":1}'}, {"kind": "note"}, {"kind": "interrupted"}]),
+    st.sampled_from(
+        [
+            {"kind": "usage", "data_json": '{"input":1}'},
+            {"kind": "note"},
+            {"kind": "interrupted"},
+            {"kind": "state", "content": "k"},
+        ]
+    ),
     st.sampled_from(
         [
             {"role": "user", "content": "old", "sent": 5},

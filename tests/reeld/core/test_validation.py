@@ -12,7 +12,7 @@ from reel.errors import InvalidMessage, InvalidParams
 from reel.records import message_from_record, read_row
 from reel.strict_json import parse
 from reeld.core.events import Origin
-from reeld.core.validation import Altered, Row, rows_from
+from reeld.core.validation import Altered, Expected, Row, rows_from
 
 
 def _one(element: Any) -> Row:
@@ -147,6 +147,18 @@ def test_a_record_is_taken_as_it_is(record: dict[str, Any]) -> None:
         ({"kind": "agent_killed"}, "kind"),
         ({"kind": "gossip", "content": ""}, "kind"),
         ({"kind": None}, "kind"),
+        ({"kind": "note", "if_seq": 1}, "if_seq"),
+        ({"kind": "state", "content": "k", "if_seq": -1}, "if_seq"),
+        ({"kind": "state", "content": "k", "if_seq": "1"}, "if_seq"),
+        *(({"kind": "state", "content": key}, "content") for key in ("", "k" * 257, "k\0", None)),
+        *(
+            ({"kind": "state", "content": "k", "data_json": data}, "data_json")
+            for data in ("5", "{}", '{"value":1,"x":2}', '{"value":NaN}', f'{{"value":"{"x" * (1 << 20)}"}}')
+        ),
+        *(
+            ({"kind": "state", "content": "k", "data_json": data}, "data_json.value_json")
+            for data in ('{"value_json":5}', '{"value_json":"["}', f'{{"value_json":"{"[" * 501}{"]" * 501}"}}')
+        ),
     ],
 )
 def test_an_invalid_message_is_refused(element: Any, field: str) -> None:
@@ -198,6 +210,20 @@ def test_two_messages_with_one_reference_are_refused() -> None:
 
     with pytest.raises(InvalidMessage, match=r"messages\[2\].ref: messages\[0\] has 'a' already"):
         rows_from([{**said, "ref": "a"}, "hi", {**said, "ref": "a"}])
+
+
+def test_values_and_what_is_expected_of_them() -> None:
+    """The key of a value is the content of its row; what is expected of the one before is not stored."""
+    expected: list[Expected] = []
+    one = {"kind": "state", "content": "k", "data_json": '{"value":[1.0]}', "if_seq": 7}
+    deep = {"kind": "state", "content": "l", "data_json": '{"value_json":"[[]]"}'}
+    rows, _ = rows_from(["fine", one, deep, {"kind": "state", "content": "m"}], None, expected)
+
+    assert [("k", one["data_json"]), ("l", deep["data_json"]), ("m", None)] == [
+        (row.content, row.data_json) for row, _ in rows[1:]
+    ]
+    assert [Expected("k", 7, 1)] == expected
+    assert 1 == len(rows_from([one])[0])
 
 
 @pytest.mark.parametrize("messages", [None, [], {}, {"role": "user", "content": "hi"}, 7])

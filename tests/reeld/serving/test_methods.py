@@ -34,6 +34,7 @@ PROTOCOL = {
     "agent": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",
     "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live?",
+    "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools?",

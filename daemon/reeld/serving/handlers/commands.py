@@ -11,7 +11,7 @@ from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
 from reeld.core.commands import Reply
-from reeld.core.validation import UNALTERED, rows_from
+from reeld.core.validation import UNALTERED, Expected, rows_from
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 from reeld.serving.handlers.items import add_items, given_items
 from reeld.serving.handlers.rows import create_and_add, write_rows
@@ -57,13 +57,14 @@ def add(
         return add_items(services, call, target, options, given, create=bool(create), begin=begin, tags=tags)
     refs: dict[str, int] = {}
     nothing = begin is not None and messages == []
-    rows, altered = ([], UNALTERED) if nothing else rows_from(messages, refs)
+    expected: list[Expected] = []
+    rows, altered = ([], UNALTERED) if nothing else rows_from(messages, refs, expected)
     if isinstance(target, str):
-        added = Addition(rows, altered, refs, begin)
+        added = Addition(rows, altered, refs, begin, expected=expected)
         return Deferred(partial(create_and_add, services, target, options, added, tags=tags, create=bool(create)))
-    if not refs and begin is None:
+    if not refs and not expected and begin is None:
         return write_rows(services, call, target, options, rows, altered, call.answer)
-    added, row = Addition(rows, altered, refs, begin), target.row
+    added, row = Addition(rows, altered, refs, begin, expected=expected), target.row
 
     def end_draft() -> None:
         services.drafts.end(call.peer.number, row)

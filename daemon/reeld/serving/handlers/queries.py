@@ -218,6 +218,39 @@ def history(
     return Deferred(run)
 
 
+def state(
+    services: Services,
+    _call: Call,
+    agent: Agent,
+    keys: list[str] | None,
+    at: int | None,
+    after: str | None,
+    limit: int | None,
+    max_bytes: int | None,
+) -> Deferred:
+    """Return the values of an agent, now or at an earlier seq."""
+
+    async def run() -> Result:
+        profile = await profile_of(services, agent)
+        end = profile.head
+        if at is not None:
+            require_position(at, profile.head, profile.name)
+            end = (await services.store.position(agent.row, at)).at
+        page = await services.store.values(
+            agent.row,
+            at=end,
+            keys=keys,
+            after=after or "",
+            limit=limit or PAGE_ITEMS,
+            max_bytes=max_bytes or PAGE_BYTES,
+        )
+        shown = {"agent": profile.uid, "head": profile.head, "at": end, "values": PackedList(page.items)}
+        more = page.after is not None
+        return {**shown, "more": more, "next": page.after} if more else {**shown, "more": more}
+
+    return Deferred(run)
+
+
 def replay(
     services: Services,
     _call: Call,

@@ -11,7 +11,7 @@ from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.together import New, Part, Put, Target, Together, in_part
 from reeld.core.commands import Reply
-from reeld.core.validation import UNALTERED, rows_from
+from reeld.core.validation import UNALTERED, Expected, rows_from
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.items import given_items, read_items
 from reeld.serving.params import Signature
@@ -64,10 +64,12 @@ class _Reader:
         given = given_items(messages, *items)
         refs: dict[str, int] = {}
         nothing = begin is not None and messages == []
-        rows, altered = ([], UNALTERED) if given is not None or nothing else rows_from(messages, refs)
+        expected: list[Expected] = []
+        is_empty = given is not None or nothing
+        rows, altered = ([], UNALTERED) if is_empty else rows_from(messages, refs, expected)
 
         async def put(whole: Together, target: Target) -> Reply:
-            added = Addition(rows, altered, refs, begin)
+            added = Addition(rows, altered, refs, begin, expected=expected)
             if given is not None:
                 added = await read_items(self._services, self._call, given, begin, target.stage.open_calls)
             result = await together.add(whole, target, added)

@@ -1,0 +1,109 @@
+"""The values of an agent: the newest `state` event of each key in its past. No undo takes one back.
+
+The past is the agent's own log and what it inherited as a clone, up to the position at which it was cloned. The index
+``events_of_state`` leads from one key to the next, and from a key to its newest event, however long the log is.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from reeld.core.events import Pack
+from reeld.core.paging import take_page
+from reeld.store.checksums import EVENT_COLUMNS, is_intact
+from reeld.store.history import lineage
+
+# Keys that are looked at for one page: most of them may have been removed.
+_LOOKED_AT = 10_000
+_NEXT = "SELECT content FROM events WHERE kind = 'state' AND agent = ? AND content > ? ORDER BY content LIMIT 1"
+_NEWEST = (
+    f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.kind = 'state' AND e.agent = ? AND e.content = ? AND e.seq <= ?"
+    " ORDER BY e.seq DESC LIMIT 1"
+)
+
+
+class ValuePage(NamedTuple):
+    """Values in the form of the protocol, as MessagePack; ``after`` is the key to go on after, if there are more."""
+
+    items: list[bytes]
+    after: str | None
+
+
+def values(
+    connection: sqlite3.Connection,
+    row: int,
+    at: int,
+    keys: Sequence[str] | None,
+    after: str,
+    limit: int,
+    max_bytes: int,
+    pack: Pack,
+) -> ValuePage:
+    """Return a page of the values that an agent had at a seq.
+
+    Args:
+        connection: a reading connection.
+        row: the agent.
+        at: the seq.
+        keys: the only keys; ``None`` for all.
+        after: only keys after this one.
+        limit: how many values at most.
+        max_bytes: how many bytes they may have together.
+        pack: encodes a value for the wire.
+    """
+    line = [(owner, upto) for owner, _, upto in reversed(lineage(connection, row, at))]
+    asked = sorted({key for key in keys if key > after}) if keys is not None else _keys(connection, line, after)
+    seen = after
+    looked_at = 0
+
+    def found() -> Iterator[tuple[str, bytes]]:
+        nonlocal seen, looked_at
+        for key in asked:
+            if looked_at == _LOOKED_AT:
+                return
+            looked_at += 1
+            event = _newest(connection, line, key)
+            if event is not None and event[_DATA] is not None:
+                yield key, pack(_shown(key, event, pack))
+            seen = key
+
+    page, more = take_page(found(), limit, max_bytes, lambda each: len(each[1]))
+    if more:
+        seen = page[-1][0]
+    return ValuePage([packed for _, packed in page], seen if more or looked_at == _LOOKED_AT else None)
+
+
+def seqs_of(connection: sqlite3.Connection, row: int, at: int, keys: Iterable[str]) -> dict[str, int]:
+    """Return the seq of the value of each of some keys that has one."""
+    line = [(owner, upto) for owner, _, upto in reversed(lineage(connection, row, at))]
+    found = ((key, _newest(connection, line, key)) for key in keys)
+    return {key: event[_SEQ] for key, event in found if event is not None and event[_DATA] is not None}
+
+
+_COLUMNS = [column.removeprefix("e.") for column in EVENT_COLUMNS.split(", ")]
+_SEQ, _DATA, _TIME = map(_COLUMNS.index, ("seq", "data_json", "time"))
+
+
+def _keys(connection: sqlite3.Connection, line: Sequence[tuple[int, int]], after: str) -> Iterator[str]:
+    """Yield the keys of all agents of a line, in order."""
+    while True:
+        following = [found for owner, _ in line if (found := connection.execute(_NEXT, (owner, after)).fetchone())]
+        if not following:
+            return
+        (after,) = min(following)
+        yield after
+
+
+def _newest(connection: sqlite3.Connection, line: Sequence[tuple[int, int]], key: str) -> Sequence[Any] | None:
+    """Return the newest event of a key; the first agent of the line that has one counts."""
+    for owner, upto in line:
+        found: Sequence[Any] | None = connection.execute(_NEWEST, (owner, key, upto)).fetchone()
+        if found is not None:
+            return found
+    return None
+
+
+def _shown(key: str, event: Sequence[Any], pack: Pack) -> dict[str, Any]:
+    *row, stored = event
+    shown = {"key": key, "seq": event[_SEQ], "time": event[_TIME], "data_json": event[_DATA]}
+    return shown if is_intact(pack, row, stored) else {**shown, "data_json": None, "damaged": True}
