@@ -1,4 +1,4 @@
-"""Histograms, how often a value was in which range: what the daemon counts, and what clients see in its ``stats``."""
+"""Histograms, which count values by range: the daemon fills them, and clients read them in its ``stats``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Histogram(NamedTuple):
         return self.sum / self.total if self.total else None
 
     def quantile(self, part: float) -> float | None:
-        """Return what a part of the values does not exceed, as far as the ranges say; ``None`` without values.
+        """Return what a part of the values does not exceed, estimated from the ranges; ``None`` without values.
 
         Within a range the values count as evenly spread. Of the last range only the lower bound is known.
         """
@@ -80,7 +80,7 @@ class Histogram(NamedTuple):
         return low + (self.bounds[index] - low) * share
 
     def since(self, before: Histogram | None) -> Histogram:
-        """Return what came after an earlier state; everything, if that is not one of the same histogram."""
+        """Return what came after an earlier state; everything if that is the state of another histogram."""
         if before is None or before.bounds != self.bounds:
             return self
         counts = [now - then for now, then in zip(self.counts, before.counts, strict=True)]

@@ -33,7 +33,7 @@ class Metric(NamedTuple):
         help: what it is, as one sentence.
         field: in ``stats``; of an ``info`` the fields, which are its labels, separated by blanks.
         unit: ``seconds``, ``bytes`` or ``events``, which the name then ends in; empty for other counts.
-        parts: how many of what the daemon counts are one of the unit.
+        parts: how many of the daemon's units are one of the metric's.
         label: what the keys of the field mean, if it is a map.
     """
 
@@ -142,7 +142,7 @@ METRICS = (
 
 
 def exposition(stats: dict[str, Any], form: str) -> str:
-    """Return figures as text. What they lack, since the daemon is older or does not know it, is left out.
+    """Return figures as text. One that is missing, because the daemon is older or does not know it, is left out.
 
     Args:
         stats: what the method ``stats`` returns.
@@ -193,7 +193,7 @@ def _of_one(metric: Metric, found: Any, labels: dict[str, Any]) -> Iterator[str]
 
 
 def _number(metric: Metric, found: Any) -> str | None:
-    """Return a figure in the metric's unit: of a list how many it has, of a problem whether there is one."""
+    """Return a figure in the metric's unit; for a list its length, for a problem whether there is one."""
     if isinstance(found, list):
         return str(len(found))
     if metric.name.endswith("_failing"):

@@ -138,7 +138,7 @@ def is_among_first(hint: str) -> bool:
         with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - as above
             file.write(f"{hint}\n")
     except OSError:
-        return True  # nothing can be noted here: rather a hint too many than none
+        return True  # it cannot be recorded; a hint too many is better than none
     return True
 
 

@@ -1,4 +1,4 @@
-"""Names of agents: the one that a typed prefix stands for, and those of the ids in replies, for people to read."""
+"""Names of agents: a prefix that was typed becomes a name, and so does an id in a reply."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 # How many names a refusal lists, and a line of a reply.
 _SHOWN, _LISTED = 6, 8
 _WAITING = "waiting for the daemon's answer"
-# Seconds for an answer if nobody is at a terminal who sees what is waited for, and can end it. The slowest answer that
-# does not depend on the size of the database, the one to a load of the largest size, took 15 s.
+# Seconds for an answer if nobody at a terminal sees the wait and can end it. The slowest answer that does not depend on
+# the size of the database took 15 s: the one to a load of the largest size.
 _SCRIPT_LIMIT = 60.0
-# What takes as long as the database is large: only a limit that was asked for ends it.
+# The larger the database, the longer these take: they have a limit only if one was asked for.
 _UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "purge", "retention"})
 
 
@@ -167,7 +167,7 @@ def _matching_names(client: Client, prefix: str, *, alive: bool) -> list[str]:
     try:
         page = client.agents(prefix, alive, _SHOWN + 1)
     except InvalidParams:
-        return []  # no name can begin so
+        return []  # no name begins like this
     return sorted({row.name for row in page.agents})
 
 

@@ -1,4 +1,7 @@
-"""The pager, for output that is longer than the screen: what only a person at a terminal needs is imported for it."""
+"""The pager, for output that is longer than the screen.
+
+Most commands import this, so it imports what only a person at a terminal needs when that is needed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def paged(ctx: Context, *, at_end: bool = False) -> Iterator[None]:
 
     Args:
         ctx: the command's context.
-        at_end: whether the pager begins at the end, as far as it is known how to tell it.
+        at_end: whether the pager begins at the end, if it is one that can be told so.
     """
     if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
         with ctx.out.printing():
@@ -116,7 +119,7 @@ def pager_command(setting: str | None, *, at_end: bool) -> list[str]:
 
     Args:
         setting: what ``reel.toml`` says.
-        at_end: whether it begins at the end, as far as it is known how to tell it.
+        at_end: whether it begins at the end, if it is one that can be told so.
     """
     import shlex  # noqa: PLC0415 - see above
 

@@ -9,7 +9,7 @@ from reel.exporting.story import Happened, Part, Said, call_name, pretty_json, s
 from reel.messages import Event, Message
 
 ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
-# What a browser shows as a picture, and cannot run.
+# The types that a browser shows as a picture, and does not run.
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 # How much of a text is in a line: of a prompt in the contents, of arguments and results while they are folded.
 _WORDS = 90
@@ -75,7 +75,7 @@ class Layout:
 
     def _article(self, message: Message, *, is_live: bool) -> Iterator[str]:
         seq, role = message["seq"], message["role"]
-        # The seqs of what is gone are all of one log, but what was taken over from another agent may have the same.
+        # What was taken over from another agent may have the seq of a message that is gone from this log.
         anchor = f"m{seq}" if is_live else f"gone{seq}"
         if is_live and role == "user":
             self._prompts.append((anchor, _in_short(message)))

@@ -1,4 +1,4 @@
-"""A conversation as Markdown that can be pasted into an issue: what tools got and returned is folded."""
+"""A conversation as Markdown that can be pasted into an issue: calls and results of tools are folded."""
 
 import re
 from collections.abc import Iterable, Iterator

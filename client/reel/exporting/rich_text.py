@@ -1,4 +1,4 @@
-"""Markdown of a conversation as HTML that can do nothing: see :mod:`reel.exporting.page`."""
+"""Markdown of a conversation as HTML that runs and loads nothing: see :mod:`reel.exporting.page`."""
 
 from functools import cache
 from html import escape

@@ -1,7 +1,7 @@
-"""What is exported of a conversation: what is above it, and all that was said, what is no longer in it included.
+"""What is exported: the heading of a conversation, and all that was said in it, also what is no longer in it.
 
 The conversation itself is what the daemon says it is. What was taken back (undone, rewound, cleared) is in the log
-only. Both are read in pages, and nothing is held in memory but the page at hand.
+only. Both are read page by page, and only one page is in memory.
 """
 
 import json
@@ -36,7 +36,7 @@ class Heading(NamedTuple):
 
 
 def shown_time(milliseconds: int) -> str:
-    """Return a time as people read it: in UTC, because who reads it may be anywhere."""
+    """Return a time as people read it: in UTC, because the reader may be anywhere."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
@@ -149,7 +149,7 @@ def call_name(result: Any, tools: dict[str, str]) -> str:
 
 
 def size_of(block: Any) -> str:
-    """Return what a block is that is not shown: its kind and its size."""
+    """Return what takes the place of a block that is not shown: its kind and its size."""
     match block["type"]:
         case "media":
             size = len(block.get("data_base64") or "") * 3 // 4

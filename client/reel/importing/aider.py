@@ -14,12 +14,12 @@ _FILE = ".aider.chat.history.md"
 _RUN = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 _BEGINNING = b"# aider chat started at "
 _PROMPT, _SHOWN = "#### ", "> "
-# The most that is gathered for one message: lines of a damaged file may never come to an end.
+# The most that is gathered for one message: in a damaged file it may have no end.
 _LONGEST = MAX_LINE // 2
 
 
 def _places(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the history of the repository of the current directory; nothing is known of others."""
+    """Yield the history of the repository of the current directory; no others are known."""
     here = Path(environment.get("PWD") or ".")
     for directory in (here, *here.parents):
         if (directory / _FILE).is_file() or (directory / ".git").exists():

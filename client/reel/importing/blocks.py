@@ -1,4 +1,4 @@
-"""Neutral blocks: what the readers make of texts, calls and results, whoever wrote them."""
+"""Neutral blocks, as all readers make them: of texts, calls and results, and of what only its provider can read."""
 
 from collections.abc import Iterator
 from itertools import groupby

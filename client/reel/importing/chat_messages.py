@@ -60,7 +60,7 @@ def read_message(found: Json, index: int, *, is_first: bool) -> list[Spoken]:
 
 
 def said_from(spoken: list[Spoken], ref: str, sent: int | None, line: int = 0) -> list[Said]:
-    """Return what one message says as steps; the last one has the ref itself, because what follows follows it."""
+    """Return what one message says as steps; the last one has the ref itself, because the next message follows it."""
     refs = [f"{ref}/{number}" for number in range(1, len(spoken))] + [ref]
     return [
         Said(role, (Part(name, blocks),), metadata, sent, line)

@@ -13,7 +13,7 @@ from reel.strict_json import Json, encode
 
 _NAME = "chatgpt"
 _FIRST_KEYS = ("title", "id", "conversation_id", "create_time", "mapping")
-# What a node has that is not a message.
+# The keys of a node without a message.
 _EMPTY_KEYS = {"id", "message", "parent", "children"}
 
 

@@ -29,7 +29,7 @@ def reading(path: str) -> Iterator[Connection]:
     """Open a database to read it, with what is in the log beside it.
 
     If it may have a log but nobody uses it, it is opened as immutable: otherwise SQLite would make an empty log beside
-    it, and leave it there. In use, that would leave out the log, and read pages while they are written.
+    it, and leave it there. If it is in use, that would ignore the log, and read pages while they are written.
 
     Raises:
         OSError: it is not a regular file, cannot be read, or is damaged; or somebody began to write to it meanwhile.
@@ -84,8 +84,8 @@ def record_in(value: object) -> Json:
 class Database:
     """A database that is being read.
 
-    Which rows belong to what is looked up once, because the tables have no indexes for that. In memory are the numbers
-    of all rows, and the rows of one conversation.
+    Which rows belong together is looked up once, because the tables have no indexes for that. The numbers of all rows
+    are in memory, and the rows of one conversation.
 
     Args:
         connection: the connection.
@@ -156,7 +156,7 @@ def databases_below(root: Path, tool: str, suffixes: tuple[str, ...], tables: Ma
         try:
             conversations = _conversations_in(path, tables)
         except OSError as error:
-            # In a directory there may be databases of others.
+            # In a directory there may be databases of other programs.
             if root.is_file():
                 problems.append(Problem(path, 0, error.strerror or str(error)))
             continue

@@ -21,12 +21,12 @@ Read: TypeAlias = Callable[[Json, Source, Counts, Files], Iterator[Step]]
 def export_tool(
     name: str, title: str, *, sign: str, first_keys: tuple[str, ...], accepts: Callable[[Json], bool], read: Read
 ) -> Tool:
-    """Return the tool of a service. Nobody but the user knows where its exports are.
+    """Return the tool of a service. Its exports have no usual place: the user names them.
 
     Args:
         name: the name of the tool.
         title: its name for people.
-        sign: the key that a conversation of this service has, and that of another one has not.
+        sign: a key that only conversations of this service have.
         first_keys: as in :class:`Export`.
         accepts: likewise.
         read: likewise.

@@ -1,4 +1,4 @@
-"""Reading the files of other tools: directories without links, and lines within a bound, which may be JSON."""
+"""Reading the files of other tools: no link is followed, and no line may be longer than a limit."""
 
 import io
 import os
@@ -84,7 +84,7 @@ class Entry(NamedTuple):
 
 
 def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) -> Iterator[Entry]:
-    """Yield the regular files below a directory whose names end so, in the order of their names.
+    """Yield the regular files below a directory whose names have these ends, in the order of their names.
 
     Links are not followed: they may lead out of the root. They, and directories that cannot be read, are reported.
 
@@ -122,7 +122,7 @@ class _Decompressed(io.RawIOBase):
         self._path = path
 
     def readable(self) -> bool:
-        """Return whether it can be read: it can."""
+        """Return that it can be read."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
@@ -157,7 +157,7 @@ def open_zstd(file: BinaryIO, path: str) -> BinaryIO:
 
 
 class JsonLines(ABC):
-    """A file of JSON lines that is being read: what a reader of such a file has in common with others.
+    """A file of JSON lines that is being read: what all readers of such files have in common.
 
     Args:
         source: where it is.
@@ -170,7 +170,7 @@ class JsonLines(ABC):
         self._position = 0
 
     def steps(self) -> Iterator[Step]:
-        """Yield what the lines say that were written since the last time.
+        """Yield the steps in the lines that were written since the last time.
 
         The last line is left for the next time if it is not complete.
         """
@@ -184,7 +184,7 @@ class JsonLines(ABC):
         return open_regular(self.source.path)
 
     def read(self, lines: Iterator[Line]) -> Iterator[Step]:
-        """Yield what lines say."""
+        """Yield the steps in lines."""
         for line in lines:
             if not line.complete and not _is_whole(line):
                 break
@@ -218,7 +218,7 @@ class JsonLines(ABC):
         """Yield what a record says, and count it."""
 
     def end(self) -> Iterator[Step]:
-        """Yield what waits for more, at the end of what is there."""
+        """Yield what was held back for more, because the file ends."""
         yield from ()
 
 

@@ -18,7 +18,7 @@ _UUID_BYTES = 16
 class Ids:
     """Numbers for ids: 0, 1, 2 and so on, in the order in which they are added.
 
-    The hashes are Python's own: they are keyed by chance, so no file can choose ids that have the same ones.
+    The hashes are Python's own: they are keyed at random, so no file can choose ids that have the same ones.
     """
 
     def __init__(self) -> None:

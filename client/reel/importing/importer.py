@@ -74,7 +74,7 @@ class Importer:
                 self._tagged.setdefault(conversation, row)
 
     def run(self, tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
-        """Import sources; yield the totals whenever some of them are in.
+        """Import sources; yield the totals whenever some of them are done.
 
         Raises:
             NotRunning: the daemon went away.

@@ -40,7 +40,7 @@ class LogImporter:
         self._rows = list(self._pipeline.iter_agents())
 
     def run(self, _tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
-        """Import logs; yield the totals whenever one is in.
+        """Import logs; yield the totals whenever one is done.
 
         Raises:
             NotRunning: the daemon went away.

@@ -71,7 +71,7 @@ class OneByOne:
 class Pipeline(Client):
     """A connection with many commands under way.
 
-    What was sent and not answered when the connection is lost may have been done or not.
+    If the connection is lost, what was sent and not answered may or may not have been done.
     """
 
     # How to read each reply, how long the request was, and who takes the reply. Not the call: it has the messages.
@@ -111,7 +111,7 @@ class Pipeline(Client):
         return super().call(call)
 
     def drain(self, left: int = 0) -> None:
-        """Wait until at most so many requests are without a reply.
+        """Wait until no more than ``left`` requests are without a reply.
 
         Raises:
             NotRunning: the daemon went away.

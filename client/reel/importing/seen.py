@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reel.importing.steps import Source
 
-# Changes with the readers: what an older one has read is read again.
+# Raised when the readers change: what an older one has read is read again.
 _VERSION = 1
 
 
@@ -31,9 +31,9 @@ class Seen:
                 self._sources = kept["sources"]
 
     def conversations(self, source: Source, heads: Mapping[str, int]) -> int | None:
-        """Return how many conversations a source has if it is as it was when it was imported; else ``None``.
+        """Return how many conversations a source has that did not change since it was imported; else ``None``.
 
-        It is not if its agents do not have all of it any more.
+        It counts as changed if its agents do not have all of it any more.
 
         Args:
             source: the source.

@@ -47,7 +47,7 @@ def with_idempotency_key(call: Call[R]) -> Call[R]:
 
 
 def require_size(request: bytes, server: replies.Hello | None) -> None:
-    """Require that the daemon takes a request of this length: it could only say what its limit is.
+    """Refuse a request that is longer than the daemon's limit, before it is sent.
 
     Args:
         request: the encoded request.
@@ -83,7 +83,7 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
 
 
 def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") -> F:
-    """Copy to a client's method that was made from a request its name, its documentation and its signature.
+    """Give a client's method the name, the documentation and the signature of its request.
 
     Args:
         method: what sends the request.

@@ -1,1 +1,1 @@
-"""Conversations in a browser, live and to look at only: a server on this machine, for one person."""
+"""Conversations in a browser, live and read-only: a server on this machine, for one person."""

@@ -13,14 +13,14 @@ from reel.pushes import DraftPush
 from reel.replies import AgentInfo
 from reel.viewing.frame import link, tabs
 
-# Of a longer text, the rest is left out. A tool may return megabytes, and a page has many messages.
+# A longer text is cut. A tool may return megabytes, and a page has many messages.
 _LONGEST = 100_000
 # A longer text that is being written is shown as it is, because it is laid out again with every word.
 _LONGEST_DRAFT = 20_000
 
 
 def shortened(part: Part) -> Part:
-    """Return a part without most of each text that would hold up the browser."""
+    """Return a part with those texts cut that would hold up the browser."""
     if not isinstance(part, Said):
         return part
     content: list[Any] = [_shortened(block, part.seq) for block in part.message["content"]]
@@ -59,7 +59,7 @@ class Piece(NamedTuple):
     parts: list[Part]
 
     def html(self, head: int) -> Iterator[str]:
-        """Yield it as HTML, in an element of its own: a browser skips as a whole what is far from the screen.
+        """Yield it as HTML, in an element of its own, which a browser skips while it is far from the screen.
 
         Args:
             head: the seq with which the conversation ends.

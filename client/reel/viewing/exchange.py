@@ -1,4 +1,4 @@
-"""A request of a browser, and what it is answered."""
+"""The requests of a browser, and the responses to them."""
 
 from collections.abc import Awaitable, Callable
 from html import escape
@@ -22,12 +22,12 @@ class Request(NamedTuple):
         return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
-# More digits than a seq has are not a seq.
+# No seq has more digits.
 _DIGITS = 15
 
 
 class Response(NamedTuple):
-    """A response; what is sent piece by piece has a function that sends the pieces as its body."""
+    """A response; its body may be a function that sends it piece by piece."""
 
     status: int
     content_type: str
@@ -41,7 +41,7 @@ def html_response(text: str, status: int = 200, *headers: tuple[str, str]) -> Re
 
 
 def message_page(title: str, text: str, head: str = "") -> str:
-    """Return a page that says one thing.
+    """Return a page with one message.
 
     Args:
         title: what it says.

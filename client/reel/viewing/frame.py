@@ -1,4 +1,4 @@
-"""What every page has around it: the head, the list beside it, and where the script finds what it is about."""
+"""What surrounds every page: the head, the list beside it, and the data that the script needs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
@@ -37,7 +37,7 @@ TABS = (
 
 
 def address(path: str, fragment: str = "", **query: str | int | None) -> str:
-    """Return a path with its query, without what is ``None``; it is to be escaped where it is in HTML."""
+    """Return a path with its query, without what is ``None``; it must be escaped before it is put into HTML."""
     given = {name: value for name, value in query.items() if value is not None}
     return f"{path}{'?' if given else ''}{urlencode(given)}{fragment}"
 
@@ -48,7 +48,7 @@ def link(words: str, path: str, fragment: str = "", **query: str | int | None) -
 
 
 def marked(*, is_current: bool) -> str:
-    """Return the attribute of the link to what is shown already."""
+    """Return the attribute that marks the link to the current page."""
     return ' aria-current="page"' if is_current else ""
 
 

@@ -3,13 +3,13 @@
 The server listens on a port of this machine, which every program on it can reach, and every page that a browser shows
 can send requests to. So four things are checked:
 
-- The user. Linux lists every TCP connection of the machine with the user that it belongs to, and those of other users
-  are not answered. Other systems do not tell, so there the rest alone decides. Another user could see the link, by
-  listing processes, and the cookie: a browser that visits a server of that user's on another port sends it there.
+- The user. Connections of other users are not answered, on Linux, which lists every TCP connection with its user. On
+  other systems the other checks must do. Another user could find the link in the list of processes, or receive the
+  cookie: browsers send it to all ports of a host, so also to a server of that user's that is visited.
 - A session. The first request has a token, which is good for one session. Its cookie is needed from then on.
-- The names. A page of elsewhere whose name was made to lead here sends another ``Host``; another page's script sends
+- The names. A page of another site whose name was made to lead here sends another ``Host``; another page's script sends
   its own ``Origin``, or ``Sec-Fetch-Site`` says that it comes from another site, or from another port of this machine.
-- The method. There is nothing to change here, and only GET is answered.
+- The method. Nothing can be changed here, so only GET is answered.
 """
 
 import secrets
@@ -60,7 +60,7 @@ class Guard:
         return f"{self.origin}{ENTRANCE}?token={self._token}"
 
     def check(self, request: Request) -> Response | None:
-        """Return what a request is answered if it is not admitted, or begins the session; ``None`` if it is."""
+        """Return the response to a request that is refused or begins the session; ``None`` for one that is admitted."""
         if request.headers.get("host") != self._host:
             return _refusal(403, "Not this address", f"This server is {self.origin}, and answers to no other name.")
         if request.headers.get("origin", self.origin) != self.origin:
@@ -106,7 +106,7 @@ def _refusal(status: int, title: str, text: str) -> Response:
 
 
 def owner_of(theirs: Address, ours: Address) -> int | None:
-    """Return the user of the other end of a connection; ``None`` if nothing tells.
+    """Return the user of the other end of a connection; ``None`` if that is unknown.
 
     Args:
         theirs: the address and port of the other end.

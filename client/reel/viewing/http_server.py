@@ -15,10 +15,10 @@ from reel.viewing.exchange import Request, Response, Send, html_response, messag
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
-# How long a connection may be silent between two requests, and take for one, in seconds.
+# Seconds that a connection may be idle between two requests, and that a request may take.
 _SILENCE = 60.0
 _CHUNK = 1 << 16
-# What every response has. Nothing is loaded from elsewhere, nothing is kept on disk, nobody shows it in a frame.
+# What every response has: nothing is loaded from elsewhere, nothing is kept on disk, no page shows it in a frame.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -31,7 +31,7 @@ _HEADERS = (
     ("cross-origin-resource-policy", "same-origin"),
     ("cache-control", "no-store"),
 )
-# What a peer does that hangs up.
+# What is raised if the peer hangs up.
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
 
 
@@ -56,7 +56,7 @@ async def serve(stream: SocketStream, handle: Handler) -> None:
 async def _answer(handle: Handler, request: Request) -> Response:
     try:
         return await handle(request)
-    except Exception:  # a bug shall end neither the server nor the other pages
+    except Exception:  # a bug must end neither the server nor the other pages
         traceback.print_exc(file=sys.stderr)
         return html_response(message_page("Error", "This is a bug; the terminal has the details."), 500)
 
@@ -86,7 +86,7 @@ class _Connection:
                     return None
                 elif isinstance(event, h11.EndOfMessage):
                     return request
-                # The body of a request is dropped: none has a meaning here.
+                # The body of a request is ignored: no request needs one here.
         return None
 
     async def respond(self, response: Response) -> None:
@@ -129,7 +129,7 @@ class _Connection:
                 failed = True
             tasks.cancel_scope.cancel()
         if failed:
-            raise anyio.ClosedResourceError  # without an end, so that nobody takes it for the whole
+            raise anyio.ClosedResourceError  # without an end, so that the browser knows that something is missing
 
     async def refuse(self, status: int) -> None:
         """Answer what is not HTTP."""

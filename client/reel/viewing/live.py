@@ -1,4 +1,4 @@
-"""What a page hears while it is open: Server-Sent Events.
+"""What a page receives while it is open: Server-Sent Events.
 
 Each event has one line of JSON: a text of a conversation may have any line break, and must not end the line. They are
 ``parts`` to append, with the seq that they lead up to; ``changed``: read the page again; ``draft``, what somebody is
@@ -22,7 +22,7 @@ from reel.viewing.reading import piece
 
 # Seconds between two updates of the list, and of a text that is being written.
 _LIST_EVERY, _DRAFT_EVERY = 1.0, 0.1
-# Seconds between two signs of life: they show that the browser has gone, where its host says nothing.
+# Seconds between two signs of life, by which a browser is missed that went away without closing the connection.
 _BEAT = 15.0
 # If a page has missed more than so many events, it is read again.
 _MANY = 200

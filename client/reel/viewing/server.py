@@ -22,7 +22,7 @@ _ROOT = 0
 
 
 def view(socket: str, page: str, port: int, announce: Callable[[str], None]) -> signal.Signals:
-    """Serve pages until a signal ends it, and return that.
+    """Serve pages until a signal comes, and return that.
 
     Args:
         socket: the path of the daemon's socket.
@@ -55,7 +55,7 @@ async def _run(socket: str, page: str, port: int, announce: Callable[[str], None
 
 
 async def _announced(announce: Callable[[str], None], link: str) -> None:
-    # What opens a browser may take its time, and shall hold up neither the pages nor the end.
+    # To open a browser may take long, and must hold up neither the pages nor the end.
     await anyio.to_thread.run_sync(announce, link, abandon_on_cancel=True)
 
 

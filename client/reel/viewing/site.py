@@ -43,7 +43,7 @@ class Site:
     def __init__(self, client: Client, guard: Guard) -> None:
         self._client = client
         self._guard = guard
-        # There is no other address, and no file that is looked up by a name of the request.
+        # There are no other addresses: no file is looked up by a name that a request has.
         self._pages: dict[str, Callable[[Request], Awaitable[Response]]] = {
             "/": self._home,
             "/conversation": self._conversation,

@@ -13,7 +13,7 @@ from reel.viewing.frame import address, link, marked
 
 # How much of what was said first on a branch is shown.
 _WORDS = 200
-# Of a long stretch that both have, nothing but the number is shown.
+# Of a longer stretch that both have, only the number of messages is shown.
 _SHOWN = 20
 _TITLES = {"-": "only in the first", "+": "only in the second"}
 _KINDS = {"-": "minus", "+": "plus", "=": ""}

@@ -1,4 +1,4 @@
-"""Backups that are checked before they have their names, and how far they are."""
+"""Backups, which are checked before they get their names, and their progress."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ class Backups:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # Events that were checked of each copy that is being checked, and how many it has.
+        # For each copy that is being checked: how many events were checked so far, and how many it has.
         self._checked: dict[str, tuple[int, int]] = {}
 
     async def write(self, path: str, *, if_damaged: str | None = None) -> Written:
@@ -70,7 +70,7 @@ class Backups:
         self._checked[path] = (done, total)
 
     def counters(self) -> dict[str, Any]:
-        """Return how far the oldest of the backups is that are being written: bytes, then events."""
+        """Return the progress of the oldest backup that is being written: first in bytes, then in events."""
         copy = next(iter(self._store.copies), None)
         path = None if copy is None else copy.path
         checking = self._checked.get(path or "")
@@ -82,8 +82,7 @@ class Backups:
 async def _check_in_child(path: str, tell: Callable[[int, int], None]) -> dict[str, Any]:
     """Run ``reeld verify`` on a file; return the report.
 
-    It is a process of its own, which ends with the caller: so it takes neither the interpreter nor the loop from
-    anybody.
+    It is a process of its own, so it holds up neither the interpreter nor the event loop; it ends with the caller.
 
     Args:
         path: the file.

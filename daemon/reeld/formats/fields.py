@@ -19,9 +19,9 @@ _ROLES = {
 }
 # The keys of a message's metadata that have a meaning here.
 _OWN_METADATA = ("provider", "role", "name")
-# So many digits of a hash tell the answers of one conversation apart.
+# Enough digits of a hash to tell the answers of one conversation apart.
 _DIGITS = 16
-# So much of an unknown role is quoted in an error.
+# How many characters of an unknown role an error quotes.
 _QUOTED = 40
 
 

@@ -9,15 +9,15 @@ changes (:mod:`~reeld.formats.repair`), the next rendering repairs and writes on
 For 10,000 plain messages that takes 2 ms of CPU instead of 45, and instead of 200 to 400 if half are calls and results.
 
 A state is valid for one conversation, format, model and history settings. The conversation may have moved meanwhile:
-after a rewind the messages are others. That is checked with one id: an event's id determines everything before it, so
+after a rewind it has other messages. That is checked with one id: an event's id determines everything before it, so
 the state covers a conversation if the last entry that it knows is still in its place. A state that no longer fits is
 not extended but replaced, and used once more to say where the history parted from what an ``after`` named.
 
-Cache breakpoints are not part of these bytes: only the newest few are sent, so that which these are changes with every
-new one. They are put in when a body is made, and no digest depends on them, because no provider's cache does.
+Cache breakpoints are not part of these bytes: only the newest few are sent, and each new one changes which these are.
+They are put in when a body is made, and no digest depends on them, because no provider's cache does.
 
-Each turn's bytes are kept apart by its :class:`TurnExtent`, for a budget leaves out whole turns, and each item has a
-digest, so that the hash of any prefix costs a slice and no encoding.
+Each turn has a :class:`TurnExtent`, because a budget leaves out whole turns. Each item has a digest, so that the hash
+of any prefix costs a slice and no encoding.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,11 +33,11 @@ from reeld.formats.plain import NO_TEMPLATES
 from reeld.formats.repair_state import RepairState
 
 DIGEST_SIZE = 16
-# An estimate for a tuple with its numbers or short texts; a thousand of them more or less do not matter.
+# The size of a tuple of numbers or short texts, estimated: it need not be exact.
 _OBJECT_SIZE = 200
 # More cache breakpoints than any API accepts.
 _MOST_MARKS = 8
-# So many bytes fill a chunk. What does not fill one yet is copied whenever it is read.
+# The bytes of a full chunk. A chunk that is not full yet is copied whenever it is read.
 _FULL_CHUNK = 1 << 17
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
@@ -76,7 +76,7 @@ class Marks(NamedTuple):
 
 
 class MarkedItem(NamedTuple):
-    """An item with cache breakpoints, which is stored without them, because which are sent changes with what follows.
+    """An item with cache breakpoints. It is stored without them, because what follows decides which of them are sent.
 
     Args:
         offset: where its bytes begin.

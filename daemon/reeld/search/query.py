@@ -29,10 +29,10 @@ from reeld.search.words import alternatives, fold, words
 
 # Words of a query; what comes after them is ignored. FTS5 takes expressions up to 256 levels deep.
 MAX_WORDS = 64
-# Begins a shorter prefix, a query would have to read a large part of the index.
+# For a shorter prefix, a query would have to read a large part of the index.
 MIN_PREFIX = 2
-# Prefixes of a query; later ones are whole words. For each, FTS5 reads all words of a volume that begin so, 10 ms for
-# two letters, before anybody else gets a turn.
+# Prefixes of a query; later ones are whole words. For each, FTS5 reads all words of a volume that begin with it:
+# 10 ms for two letters, in which nobody else gets a turn.
 MAX_PREFIXES = 5
 ROLES = ("user", "assistant", "tool", "system")
 _LIVE = {"yes": True, "true": True, "no": False, "false": False}
@@ -43,9 +43,9 @@ _LEXEME = re.compile(
 _DATES = ("%Y-%m-%d", "%Y-%m", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
 # Characters of a query for agents that are read; a title has no more.
 MAX_QUERY = 1024
-# Pieces that are looked for before anything else.
+# How many pieces are looked for before anything else.
 _PIECES = 8
-# What labels do not have as it is stored: the sign between the key and the value of a tag, and what JSON escapes.
+# What is stored in another form: the sign between the key and the value of a tag, and what JSON escapes.
 _NOT_STORED = re.compile(r'[="\\\x00-\x1f]')
 
 
@@ -176,7 +176,8 @@ class LabelFilter(NamedTuple):
 
     Args:
         accepts: returns whether what describes an agent has every word.
-        pieces: lower-case ASCII texts that are in what is accepted as it is stored, unless that is not ASCII.
+        pieces: lower-case ASCII texts; the stored labels of an agent that is accepted have all of them, if they are
+            ASCII.
     """
 
     accepts: Callable[[str], bool]

@@ -2,8 +2,8 @@
 
 Three things are bounded. *In flight* is what was read and not answered yet; too much of it is refused with
 ``busy``. *Unread* is what a peer does not read fast enough, and *incomplete* is the part of a message whose rest
-has not arrived; if too much of these waits on all connections together, the one that most waits on is closed.
-Neither does a client fill the log: there is a limit to the warnings about what it does.
+has not arrived; if too much of these waits on all connections together, the one with the most is closed. The
+warnings about what clients do are limited as well, so that no client fills the log.
 """
 
 import logging
@@ -47,7 +47,7 @@ class Limits(NamedTuple):
 
 
 class BufferedPeer(Protocol):
-    """A connection, as far as something waits on it."""
+    """A connection on which something waits."""
 
     number: int
 
@@ -78,11 +78,11 @@ class Traffic:
         self.errors = Counter[str]()
         self.peers: set[BufferedPeer] = set()
         self.warnings = ClientWarnings()
-        # At whose end they send.
+        # All connections send at the end of a batch.
         self.batch = Batch()
 
     def buffer(self, size: int, limit: int) -> None:
-        """Count bytes that wait; if too many do in all, close the connection with the most.
+        """Count bytes that wait; if that is too many in all, close the connection with the most.
 
         Args:
             size: how many more wait, already counted by their connection.

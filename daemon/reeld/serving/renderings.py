@@ -21,7 +21,7 @@ _ASKED_ROOM = 10_000
 class RenderCache:
     """Keeps the state of incremental renderings, the most recently used; an entry may be gone the next time.
 
-    It also has the thread in which renderings run that take long.
+    It also runs what takes long, in a thread.
 
     Args:
         room: how many bytes it holds.
@@ -31,7 +31,7 @@ class RenderCache:
         self.size = 0
         # How many renderings were found here, and how many were not.
         self.hits = self.misses = 0
-        # How often something was forgotten: what was made of a conversation from before is not kept.
+        # How often something was forgotten: a rendering of what was read before that is not kept.
         self.age = 0
         self._room = room
         self._entries: OrderedDict[Key, tuple[RenderState, int]] = OrderedDict()
@@ -53,13 +53,13 @@ class RenderCache:
         return state
 
     def forget(self, rows: set[int]) -> None:
-        """Drop the entries of some agents, also those that are out."""
+        """Drop the entries of some agents, including those that were taken out."""
         self.age += 1
         for key in [key for key in self._entries if key[0] in rows]:
             self._take(key)
 
     def put(self, key: Key, state: RenderState, age: int) -> None:
-        """Put an entry in, and drop those that were not used for longest.
+        """Put an entry in, and drop the least recently used ones if there are too many.
 
         Args:
             key: whose entry it is.
@@ -85,8 +85,8 @@ class AskedModels:
 
     The name that was asked for is often an alias of the one that answers, and both count as the same model (rule X16).
     A client may name it with ``ingest``. If it does not, it is the model of the renderings since the last answer,
-    provided that they were all for one. With several it is not known whose answer comes, and to guess wrong would send
-    a model what another one signed.
+    provided that they were all for one. With several, nobody knows whose answer comes, and a wrong guess would send a
+    model what another one signed.
 
     Args:
         room: how many conversations it remembers; the oldest are forgotten.

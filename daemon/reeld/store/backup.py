@@ -25,9 +25,9 @@ from reeld.store.presence import sync_descriptor
 log = logging.getLogger(__name__)
 
 _MODE = 0o600
-# What the directory of a copy that does not have its name yet begins with.
+# How the name of the directory of an unfinished copy begins.
 PART_PREFIX = ".reel-backup-"
-# What a database and its daemon name their files, behind the path.
+# The suffixes of the files of a database and its daemon.
 _OWN = ("", "-wal", "-shm", "-journal", ".lock")
 # Steps of SQLite between two looks at whether anybody still wants the copy.
 _STEPS = 20_000
@@ -44,13 +44,13 @@ class Copy:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        # How many bytes the copy will have, about; 0 until it is begun.
+        # The approximate size of the copy in bytes; 0 until it is begun.
         self.expected = 0
         self._place: str | None = None
 
     @property
     def part(self) -> str:
-        """The file while it does not have its name."""
+        """The file until it gets its name."""
         return f"{self._place}/part"
 
     @property
@@ -97,7 +97,7 @@ class Copy:
         os.close(os.open(self.part, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE))
 
     def give_name(self) -> None:
-        """Give the copy its name; nothing else is left of it then, or after an error.
+        """Give the copy its name. Whether that works or not, no temporary file is left.
 
         Raises:
             InvalidParams: there is a file of this name by now.
@@ -118,7 +118,7 @@ class Copy:
             os.rename(self.part, self.path)  # noqa: PTH104 - as above
 
     def clear_away(self) -> None:
-        """Remove what does not have its name."""
+        """Remove the copy if it does not have its name yet."""
         if self._place is not None:
             shutil.rmtree(self._place, ignore_errors=True)
 
@@ -168,8 +168,8 @@ def sync(path: str) -> None:
 def keep_copy(connection: sqlite3.Connection, path: str, version: int) -> str:
     """Copy a database beside itself, unless that was done at an earlier start; return the path of the copy.
 
-    The name has the newest event. So starts that are interrupted again and again keep one copy, and a file that was
-    taken back, used and brought here again is copied again.
+    Its name has the id of the newest event. So starts that are interrupted again and again keep one copy, and a file
+    that the older version has written to since is copied again.
 
     Args:
         connection: to the database.

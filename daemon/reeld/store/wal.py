@@ -1,4 +1,4 @@
-"""The WAL: how it gets into the database, and which other processes keep it from that.
+"""The WAL: how it is copied into the database, and which other processes prevent that.
 
 A transaction of a reader that stays open makes the WAL grow. What was written since it began cannot be copied into the
 database, or not be overwritten, before it ends.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 _PROC = Path("/proc")
 _LOCKS = _PROC / "locks"
 # A reader locks one of these bytes of the ``-shm`` as long as its transaction is open (SQLite's wal.c and os_unix.c). A
-# process that only has the file open locks the next byte. The system lists locks side by side as one.
+# process that only has the file open locks the next byte. Adjacent locks are listed as one.
 _FIRST, _LAST = 123, 127
 # Seconds for lsof.
 _PATIENCE = 5.0
@@ -52,7 +52,7 @@ def truncate_wal(connection: sqlite3.Connection, patience: int) -> bool:
 
     Args:
         connection: the writing connection.
-        patience: as above.
+        patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
     """
     return _wait_for_readers(connection, "TRUNCATE", patience)
 
@@ -95,7 +95,7 @@ def _lockers(shm: str) -> Iterator[int]:
         if kind != "POSIX" or mode != "READ" or int(inode) != found.st_ino or last == "EOF":
             continue
         same = (int(major, 16), int(minor, 16)) == (os.major(found.st_dev), os.minor(found.st_dev))
-        # btrfs and overlayfs tell files another device than the one of their locks.
+        # On btrfs and overlayfs, a file and its locks have different devices.
         if int(first) <= _LAST and int(last) >= _FIRST and (same or _has_open(int(pid), found)):
             yield int(pid)
 

@@ -1,4 +1,4 @@
-"""Commands about the daemon, its database and the command itself."""
+"""Commands about the daemon and its database."""
 
 from reel.cli.arguments import time_limit
 from reel.cli.command import Command, at, option
@@ -56,7 +56,7 @@ COMMANDS = (
         notes="Agents, methods and connections, the most active first. Keys: q quits, Tab shows\n"
         "the next table, < and > choose the column to sort by, r reverses, / filters by\n"
         "name, p pauses. Rates are of the last interval, latencies of the last ten\n"
-        "seconds. A daemon that goes away is waited for.",
+        "seconds. If the daemon goes away, it waits.",
         starts_daemon=False,
     ),
     Command(
@@ -95,7 +95,7 @@ COMMANDS = (
         "put a backup in the place of the database",
         "database.restore_backup",
         "reel restore-backup ~/backups/monday.db",
-        (option("--force", action="store_true", help="lose what the backup does not have; take a damaged one"),),
+        (option("--force", action="store_true", help="lose what the backup does not have; accept a damaged one"),),
         notes="Refuses if the backup does not have everything that the database has, and says\n"
         "what is missing. The backup is checked first. A running daemon is stopped and\n"
         "started again. The replaced database is kept beside the new one.",

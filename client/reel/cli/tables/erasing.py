@@ -3,7 +3,7 @@
 from reel.cli.arguments import positive, text
 from reel.cli.command import Command, option
 
-_DRY_RUN = option("--dry-run", action="store_true", help="only say what would go")
+_DRY_RUN = option("--dry-run", action="store_true", help="only print what would be removed")
 _BACKUP = option("--backup", metavar="FILE", action="append", help="in this backup as well (may be repeated)")
 _YES = option("--yes", action="store_true", help="do it without asking")
 
@@ -32,9 +32,8 @@ COMMANDS = (
         ),
         writes=True,
         notes="It cannot be undone. Clones lose it as well, and so does what this agent was\n"
-        "cloned from. Exports keep it, and so do\n"
-        "backups that are not named, also those that the daemon makes by itself;\n"
-        "the command says where these are.",
+        "cloned from. Exports keep it, and so do backups that are not named, also those\n"
+        "that the daemon makes by itself; the command says where these are.",
     ),
     Command(
         "purge",

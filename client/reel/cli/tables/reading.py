@@ -74,7 +74,7 @@ COMMANDS = (
         (
             option("--last", metavar="N", type=number, help="only the newest N"),
             at("as it was at SEQ"),
-            option("--brief", action="store_true", help="fold what tools got and returned, and thinking"),
+            option("--brief", action="store_true", help="fold calls and results of tools, and thinking"),
             option("--full", action="store_true", help="fold nothing"),
             option("--text", action="store_true", help="print only the texts, without headings"),
             option("--last-answer", action="store_true", help="print only the text of the assistant's last answer"),

@@ -12,7 +12,7 @@ from reeld.formats.openai import PICTURES, filename
 
 
 def hears(model: str | None) -> bool:
-    """Whether a model accepts sound, as far as its name says (rule C7)."""
+    """Whether a model accepts sound, judging by its name (rule C7)."""
     return model is None or "audio" in model
 
 
