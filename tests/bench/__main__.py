@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import adds, followers, programs, reads, rendering, search
+from tests.bench import adds, followers, frameworks, programs, reads, rendering, search
 from tests.bench.setting import Setting
 from tests.bench.table import Row
 
@@ -29,6 +29,7 @@ ROWS = (
     Row("fan-out", 5, followers.fan_out),
     Row("search", 60, search.search),
     Row("add-indexed", 40, search.adds_beside_the_index),
+    Row("pydantic-ai", 15, frameworks.pydantic_ai),
     Row("start", 6, programs.start),
     Row("command", 6, programs.command),
     Row("memory", 30, programs.memory),

@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 try:
     from pydantic import TypeAdapter
@@ -61,14 +61,17 @@ from reel.messages import Event
 from reel.requests import Call
 from reel.sync.client import Client
 
+V = TypeVar("V")
+
 # The key of a note's data that has a record, as JSON: it may be deeper than data may be.
 _RECORD: Final = "pydantic_ai_record"
 # The tag of an agent that has the scope of its conversation.
 _SCOPE: Final = "scope"
 # How many notes are looked through at once for the newest record; others may write notes, too.
 _NOTES: Final = 100
-# Of so many entries it is remembered in which agent they are.
+# Of so many entries it is remembered in which agent they are, and of so many revisions what there was.
 _MOST_PLACES: Final = 10_000
+_MOST_STATES: Final = 1_000
 _RECORDS: Final = TypeAdapter(ConversationRecord)
 
 
@@ -102,6 +105,8 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         self._worker = Worker(socket, autostart=autostart, name="pydantic-ai")
         # The agents of entries that were named by a record; the framework asks for an entry by its id alone.
         self._places: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        # What there was at a revision: the framework reads it right before it writes.
+        self._states: OrderedDict[str, _State] = OrderedDict()
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
@@ -177,14 +182,12 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
             return []
         return await self._worker.run(lambda client: self._history(client, head_id, limit))
 
-    def _remember(self, agent: str, at: int, entries: Iterable[str | None]) -> None:
-        """Remember in which agent entries are, and a position in its log at which they may be the newest."""
-        for entry in entries:
+    def _remember(self, state: _State) -> None:
+        """Remember a state by its revision, and where the entries are that it points at."""
+        _keep(self._states, state.record.revision, state, _MOST_STATES)
+        for entry in (*state.record.branches, state.record.head_id):
             if entry is not None:
-                self._places[entry] = (agent, at)
-                self._places.move_to_end(entry)
-        while len(self._places) > _MOST_PLACES:
-            self._places.popitem(last=False)
+                _keep(self._places, entry, (state.agent, state.head), _MOST_PLACES)
 
     # What follows runs in a thread, with the blocking client.
 
@@ -207,8 +210,9 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
             return None
         if conversation_id is not None:
             record = replace(record, conversation_id=conversation_id)
-        self._remember(uid, head, [*record.branches, record.head_id])
-        return _State(uid, head, record)
+        state = _State(uid, head, record)
+        self._remember(state)
+        return state
 
     def _records(self, client: Client, scope: str | None, limit: int | None) -> list[ConversationRecord]:
         found: list[ConversationRecord] = []
@@ -235,8 +239,11 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
     ) -> None:
         agent = named(self.prefix, record.conversation_id)
         tags = agent.tags if record.scope is None else {**agent.tags, _SCOPE: tag_value(record.scope)}
-        while True:
+        # If somebody else has written since, the head is another one.
+        state = None if expected_revision is None else self._states.get(expected_revision)
+        if state is None or state.record.conversation_id != record.conversation_id:
             state = self._state(client, agent.name, record.conversation_id)
+        while True:
             if (None if state is None else state.record.revision) != expected_revision:
                 raise ConversationConflict(record.conversation_id)
             try:
@@ -248,8 +255,9 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
                 else:
                     self._fork(client, parent, record, entries, Named(agent.name, tags))
             except (Conflict, Exists, NotFound):
-                continue  # somebody else wrote meanwhile: what is there now?
-            return
+                state = self._state(client, agent.name, record.conversation_id)
+            else:
+                return
 
     def _replace(
         self,
@@ -341,6 +349,14 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
                 yield client.agent(named(self.prefix, conversation_id).name).id
         for agent in client.iter_agents(self.prefix):
             yield agent.id
+
+
+def _keep(kept: OrderedDict[str, V], key: str, value: V, most: int) -> None:
+    """Put a value behind the others, and forget the first ones if there are too many."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)
 
 
 def _last_saved(records: Iterable[ConversationRecord]) -> list[ConversationRecord]:

@@ -108,10 +108,14 @@ def read_entries(client: Client, agent: str, at: int, limit: int | None = None) 
         at: the position, a seq.
         limit: only so many of the last ones.
     """
-    if limit is None or limit >= _PAGE:
-        items = [item for page in client.pages(_call(agent, at=at, limit=_PAGE)) for item in page.items]
-    else:
-        items = client.call(_call(agent, at=at, last=limit + 1)).items  # one more: the first one points at it
+    # One more than so many: the first one points at it.
+    window = {"limit": _PAGE} if limit is None or limit >= _PAGE else {"last": limit + 1}
+    pages = client.pages(_call(agent, **window))
+    first = next(pages)
+    if first.head != at:  # else that is the current conversation, which is found faster
+        pages = client.pages(_call(agent, at=at, **window))
+        first = next(pages)
+    items = [*first.items, *(item for page in pages for item in page.items)]
     ids = [_entry_id(agent, item) for item in items]
     entries = [
         ConversationEntry(id=entry_id, parent_id=parent_id, message=message)
