@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, get_args
@@ -252,6 +253,8 @@ def test_a_save_is_one_undoable_command(store: ReelConversationStore, name: str,
         run(store.save(conversation))
     back = run(store.branch(name, from_entry=entries[-1].id, expected_revision=undone.revision))
     assert texts(back) == ["one", "two", "three"]
+    said = [message["content"] for message in client.iter_messages(store.prefix + name)]
+    assert said == [[{"type": "text", "text": text}] for text in ("one", "two", "three")]
 
 
 def test_everybody_reads_and_writes(store: ReelConversationStore, name: str, client: Client) -> None:
@@ -273,6 +276,28 @@ def test_everybody_reads_and_writes(store: ReelConversationStore, name: str, cli
     branched = run(store.branch(name, from_entry=foreign.id, expected_revision=loaded.revision))
     assert texts(branched) == ["one", "in between"]
     assert texts(run(store.load(run(store.fork(name)).conversation_id))) == ["one", "in between"]
+
+
+def test_somebody_adds_between_a_read_and_a_write(store: ReelConversationStore, name: str, client: Client) -> None:
+    """A record that was read before somebody added is not replaced."""
+    saved(store, name, asked("one"))
+    record = run(store.read_record(name))
+    client.add(store.prefix + name, "in between")
+
+    with pytest.raises(ConversationConflict):
+        run(store.write_record(replace(record, revision="next"), expected_revision=record.revision))
+
+
+def test_a_paused_run(store: ReelConversationStore, name: str, client: Client) -> None:
+    """A run waits for its calls although somebody has added to the conversation, but not if they were taken back."""
+    call = m.ToolCallPart("look_up", {}, "c1")
+    waiting = DeferredToolRequests(approvals=[call])
+    saved(store, name, [*asked("What?"), m.ModelResponse(parts=[call])], deferred_tool_requests=waiting)
+
+    client.add(store.prefix + name, "in between")
+    assert run(store.load(name)).deferred_tool_requests == waiting
+    client.clear(store.prefix + name)
+    assert run(store.load(name)).deferred_tool_requests is None
 
 
 def test_somebody_adds_during_a_run(store: ReelConversationStore, name: str, client: Client) -> None:
@@ -535,6 +560,7 @@ def test_scopes(daemon: Daemon, client: Client) -> None:
     def listed(**options: Any) -> list[str]:
         return [record.conversation_id for record in run(other.list_conversations(**options))]
 
+    client.change("scopes/s-0", title="changed, and not saved")
     assert listed() == ["s-3", "s-2", "s-1", "s-0"]
     assert listed(limit=1) == ["s-3"]
     assert listed(limit=0) == []

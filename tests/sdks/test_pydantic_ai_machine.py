@@ -13,6 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from reel.sync.client import Client
 from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon
 from tests.thoroughness import FUZZ
@@ -48,6 +49,7 @@ class Store(RuleBasedStateMachine):
 
     daemon: ForkedDaemon
     runner: asyncio.Runner
+    client: Client
     runs = 0
 
     @initialize()
@@ -160,17 +162,18 @@ class Store(RuleBasedStateMachine):
             )
         )
 
-    @precondition(lambda self: self.loaded and len(self.ids) > 1)
-    @rule(data=st.data())
-    def branch_to_an_entry(self, data: st.DataObject) -> None:
-        """Go to any entry that there was: of the history, of a branch that it left, or of another conversation."""
-        first, second = data.draw(st.sampled_from(self.loaded))
-        entry = data.draw(st.sampled_from([*self.ids][1:]))
-        name = first.conversation_id
+    @precondition(lambda self: len(self.ids) > 1)
+    @rule(name=_NAMES, data=st.data(), is_left=st.booleans())
+    def branch_to_an_entry(self, name: str, data: st.DataObject, is_left: bool) -> None:
+        """Go to an entry: the end of a branch that the conversation left, or any that there was in any conversation."""
+        record, found = self.both(lambda store: store.read_record(name))
+        left = record.branches if record is not None and is_left else []
+        entry = data.draw(st.sampled_from(left or [*self.ids][1:]))
+        revisions = [None if each is None else each.revision for each in (record, found)]
         self.keep(
             self.both(
-                lambda store: store.branch(name, from_entry=entry, expected_revision=first.revision),
-                lambda store: store.branch(name, from_entry=self.ids[entry], expected_revision=second.revision),
+                lambda store: store.branch(name, from_entry=entry, expected_revision=revisions[0]),
+                lambda store: store.branch(name, from_entry=self.ids[entry], expected_revision=revisions[1]),
             )
         )
 
@@ -193,10 +196,18 @@ class Store(RuleBasedStateMachine):
 
     @invariant()
     def equal(self) -> None:
-        """Compare the records."""
-        if hasattr(self, "ours"):
-            for name in ("a", "b", "c"):
-                self.same(*self.both(lambda store, name=name: store.read_record(name)))  # type: ignore[misc]
+        """Compare the records, and what everybody else reads."""
+        for name in ("a", "b", "c") if hasattr(self, "ours") else ():
+            record, _ = pair = self.both(lambda store, name=name: store.read_record(name))  # type: ignore[misc]
+            self.same(*pair)
+            if record is not None:
+                entries = self.runner.run(self.reference.read_history(record.head_id))
+                expected = [part.content for entry in entries for part in entry.message.parts]
+                assert expected == [
+                    block.get("text")
+                    for message in self.client.iter_messages(self.ours.prefix + name)
+                    for block in message["content"]
+                ]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -204,9 +215,9 @@ def daemon() -> Iterator[None]:
     """A daemon that runs for the whole module."""
     with short_directory() as directory, asyncio.Runner() as Store.runner:
         Store.daemon = ForkedDaemon(directory).start()
-        yield
-        with Store.daemon.client() as client:
-            assert [] == client.verify().problems
+        with Store.daemon.client() as Store.client:
+            yield
+            assert [] == Store.client.verify().problems
         Store.daemon.close()
 
 
