@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 
-from reel.importing.export_files import Files
+from reel.importing.exports import Files
 from reel.importing.steps import Counts, Problem, Said, Source
 from reel.strict_json import Json
 

@@ -6,8 +6,7 @@ from typing import Any
 from reel.blocks import ALLOWED
 from reel.importing.anthropic_blocks import PROVIDER, blocks_of
 from reel.importing.blocks import by_role, opaque_block, text_block
-from reel.importing.export_files import Files
-from reel.importing.exports import export_tool
+from reel.importing.exports import Files, export_tool
 from reel.importing.steps import About, Back, Counts, Kept, Part, Said, Source, Step
 from reel.importing.values import digest, id_in_name, list_in, milliseconds, ref_of, tags_of, text_in, title_of
 from reel.strict_json import Json, encode
