@@ -1,6 +1,6 @@
 """Make the manual pages from the tables of commands and of settings: ``python daemon/manual.py DIRECTORY``.
 
-It stands beside the package, because the daemon does not need it: ``make man`` and the build of a wheel do.
+It is not part of the package, because the daemon does not need it: ``make man`` and the build of a wheel do.
 """
 
 import os

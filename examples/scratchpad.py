@@ -1,4 +1,4 @@
-"""A scratchpad that terminals share: what is typed in one stands in all of them, in one order.
+"""A scratchpad that terminals share: what is typed in one appears in all of them, in one order.
 
 Run ``python examples/scratchpad.py`` in two terminals, and type. ``/undo`` takes the newest line back, ``/clear`` all
 of them; Ctrl-D or Ctrl-C leaves. Everything is still there when you come back, or after a ``kill -9`` of the daemon.

@@ -71,7 +71,7 @@ class LangChain:
                     self._whole_calls[key] = found
 
     def _take_block(self, block: dict[str, Any]) -> str:
-        """Join a block with the one of its index; one without an index stands alone."""
+        """Join a block with the one of its index; one without an index is joined to none."""
         if block.get("type") == _ARGUMENTS:
             return ""
         index = block.get("index")

@@ -22,7 +22,7 @@ from reeld.core.validation import Row, row_as_blocks, row_from_blocks
 _MOST = 100
 # A title may have as many characters.
 _TITLE = 1024
-# What stands in the place of what is removed: the first that has nothing of it.
+# What takes the place of what is removed: the first of these that contains nothing of it.
 _PLAIN = ("[redacted]", "[removed]", "\u2588\u2588\u2588", "\u2592\u2592\u2592", "")
 # State events whose data is nothing but seqs and ids.
 _WITHOUT_CONTENT = frozenset({"clear", "clone", "restore", "revived", "redacted"})
@@ -44,7 +44,7 @@ class Redacted(NamedTuple):
 
 
 class Redaction:
-    """What is removed, and what stands in its place.
+    """What is removed, and what takes its place.
 
     Args:
         about: when and by whom, for the marker.

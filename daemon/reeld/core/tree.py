@@ -1,7 +1,7 @@
 """The log as a tree: what is a node, and where the tip is after an event.
 
 Every event has a ``parent``: the newest *node* of the state after it, itself excluded. Conversation events and marks
-are nodes; they stand in a conversation. All other events only move the tip, or do not even that. So
+are nodes: they are part of a conversation. All other events only move the tip, if that. So
 
 * the tip after a node is the node, and after any other event its parent;
 * the state after any event is the path from its tip to the root.
@@ -10,7 +10,7 @@ Reading a state is one recursive query, as long as the conversation and no longe
 rewound or undid before, and across clones: a clone's first event has a node of its source as its parent. Parents are
 older than their children, so ids ascend along every path, and there is no cycle. (git does the same with commits.)
 
-A storage engine needs nothing else of the model: it stores ``parent``, and walks.
+A storage engine needs to know nothing else of the model: it stores ``parent``, and walks.
 """
 
 from reel.kinds import CONVERSATION
@@ -19,7 +19,7 @@ NODE_KINDS = CONVERSATION | {"mark"}
 
 
 def is_node(kind: str) -> bool:
-    """Return whether events of this kind stand in a conversation, and can be parents."""
+    """Return whether events of this kind are part of a conversation, and can be parents."""
     return kind in NODE_KINDS
 
 

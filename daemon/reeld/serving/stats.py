@@ -94,7 +94,7 @@ def _size(path: str) -> int | None:
 
 
 def memory_kb() -> int:
-    """Return the resident memory; on a Mac, which tells nobody but other programs, its peak.
+    """Return the resident memory; on a Mac its peak, because a process cannot read its own present use there.
 
     On Linux the peak would be that of the parent from before the exec, if that was larger.
     """

@@ -1,6 +1,6 @@
 """Erasing in backups: the same steps as in the database, in a file that nobody else has open.
 
-A backup that is named with a command is done before the command is decided. Its path stands in the table of erasures
+A backup that is named with a command is done before the command is decided. Its path is in the table of erasures
 meanwhile: what was decided in the backup when the daemon was killed is carried through at the next start.
 """
 

@@ -230,7 +230,7 @@ class LogValidator:
     def _target(self, target: int, label: str | None) -> int:
         marks = self._past.marks(self._tip, target)
         if not marks or marks[-1].seq != target:
-            raise _UnknownParent(f"target: no mark {target} stands in the state before")
+            raise _UnknownParent(f"target: the state before has no mark {target}")
         if label is not None and next((mark.seq for mark in marks if mark.label == label), None) != target:
             raise _UnknownParent(f"target: {target} is not the newest mark with the label {label}")
         return marks[-1].id

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.importing.chatgpt import TOOL, steps_of
-from reel.importing.export_files import open_export
+from reel.importing.exports import open_export
 from reel.importing.steps import About, Counts, Said, Source
 
 from .exported import CONVERSATION, Tree, read, reading_of, write

@@ -37,7 +37,7 @@ class _Reader:
         """Return a part.
 
         Raises:
-            ReelError: it is none.
+            ReelError: it is not one.
         """
         if type(part) is not dict:
             raise InvalidParams(f"expected a map, got {kind_of(part)}")
