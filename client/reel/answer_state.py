@@ -70,7 +70,7 @@ class AnswerState:
 
     @property
     def response(self) -> str:
-        """The body of the response, as far as it has come: what to keep if it cannot be added."""
+        """The body of the response, as received so far: what to keep if it cannot be added."""
         return self._response.body()
 
     @property

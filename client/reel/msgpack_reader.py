@@ -66,7 +66,7 @@ class MessageReader:
         # A byte makes at most one value, and a list or map in another counts twice. So a short piece has no message
         # that is too long, or has too many values.
         self._short = min(_SHORT, max_message, _SHORT if max_values is None else max_values // 2)
-        # The values of a message of so many bytes are counted.
+        # The values of a message of this size, in bytes, or above are counted.
         self._counted = UNCOUNTED_BYTES if max_values is not None else max_message + 1
         self._quick: Unpacker | None = None
         # Reads the message of which the beginning has arrived.
@@ -222,7 +222,7 @@ class _Counter:
 
 
 def _decoder(room: int, max_elements: int, hook: Any = None) -> Unpacker:
-    """Return a decoder that holds up to so many bytes.
+    """Return a decoder that holds up to ``room`` bytes.
 
     Bytes that are not UTF-8 become lone surrogates, so that they can be replaced in texts and refused in names.
     """

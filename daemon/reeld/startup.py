@@ -85,7 +85,7 @@ def _printable(text: str) -> str:
 
 
 def raise_file_limit(connections: int) -> int:
-    """Raise the limit of open files to what so many connections need; return how many connections are possible."""
+    """Raise the limit of open files to what these connections need; return how many connections are possible."""
     needed = connections + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:

@@ -179,7 +179,7 @@ class _PushPrinter:
         yield from self._listed("+", push.agent, push.seq, push.count - push.keep)
 
     def _listed(self, sign: str, agent: str, at: int, number: int) -> Iterator[Line]:
-        """Yield the newest so many messages at a position, a line for each."""
+        """Yield the newest messages at a position, ``number`` of them, a line for each."""
         if number <= 0:
             return
         client, last = self._ctx.client, min(number, _LISTED)

@@ -62,7 +62,7 @@ class PrefixResolvingClient(Client):
         self._typed_prefix: str | None = None
 
     def give_up_after(self, patience: float) -> None:
-        """From now on, try to reconnect for so many seconds only; the caller reports the loss, and tries again."""
+        """Try to reconnect only this many seconds from now on; the caller reports the loss, and tries again."""
         self._patience = patience
 
     def has(self, agent: str) -> bool:

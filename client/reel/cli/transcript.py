@@ -19,7 +19,7 @@ _STEP = "  "
 
 
 class Fold(NamedTuple):
-    """More than so many lines are folded to so many."""
+    """How many lines are not folded yet, and how many are shown of more than that."""
 
     above: int
     to: int

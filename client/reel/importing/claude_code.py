@@ -141,7 +141,7 @@ class Session(JsonLines):
             yield step
 
     def end(self) -> Iterator[Step]:
-        """Yield what waited for more."""
+        """Yield what was held back."""
         for part, thread in self._threads.items():
             yield from self._in_part(part, {}, thread.flush())
         title = next((self._titles[kind] for kind in _TITLES if kind in self._titles), "")

@@ -199,7 +199,7 @@ class Rollout(JsonLines):
             yield self._note(found, sent, line)
 
     def end(self) -> Iterator[Step]:
-        """Yield what waited for more."""
+        """Yield what was held back."""
         yield from self._flush()
         about = About("", self._title, self._tags())
         if self._described is not None and about != self._described:

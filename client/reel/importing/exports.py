@@ -40,7 +40,7 @@ class Files(ABC):
 
     @abstractmethod
     def read(self, name: str, most: int) -> bytes:
-        """Return the beginning of a file, with so many bytes at most.
+        """Return the beginning of a file, ``most`` bytes of it at most.
 
         Raises:
             OSError: it cannot be read.

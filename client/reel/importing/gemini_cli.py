@@ -260,7 +260,7 @@ class Session(JsonLines):
         yield kept_note(found, text_in(found, "id") or ref_of(found), line)
 
     def end(self) -> Iterator[Step]:
-        """Yield what waited for more."""
+        """Yield what was held back."""
         yield from self._flush()
         yield from self._history.end()
         if self._described is not None and (about := self._about()) != self._described:

@@ -26,7 +26,7 @@ class Readable(Protocol):
     """What can be read."""
 
     def read(self, size: int, /) -> bytes:
-        """Return up to so many bytes; none at the end."""
+        """Return up to ``size`` bytes; none at the end."""
         ...
 
 

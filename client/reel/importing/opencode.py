@@ -90,7 +90,7 @@ def _parent(parent: str) -> dict[str, str]:
 
 
 def _files(directory: Path, problems: list[Problem], *, depth: int = 1) -> Iterator[Path]:
-    """Yield the JSON files in a directory, or so many levels below it, in the order of their names."""
+    """Yield the JSON files in a directory, or ``depth`` levels deep, in the order of their names."""
     try:
         paths = sorted(directory.iterdir()) if not directory.is_symlink() and directory.is_dir() else []
     except OSError as error:

@@ -64,7 +64,7 @@ class Messages:
             yield note(ref, message, _sent(message))
 
     def end(self) -> Iterator[Step]:
-        """Yield what waited for more."""
+        """Yield what was held back."""
         yield from self._flush_compaction()
         if self._back is not None:
             yield self._back

@@ -56,7 +56,7 @@ class Anthropic:
         self._top["usage"] = {**dict_or_empty(self._top.get("usage")), **_given(dict_or_empty(event.get("usage")))}
 
     def body(self) -> dict[str, Any]:
-        """Return the message, as far as it has come."""
+        """Return the message, as received so far."""
         content = [block.value() for _, block in sorted(self._blocks.items())]
         return {**self._top, "content": [*list_or_empty(self._top.get("content")), *filter(_is_complete, content)]}
 

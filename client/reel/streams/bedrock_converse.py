@@ -59,7 +59,7 @@ class BedrockConverse:
         """Ignore a ``[DONE]``, which this API does not send."""
 
     def body(self) -> dict[str, Any]:
-        """Return the response, as far as it has come."""
+        """Return the response, as received so far."""
         content = [value for _, block in sorted(self._blocks.items()) if (value := block.value()) is not None]
         if "output" in self._top or not (content or self.complete):
             return self._top

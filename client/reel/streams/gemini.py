@@ -52,7 +52,7 @@ class Gemini:
         """Ignore a ``[DONE]``, which this API does not send."""
 
     def body(self) -> dict[str, Any]:
-        """Return the response, as far as it has come."""
+        """Return the response, as received so far."""
         candidates = [candidate.value() for _, candidate in sorted(self._candidates.items())]
         return {"candidates": candidates, **self._top} if candidates else self._top
 
@@ -146,7 +146,7 @@ class PartialCall:
                 self._given[path] = [piece.get("boolValue", piece.get("numberValue"))]
 
     def value(self) -> dict[str, Any]:
-        """Return the part, as far as it has come; arguments that broke off are a JSON text without its end."""
+        """Return the part, as received so far; arguments that broke off are a JSON text without its end."""
         args: Any = dict(dict_or_empty(self._call.get("args")))
         for path, pieces in self._given.items():
             _put(args, path, join_surrogates("".join(pieces)) if isinstance(pieces[0], str) else pieces[0])

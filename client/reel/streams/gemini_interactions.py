@@ -51,7 +51,7 @@ class GeminiInteractions:
         """Ignore a ``[DONE]``, which this API does not send."""
 
     def body(self) -> dict[str, Any]:
-        """Return the interaction, as far as it has come."""
+        """Return the interaction, as received so far."""
         steps = self._top.get("steps") if self.complete else None
         return {**self._top, "steps": steps or [step.value() for _, step in sorted(self._steps.items())]}
 
@@ -124,7 +124,7 @@ class _Step:
             self._parts.append(_Part(given))
 
     def value(self) -> dict[str, Any]:
-        """Return the step, as far as it has come; arguments that broke off are a text."""
+        """Return the step, as received so far; arguments that broke off are a text."""
         found = self._step.value()
         if self._parts:
             found[self._field] = [part.value() for part in self._parts]
@@ -160,7 +160,7 @@ class _Part:
         return True
 
     def value(self) -> dict[str, Any]:
-        """Return the part, as far as it has come."""
+        """Return the part, as received so far."""
         found = self._map.value()
         if len(self._data) > 1:
             found["data"] = _joined(self._data)

@@ -54,13 +54,13 @@ class IncrementalMap:
         self._grown.setdefault(field, [text_or_empty(self.known.get(field))]).append(piece)
 
     def text(self, field: str) -> str:
-        """Return the text in a field, as far as it has come."""
+        """Return the text in a field, as received so far."""
         if field not in self._grown:
             return text_or_empty(self.known.get(field))
         return join_surrogates("".join(self._grown[field]))
 
     def value(self) -> dict[str, Any]:
-        """Return the map, as far as it has come."""
+        """Return the map, as received so far."""
         return {**self.known, **{field: self.text(field) for field in self._grown}}
 
 

@@ -90,7 +90,7 @@ class LangChain:
         self.complete = bool(self._top)
 
     def body(self) -> dict[str, Any]:
-        """Return the message, as far as it has come."""
+        """Return the message, as received so far."""
         if not self._top:
             return {}
         text = self._text.text("content")

@@ -42,6 +42,6 @@ class Ollama:
         """Ignore a ``[DONE]``, which this API does not send."""
 
     def body(self) -> dict[str, Any]:
-        """Return the response, as far as it has come."""
+        """Return the response, as received so far."""
         message = self._message.value()
         return {**self._top, "message": message} if message else self._top

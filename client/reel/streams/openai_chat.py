@@ -36,7 +36,7 @@ class OpenAIChat:
         self.complete = bool(self._choices)
 
     def body(self) -> dict[str, Any]:
-        """Return the completion, as far as it has come."""
+        """Return the completion, as received so far."""
         choices = [choice.value() for _, choice in sorted(self._choices.items())]
         return {**self._top, "object": "chat.completion", "choices": choices}
 

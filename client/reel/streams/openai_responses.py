@@ -49,7 +49,7 @@ class OpenAIResponses:
         """Ignore a ``[DONE]``, which this API does not send."""
 
     def body(self) -> dict[str, Any]:
-        """Return the response, as far as it has come; some servers omit the output from the last event."""
+        """Return the response, as received so far; some servers omit the output from the last event."""
         whole = self._top.get("output") if self._ended else None
         return {**self._top, "output": whole or [item.value() for _, item in sorted(self._items.items())]}
 

@@ -26,7 +26,7 @@ _WHOLE = {
 
 
 class IncomingResponse:
-    """A response, as far as it has come.
+    """A response, as received so far.
 
     Args:
         format: the format of the provider.

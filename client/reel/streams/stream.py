@@ -1,7 +1,7 @@
 """An event stream of a provider, from its first byte to the response body that it forms.
 
 ``feed`` takes whatever arrived and returns the text that it adds, for an echo. ``end`` takes the end of the stream.
-``body`` is then what the API would have answered without streaming, as far as it came: a stream that broke off is not
+``body`` is then what the API would have answered without streaming, as received so far: a stream that broke off is not
 ``complete``, and a call whose arguments broke off has them as raw text.
 """
 
@@ -43,7 +43,7 @@ class Assembler(Protocol):
         """Take the ``[DONE]`` at the end."""
 
     def body(self) -> dict[str, Any]:
-        """Return the response body, as far as it has come."""
+        """Return the response body, as received so far."""
 
 
 ASSEMBLERS: dict[str, type[Assembler]] = {
@@ -141,7 +141,7 @@ class Stream:
         return text + self._take([event for event in self._events.end() if _is_complete(event.data)])
 
     def body(self) -> dict[str, Any]:
-        """Return the response body, as far as it has come."""
+        """Return the response body, as received so far."""
         return self._assembler.body()
 
     def _take(self, events: list[Event]) -> str:

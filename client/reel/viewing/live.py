@@ -24,7 +24,7 @@ from reel.viewing.reading import piece
 _LIST_EVERY, _DRAFT_EVERY = 1.0, 0.1
 # Seconds between two signs of life, by which a browser is missed that went away without closing the connection.
 _BEAT = 15.0
-# If a page has missed more than so many events, it is read again.
+# A page that has missed more events than this is read again.
 _MANY = 200
 # How many events before the first are read for the names of the tools whose results are to come.
 _BEFORE = 50

@@ -296,7 +296,7 @@ class Conversation:
             self.open_calls.withdraw(entry.tools, self._answered.pop(entry.id, ()))
 
     def trim(self, keep: int) -> None:
-        """Drop the oldest entries from memory, up to a milestone, but keep at least so many."""
+        """Drop the oldest entries from memory, up to a milestone, but keep at least ``keep`` of them."""
         last = len(self.entries) - keep
         if last <= 0:
             return

@@ -13,9 +13,9 @@ from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Node
 from reeld.core.milestones import STEP, Extent, Foundation, Milestone, Waypoint
 
-# A conversation is read into memory with at least so many entries, if it has them.
+# How many entries of a conversation are at least read into memory, if it has them.
 LEAST_READ = 100
-# A walk past so many nodes means that milestones are missing: they are made again, from the root on.
+# A walk past more nodes than this means that milestones are missing: they are made again, from the root on.
 _FAR = 20
 
 

@@ -61,7 +61,7 @@ class Caching(NamedTuple):
 
     Args:
         count: how many an item has.
-        keep_newest: an item with only its newest ones, so many.
+        keep_newest: an item with only a number of them, the newest.
         fit_top: a body without its history, with no more than are allowed; how many were left out, and how many the
             history may have.
         mark_top: a body without its history, with breakpoints where they pay, for a time to live and a model.

@@ -29,7 +29,7 @@ from reeld.formats.model import AssistantTurn, Piece, RenderContext, Turn, UserT
 _TEXT_KEYS = len(("type", "text"))
 # Texts by which a template is found, each with the number of its message.
 _FIRST, _SECOND = ("the text", 1), ('another "text"', 1000)
-# So many entries are looked at together: what is kept of them is freed before there is much of it.
+# How many entries are looked at together: what is kept of them is freed before there is much of it.
 _WINDOW = 1000
 # User and assistant in turn: after an exchange of the same kind, so that nothing of what was before reaches into it,
 # and before another text of the user's, which settles it.

@@ -28,7 +28,7 @@ from reeld.formats.table import FORMATS
 _METADATA = "provider_metadata"
 # What a provider says of a turn that it wants to continue (rule A11).
 _PAUSED = "pause_turn"
-# So many messages are unpacked at once: few enough to be freed again before the garbage collector looks at them.
+# How many messages are unpacked at once: few enough to be freed before the garbage collector looks at them.
 _BATCH = 500
 
 

@@ -39,7 +39,7 @@ _CALM = 3600.0
 _READERS = 2
 # Seconds after which a page has what was found until then, and the next one goes on.
 _PATIENCE = 1.0
-# The best are chosen from so many of the newest.
+# From how many of the newest the best are chosen.
 MOST_SCORED = 500
 
 

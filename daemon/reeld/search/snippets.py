@@ -11,7 +11,7 @@ from reeld.search.words import fold, locate, parts, words
 # Characters of a snippet, and of them before the first match.
 SIZE = 240
 _BEFORE = 60
-# A text is looked through in windows of so many characters, each of which shares some with the one before.
+# A text is searched in windows of this many characters, each of which overlaps the one before.
 _WINDOW = 4096
 _OVERLAP = 256
 # Of a folded text. Named by what it is not: a range up to U+10FFFF would take `re` milliseconds to compile.

@@ -92,7 +92,7 @@ class Traffic:
         self.relieve(limit)
 
     def relieve(self, limit: int) -> None:
-        """Close the connections with the most while more than so many bytes wait."""
+        """Close the connections with the most while more than ``limit`` bytes wait."""
         while self.waiting > limit and self.peers:
             heaviest = max(self.peers, key=lambda peer: peer.waiting)
             if not heaviest.waiting:

@@ -14,7 +14,7 @@ from reeld.formats.items.writing import PART, WrittenItems, calls_in, write_item
 from reeld.serving.call import Services
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, page_head, read_entries
 
-# The call that a result answers is looked for among so many seqs before a page.
+# Among how many seqs before a page the call of a result is looked for.
 _BACK = 200
 # What every item has beside itself, as far as its message has it.
 _BESIDE = ("seq", "time", "sent", "ref")

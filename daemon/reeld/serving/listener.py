@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE = 0.1
-# A connection beyond the limit is heard for so many seconds, to be told so in its framing; so many at a time.
+# How many seconds a connection beyond the limit may take to show its framing, in which it is refused; and how many
+# of them are refused at a time.
 _REFUSAL_TIMEOUT = 1.0
 _MAX_BEING_REFUSED = 32
 # Seconds for the replies that are in flight when the daemon stops; systemd kills it after 30 (reeld.service).

@@ -194,7 +194,7 @@ class Outbox:
             raise
 
     def _take_off(self, replies: int, pushes: int) -> None:
-        """Take note that so many bytes have been sent."""
+        """Take note that these bytes have been sent."""
         self._replies -= replies
         self._pushes -= pushes
         self._traffic.waiting -= replies + pushes

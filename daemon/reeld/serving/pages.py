@@ -19,13 +19,13 @@ T = TypeVar("T")
 
 PAGE_BYTES = 8 << 20
 PAGE_ITEMS = 1000
-# So many entries are worth a thread.
+# From how many entries on a thread is worth it.
 _MANY = 50
 ROW = ("seq", "kind", "content", "data_json", "time")
 
 
 class Window(NamedTuple):
-    """The part that a client asks for: after ``since``, the ``last`` so many, at most ``limit`` and ``max_bytes``."""
+    """The part that a client asks for: after ``since``, only the ``last`` ones, at most ``limit`` and ``max_bytes``."""
 
     view: str = "messages"
     since: int | None = None
@@ -90,7 +90,7 @@ async def read_entries(
         store: the log.
         shown: the state.
         window: where the page begins; the function knows where it ends.
-        counts: whether an entry is one of the ``last`` so many.
+        counts: whether an entry counts for ``last``.
         use: the function; it runs in a thread if something has to be read.
         in_thread: runs it in a thread, too, if it takes long with many entries.
     """
@@ -104,7 +104,7 @@ async def read_entries(
 
 
 class _Begin(NamedTuple):
-    """Where a page begins: at an entry in memory, or before them, with so many of those that are wanted."""
+    """Where a page begins: at an entry in memory, or before them; then ``missing`` of those wanted are there."""
 
     first: int
     base: Milestone | None

@@ -119,7 +119,7 @@ class _Selected:
         yield from ascending(rows, SEQ, bounds[1])
 
     def before_last(self, connection: sqlite3.Connection, spans: Sequence[Span], since: int, last: int) -> int:
-        """Return the seq before the newest events of spans, so many if there are, but not before a seq."""
+        """Return the seq before the ``last`` newest events of spans, but none before ``since``."""
         query = (_SEQS_BY_REF if self._by_ref else _SEQS) + self._where
         seqs: list[int] = []
         for span in reversed(spans):
@@ -134,7 +134,7 @@ class _Selected:
 def _events(
     connection: sqlite3.Connection, spans: Iterable[Span], since: int, limit: int, selected: _Selected, pack: Pack
 ) -> Iterator[dict[str, Any]]:
-    """Yield the selected events of spans after a seq: more than a page has, if there are so many."""
+    """Yield the selected events of spans after a seq: one more than a page has, if there are more."""
     for span in spans:
         for event in selected.rows(connection, span, since, limit + 1):
             yield _event(span.uid, event, pack)

@@ -43,8 +43,8 @@ _PAGES_OF_A_COMMIT = 4
 _PAGE = 4096
 # Bytes of a row beside its texts, its entries in the indexes included.
 _ROW = 128
-# Overlapping readers keep the WAL from being overwritten. At this size, in bytes, commits wait for the readers: so many
-# milliseconds, more for a larger WAL, at most _MAX_PATIENCE.
+# Overlapping readers keep the WAL from being overwritten. From this size on, in bytes, commits wait for the
+# readers: _PATIENCE milliseconds, more for a larger WAL, at most _MAX_PATIENCE.
 _LARGE = 64 << 20
 _PATIENCE = 250
 _MAX_PATIENCE = 5000

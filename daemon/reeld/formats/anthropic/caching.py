@@ -13,7 +13,7 @@ def count(item: Json) -> int:
 
 
 def keep_newest(item: Json, number: int) -> Json:
-    """Return a message with only its newest cache breakpoints, so many of them."""
+    """Return a message with only its newest cache breakpoints, ``number`` of them."""
     return {**item, "content": _newest(item["content"], number)}
 
 

@@ -151,7 +151,7 @@ def _redacted(found: Json, where: str) -> Json:
 
 
 def _call(found: Json, where: str) -> Json:
-    """Read a call; an input that broke off is a text, as far as it came."""
+    """Read a call; an input that broke off is a text: the part that came."""
     return {
         "type": "tool_call",
         "id": require_str(found.get("id"), f"{where}.id"),

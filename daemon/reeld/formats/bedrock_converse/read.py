@@ -228,7 +228,7 @@ def _reasoning(value: Any, where: str) -> Json | None:
 
 
 def _call(value: Any, where: str) -> Json:
-    """Read a call; an input that broke off is a text, as far as it came."""
+    """Read a call; an input that broke off is a text: the part that came."""
     found = require_map(value, where)
     return {
         "type": "tool_call",

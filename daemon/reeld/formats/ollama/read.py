@@ -41,7 +41,7 @@ _USAGE = (
 # The first bytes of media: the API names no type.
 _SIGNATURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"BM": "image/bmp"}
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
-# So many characters of base64 are the bytes that tell the type.
+# How many characters of base64 hold the bytes that tell the type.
 _HEAD = 16
 
 
