@@ -4,15 +4,18 @@ import asyncio
 import json
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
 import trio
 import trio.testing
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning
+from reel.errors import InvalidMessage, InvalidParams, Killed, NothingToUndo, NotRunning
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
@@ -260,6 +263,94 @@ def test_a_prompt_of_the_system_and_a_mark_stay(store: ReelSessionStore, client:
 
     assert load(store, key) == records
     assert client.agent(agent).system == "You are brief."
+
+
+class Step(NamedTuple):
+    """A record of a random transcript, and what happens before it is appended."""
+
+    kind: str
+    after: int
+    answer: int
+    # Whose store appends it, and whether an editor adds something before, or takes something back.
+    store: int
+    editor: str
+
+
+STEPS = st.lists(
+    st.builds(
+        Step,
+        st.sampled_from(["prompt", "prompt", "answer", "answer", "call", "result", "note", "boundary", "summary"]),
+        st.integers(0, 9),
+        st.integers(0, 2),
+        st.integers(0, 1),
+        st.sampled_from(["", "", "", "add", "undo", "clear", "mark"]),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def record(made: Transcript, number: int, step: Step) -> None:
+    """Append a record to a transcript: after the last one, or any one before, or one that does not exist."""
+    uuid = f"r{number}"
+    after = {} if step.after < 6 or not number else {"after": f"r{(step.after - 6) * number // 3}"}
+    match step.kind:
+        case "prompt":
+            made.user(uuid, f"Prompt {number}", **after)
+        case "answer":
+            made.answer(uuid, f"Answer {number}", f"m{step.answer}", **after)
+        case "call":
+            made.answer(uuid, call(f"c{step.answer}"), f"m{step.answer}", **after)
+        case "result":
+            made.result(uuid, f"c{step.answer}", **after)
+        case "note":
+            made.record("system", uuid, subtype="turn_duration", **after)
+        case "boundary":
+            kept = {"preservedSegment": {"headUuid": "r0", "tailUuid": f"r{number - 1}"}} if step.answer else {}
+            made.record("system", uuid, subtype="compact_boundary", compactMetadata=kept, after=None)
+        case _:
+            made.user(uuid, f"Summary {number}", isCompactSummary=True, **after)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_any_transcript(store: ReelSessionStore, other: ReelSessionStore, steps: list[Step]) -> None:
+    """Whatever a transcript looks like, two stores that append to it in turns keep it deeply equal."""
+    key, made = new_key(), Transcript()
+    for number, step in enumerate(steps):
+        record(made, number, step)
+        asyncio.run((store, other)[step.store].append(key, made.records[-2:]))
+
+    assert load(store, key) == made.records
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_any_transcript_and_an_editor(store: ReelSessionStore, client: Client, steps: list[Step]) -> None:
+    """Whatever an editor does in between, what it added last is loaded, and each entry follows another one or none."""
+    key, made = new_key(), Transcript()
+    agent = store.agent_name(key)
+    last = ""
+    for number, step in enumerate(steps):
+        if number and step.editor == "add":
+            last = f"Editor {number}"
+            client.add(agent, last)
+        elif number and step.editor:
+            last = ""
+            with suppress(NothingToUndo):
+                getattr(client, step.editor)(agent)
+        record(made, number, step)
+        asyncio.run(store.append(key, made.records[-1:]))
+    if last and not any(step.kind in ("boundary", "summary") for step in steps):
+        assert last in str([entry["message"]["content"] for entry in load(store, key) if "message" in entry])
+    loaded = load(store, key)
+    given_ids = [record["uuid"] for record in made.records]
+    seen: set[str | None] = {None}
+    for entry in loaded:
+        assert entry["uuid"] not in seen
+        seen.add(entry["uuid"])
+    assert {entry["parentUuid"] for entry in loaded} <= seen | set(given_ids)
+    assert load(store, key) == loaded
 
 
 def test_two_processes(store: ReelSessionStore, other: ReelSessionStore) -> None:

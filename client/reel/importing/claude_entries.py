@@ -4,7 +4,7 @@ An entry that says something becomes messages. What they do not say is the entry
 explains. Every other entry becomes a note with the whole entry. Both come back deeply equal.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,6 @@ from reel.importing.claude_thread import Thread
 from reel.importing.steps import Compacted, Kept, Part, Said, Step
 from reel.importing.values import text_in
 from reel.item_forms import ITEM, check_of, form_of, item_from, texts_of
-from reel.messages import Message
 from reel.strict_json import Json, encode, parse
 from reel.values import clean_deep, is_clean, numbers_as_text
 
@@ -131,7 +130,7 @@ def _is_valid(message: Json) -> bool:
     return check_map(message["provider_metadata"]) is None
 
 
-def parts_of(message: Message) -> int:
+def parts_of(message: Mapping[str, Any]) -> int:
     """Return how many messages the entry has that begins with this one; 0 if none does."""
     kept = message["provider_metadata"].get(ITEM)
     if type(kept) is not dict or kept.get("format") != FORMAT:
@@ -140,13 +139,13 @@ def parts_of(message: Message) -> int:
     return count if type(count) is int and count > 0 else 0
 
 
-def is_part(message: Message, place: int) -> bool:
+def is_part(message: Mapping[str, Any], place: int) -> bool:
     """Return whether a message is the one with this place of an entry."""
     kept = message["provider_metadata"].get(ITEM)
     return type(kept) is dict and kept.get("part") == place
 
 
-def entry_of(messages: Sequence[Message]) -> Json | None:
+def entry_of(messages: Sequence[Mapping[str, Any]]) -> Json | None:
     """Return the entry that messages were added as; ``None`` if they were not, or were changed since."""
     kept: Any = messages[0]["provider_metadata"][ITEM]
     said: list[Json] = [dict(message) for message in messages]

@@ -23,8 +23,8 @@ from reel.importing.claude_thread import Thread
 from reel.importing.log import ref_for
 from reel.importing.values import text_in
 from reel.kinds import is_conversation_kind
-from reel.messages import Event, Message
-from reel.records import message_from_record
+from reel.messages import Event
+from reel.records import read_exactly
 from reel.strict_json import Json
 from reel.values import clean_deep
 
@@ -74,7 +74,7 @@ class Transcript:
         # Messages that somebody else took back.
         self._dropped: set[int] = set()
         # The messages of an entry that has several, and how many it has.
-        self._parts: list[Message] = []
+        self._parts: list[Json] = []
         self._of = 0
         # The prompt at the beginning.
         self.base: int | None = None
@@ -105,11 +105,13 @@ class Transcript:
 
     def _read_message(self, event: Event) -> None:
         try:
-            message = message_from_record(event)
+            # Exactly: entries are added with text for numbers that metadata cannot have.
+            parts = read_exactly(event["kind"], event["content"], event["data_json"])
         except InvalidRecord:
-            message = None
-        if message is None:
+            parts = None
+        if parts is None:
             return
+        message = {**parts._asdict(), "seq": event["seq"]}
         count = parts_of(message)
         if self._parts and is_part(message, len(self._parts)):
             self._parts.append(message)
