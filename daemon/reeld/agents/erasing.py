@@ -24,9 +24,8 @@ from reeld.core.redaction import Redaction
 from reeld.core.state import Profile
 from reeld.store.erasing_backups import purge_in, redaction_in
 from reeld.store.erasures import Change, Decision, Order, OwnKey
-from reeld.store.history import NEWEST, lineage
 from reeld.store.purging import Purge, clones, plan_purge
-from reeld.store.redacting import Plan, Redactions, Text, plan_redaction
+from reeld.store.redacting import Plan, Redactions, Text, plan_past, plan_redaction
 from reeld.store.retention import Retention, expired
 from reeld.store.transactions import AgentWrite, Transaction
 
@@ -98,8 +97,8 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
             changes = (each.change for each in planned.found)
             erasure = await eraser.stage(order, changes, asked.backups)
             if asked.backups:
-                past = await eraser.plan(_past(agent.row))
-                find = redaction_in(past, redaction, asked.seqs)
+                past = await eraser.plan(plan_past(agent.row))
+                find = redaction_in(agent.row, past, redaction, asked.seqs)
                 told["backups"] = await eraser.erase_in_backups(asked.backups, order, find)
             command = commands.redacted(stage, len(planned.found), "seqs" if redaction.is_whole else "text")
             reply = stage.reply(command, **told)
@@ -199,11 +198,6 @@ def _require_unused(registry: Registry, agents: list[Agent], heads: Mapping[int,
         profile = agent.committed.profile
         if agent.row in heads and (profile.head != heads[agent.row] or registry.bus.attached(agent.row)):
             raise Conflict(f"agent {profile.name} is used again; nothing was purged")
-
-
-def _past(row: int) -> Plan[list[tuple[int, int]]]:
-    line = yield lambda connection: lineage(connection, row, NEWEST)
-    return [(owner, upto) for owner, _, upto in line]
 
 
 def _clones(row: int, *, alive: bool) -> Plan[set[int]]:

@@ -18,7 +18,7 @@ from reeld.core.redaction import Redaction
 from reeld.store import erasures
 from reeld.store.erasures import Change, Decision, Order
 from reeld.store.purging import plan_purge
-from reeld.store.redacting import carry_out, plan_redaction
+from reeld.store.redacting import Past, carry_out, plan_redaction
 from reeld.store.schema import APPLICATION_ID, VERSION
 
 log = logging.getLogger(__name__)
@@ -39,30 +39,20 @@ class Found(NamedTuple):
 Find = Callable[[sqlite3.Connection], Found]
 
 
-def redaction_in(spans: Sequence[tuple[int, int]], redaction: Redaction, seqs: list[int] | None) -> Find:
+def redaction_in(row: int, past: Past, redaction: Redaction, seqs: list[int] | None) -> Find:
     """Return what finds a redaction in a backup.
 
     Args:
-        spans: the rows of an agent and of its sources, each with the last seq that belongs to its past.
+        row: the agent.
+        past: its past as it is in the database; a backup may not know of all that it took over since.
         redaction: what is removed.
         seqs: the only events that are redacted; ``None`` for all.
     """
 
     def find(connection: sqlite3.Connection) -> Found:
-        changes: dict[int, Change] = {}
-        decision = Decision(0, 0)
-        for row, upto in spans:
-            if connection.execute("SELECT 1 FROM agents WHERE id = ?", (row,)).fetchone() is None:
-                continue
-            planned = carry_out(plan_redaction(row, redaction, seqs, upto=upto, strict=False), connection)
-            changes |= {each.id: each.change for each in planned.found}
-            first = [place for place in (decision.milestones, planned.milestones) if place is not None]
-            decision = decision._replace(
-                labels=[*decision.labels, *planned.labels],
-                keys=[*decision.keys, *planned.keys],
-                milestones=min(first, default=None),
-            )
-        return Found(list(changes.values()), decision)
+        planned = carry_out(plan_redaction(row, redaction, seqs, past=past), connection)
+        decision = Decision(0, 0, labels=planned.labels, keys=planned.keys, milestones=planned.milestones)
+        return Found([each.change for each in planned.found], decision)
 
     return find
 

@@ -85,10 +85,13 @@ def _with_remnants(connection: sqlite3.Connection, rows: set[int]) -> list[int]:
 
 def _kept(connection: sqlite3.Connection, purged: set[int], now: set[int]) -> _Kept:
     kept = _Kept({}, set(), set())
+    # Who has inherited of a purged agent, and up to which seq.
+    claims: dict[int, list[tuple[int, int]]] = {}
     for heir in _descendants(connection, purged) - purged:
         for owner, _, upto in lineage(connection, heir, NEWEST)[:-1]:
             if owner in purged and _has_events(connection, owner, upto):
                 kept.bounds[owner] = max(upto, kept.bounds.get(owner, 0))
+                claims.setdefault(owner, []).append((heir, upto))
                 if owner in now:
                     kept.heirs.add(heir)
     # Whether a path has something of what is purged now, by the event that it ends with.
@@ -97,8 +100,9 @@ def _kept(connection: sqlite3.Connection, purged: set[int], now: set[int]) -> _K
         needed = agent not in purged or seq <= kept.bounds.get(agent, -1)
         if needed and owner in purged:
             kept.single.update(_walk(connection, parent, purged, now, paths))
-            if agent not in purged and paths[parent]:
-                kept.heirs.add(agent)
+            if paths[parent]:
+                takers = [heir for heir, upto in claims.get(agent, ()) if seq <= upto]
+                kept.heirs.update(takers if agent in purged else [agent])
     return kept
 
 

@@ -37,13 +37,16 @@ _KEYS = 5000
 _PLAIN = ("agent", "id", "name", "head", "command", "time")
 # Kinds that a seq may name: the others have content only in a title or a tag.
 _BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed"}
-_COLUMNS = "e.id, e.agent, e.seq, e.command, e.kind, e.content, e.data_json, e.ref"
+_COLUMNS = "e.id, e.agent, e.seq, e.kind, e.content, e.data_json, e.ref"
 _SPAN = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = :owner AND e.seq > :after AND e.seq <= :upto"
 _ORDER = " ORDER BY e.seq LIMIT :limit"
 _AT = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = ? AND e.seq = ?"
 _OF_SEQS = " AND e.seq IN (SELECT value FROM json_each(:seqs))"
 # In these an agent repeats what it inherited.
-_OF_KINDS = " AND e.kind IN ('system', 'changed', 'rewind')"
+_REPEATING = """
+    AND (e.kind IN ('changed', 'rewind') OR e.kind = 'system' AND EXISTS (
+        SELECT 1 FROM events c WHERE c.agent = e.agent AND c.seq = e.command AND c.kind = 'clear'))
+"""
 _BY_ID = f"SELECT {_COLUMNS} FROM events e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id"
 # What an agent took over from others with `clone` into it.
 _TAKEN_OVER = """
@@ -135,6 +138,8 @@ class _Scan:
         self._seqs = seqs
         self._names: dict[int, str] = {}
         self.found: dict[int, Found] = {}
+        # The seqs of events that may have content.
+        self.seen: set[int] = set()
 
     def span(self, connection: sqlite3.Connection, owner: int, after: int, upto: int) -> int | None:
         """Look at a page of an agent's log; return the seq after which the next one begins, ``None`` at the end."""
@@ -154,7 +159,7 @@ class _Scan:
         for each in [*self.found.values()]:
             place = place_in(each.kind, each.content, each.data_json)
             rows = connection.execute(_AT, (each.owner, each.seq - place)).fetchall() if place else []
-            for event, owner, seq, _, kind, content, data_json, ref in rows:
+            for event, owner, seq, kind, content, data_json, ref in rows:
                 made = None if event in self.found else without_form(kind, content, data_json)
                 if made is not None:
                     redacted = Redacted(made.content, made.data_json, ref, is_restructured=False)
@@ -163,26 +168,27 @@ class _Scan:
     def repeats(self, connection: sqlite3.Connection, owner: int, after: int) -> int | None:
         """Look at what an affected agent repeats of its past; return where to go on, as :meth:`span`."""
         values = {"owner": owner, "after": after, "upto": NEWEST, "limit": _PAGE}
-        rows = connection.execute(_SPAN + _OF_KINDS + _ORDER, values).fetchall()
+        rows = connection.execute(_SPAN + _REPEATING + _ORDER, values).fetchall()
         prompts = {(each.content, each.data_json) for each in self.found.values() if each.kind == "system"}
         marks = {each.seq for each in self.found.values() if each.kind == "mark"}
         self._take(connection, [row for row in rows if self._is_repeated(row, prompts, marks)])
         return rows[-1][2] if len(rows) == _PAGE else None
 
     def _is_repeated(self, row: tuple[Any, ...], prompts: set[tuple[Any, Any]], marks: set[int]) -> bool:
-        _, _, seq, command, kind, content, data_json, _ = row
+        _, _, _, kind, content, data_json, _ = row
         if kind == "system":
-            return seq != command and (content, data_json) in prompts
+            return (content, data_json) in prompts
         if kind == "rewind":
             return not self._redaction.is_whole or json.loads(data_json or "{}").get("target") in marks
         return not self._redaction.is_whole
 
     def _take(self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-        for event, owner, seq, _, kind, content, data_json, ref in rows:
+        for event, owner, seq, kind, content, data_json, ref in rows:
             if event in self.found:
                 continue
             if self._seqs is not None and kind not in (*_BY_SEQ, "rewind"):
                 continue
+            self.seen.add(seq)
             made = self._redaction.event(kind, content, data_json, ref, self._name(connection, owner))
             if made is not None:
                 self.found[event] = Found(event, owner, seq, kind, content, data_json, made)
@@ -193,8 +199,30 @@ class _Scan:
         return self._names[owner]
 
 
+class Past(NamedTuple):
+    """What is in the past of an agent.
+
+    Args:
+        line: the agent and its sources, each with the last seq that belongs to it.
+        foreign: the ids of the events that a ``clone`` into one of them brought.
+    """
+
+    line: list[tuple[int, int]]
+    foreign: list[int]
+
+
+def plan_past(row: int) -> Plan[Past]:
+    """Find the past of an agent."""
+    found = yield partial(lineage, row=row, head=NEWEST)
+    line = [(owner, last) for owner, _, last in found]
+    foreign: list[int] = []
+    for owner, last in line:
+        foreign += yield partial(_ids_taken_over, row=owner, upto=last)
+    return Past(line, foreign)
+
+
 def plan_redaction(
-    row: int, redaction: Redaction, seqs: list[int] | None, *, upto: int = NEWEST, strict: bool = True
+    row: int, redaction: Redaction, seqs: list[int] | None, *, past: Past | None = None
 ) -> Plan[Redactions]:
     """Find what is redacted in the past of an agent.
 
@@ -202,29 +230,22 @@ def plan_redaction(
         row: the agent.
         redaction: what is removed.
         seqs: the only events that are redacted; ``None`` for all.
-        upto: the last seq of the agent that is looked at.
-        strict: whether each seq must be there.
+        past: a past of the agent in another file, of which this one has a part, or nothing. Default: that in this file.
 
     Raises:
-        InvalidParams: a seq is of no event with content.
+        InvalidParams: a seq is of no event that may have content.
     """
     scan = _Scan(redaction, None if seqs is None else json.dumps(seqs))
-    line = yield partial(lineage, row=row, head=upto)
-    for owner, _, last in line:
+    line, foreign = (yield from plan_past(row)) if past is None else past
+    for owner, last in line:
         after: int | None = 0
         while after is not None:
             after = yield partial(scan.span, owner=owner, after=after, upto=last)
-    for owner, _, last in line:
-        foreign = yield partial(_ids_taken_over, row=owner, upto=last)
-        for first in range(0, len(foreign), _PAGE):
-            yield partial(scan.ids, ids=foreign[first : first + _PAGE])
+    for first in range(0, len(foreign), _PAGE):
+        yield partial(scan.ids, ids=foreign[first : first + _PAGE])
     if seqs is not None:
         yield scan.forms
-    if (
-        strict
-        and seqs is not None
-        and (missing := sorted(set(seqs).difference(each.seq for each in scan.found.values())))
-    ):
+    if past is None and (missing := sorted({*(seqs or ())} - scan.seen)):
         raise InvalidParams(
             f"seqs: {missing[0]} is not a message or another event with content in the past of this agent;"
             " reel log shows all, and text redacts titles and tags",
@@ -291,7 +312,10 @@ def _labels(connection: sqlite3.Connection, redaction: Redaction, rows: set[int]
         return []
     made = []
     for row in sorted(rows):
-        title, tags = connection.execute("SELECT title, tags FROM agents WHERE id = ?", (row,)).fetchone()
+        found = connection.execute("SELECT title, tags FROM agents WHERE id = ?", (row,)).fetchone()
+        if found is None:  # an older file
+            continue
+        title, tags = found
         changed = redaction.title(title), redaction.value(json.loads(tags))
         if changed != (title, json.loads(tags)):
             made.append(Labels(row, changed[0], json.dumps(changed[1], ensure_ascii=False)))

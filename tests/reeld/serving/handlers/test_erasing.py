@@ -17,6 +17,7 @@ from reeld.serving.call import Services
 from reeld.serving.handlers import erasing as erasing_handlers
 from reeld.store import erasing_backups, erasures, schema
 from reeld.store.erasures import Order
+from reeld.store.redacting import Past
 from reeld.store.retention import Retention
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts
@@ -135,6 +136,20 @@ async def test_a_prompt_that_was_repeated(connect: Connect) -> None:
 
         assert (await peer.call("agent", "copy"))["system"].startswith("[redacted")
         assert "be brief" not in str(await logged(peer, "copy"))
+        assert await intact(peer)
+
+
+async def test_what_a_seq_names(connect: Connect) -> None:
+    """A repeated prompt is redacted without the first one; a seq may be named again, in the same minute as well."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "demo", "be brief")
+        await peer.call("clear", "demo")
+        first = await peer.call("redact", "demo", {"seqs": [4]})
+        again = await peer.call("redact", "demo", {"seqs": [4]})
+
+        assert (1, 0) == (first["redacted"], again["redacted"] * ("command" not in again))
+        assert "be brief" in str(await logged(peer, "demo"))
         assert await intact(peer)
 
 
@@ -304,6 +319,21 @@ async def test_named_backups(connect: Connect, tmp_path: Path) -> None:
         assert connection.execute("SELECT name FROM agents WHERE name <> ''").fetchall() == [("taker",)]
 
 
+async def test_a_backup_that_does_not_know_of_a_clone(connect: Connect, tmp_path: Path) -> None:
+    """What an agent took over since is gone from the backup as well, also if the agent is not in it."""
+    with anyio.fail_after(PATIENCE):
+        peer, path = connect(), tmp_path / "b.db"
+        await peer.call("create", "origin", "a secret")
+        await backed_up(peer, path)
+        await peer.call("create", "taker")
+        await peer.call("clone", "origin", {"into": "taker"})
+        await peer.call("redact", "taker", {"text": "secret"})
+        reply = await peer.call("redact", "taker", {"seqs": [2], "backups": [str(path)]})
+
+        assert reply["backups"] == [{"path": str(path), "events": 1}]
+        assert b"secret" not in await anyio.Path(path).read_bytes()
+
+
 async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
     """A file that is missing, or not a backup, is refused before anything changes."""
     with anyio.fail_after(PATIENCE):
@@ -325,7 +355,8 @@ async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Pat
         await backed_up(peer, path)
     order = Order("redact", "a", None, 1)
     with closing(erasing_backups._open(str(path))) as connection:
-        found = erasing_backups.redaction_in([(1, 1 << 40)], Redaction("now", b"k", ["secret"]), None)(connection)
+        past = Past([(1, 1 << 40)], [])
+        found = erasing_backups.redaction_in(1, past, Redaction("now", b"k", ["secret"]), None)(connection)
         number = erasures.begin(connection, order)
         erasures.stage(connection, found.changes)
         erasures.decide(connection.cursor(), found.decision._replace(erasure=number), 1)
