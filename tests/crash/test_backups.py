@@ -1,6 +1,8 @@
 """Backups that are taken while clients do everything at once."""
 
 import os
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from tests.crash.test_deaths import LONG
 from tests.crash.workload import Workload
 from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon
+from tests.patience import PATIENCE
 
 
 @pytest.mark.parametrize("seed", range(30 if LONG else 1))
@@ -38,9 +41,9 @@ def heads(client: Client) -> dict[str, int]:
 
 
 def compare(path: Path, acknowledged: dict[str, int], client: Client) -> None:
-    """Compare a backup with the daemon that it was taken from."""
+    """Restore a backup elsewhere, and compare it with the daemon that it was taken from."""
     with short_directory() as place:
-        os.replace(path, place / "r.db")  # noqa: PTH105 - to another directory
+        restore(path, place)
         with closing(ForkedDaemon(place).start()) as restored, restored.client() as copy:
             found = heads(copy)
             assert [] == [agent for agent, head in acknowledged.items() if found.get(agent, -1) < head]
@@ -49,6 +52,13 @@ def compare(path: Path, acknowledged: dict[str, int], client: Client) -> None:
                 shown = [dict(message) for message in copy.iter_messages(agent)]
                 assert shown == [dict(message) for message in client.iter_messages(agent, at=head)]
             assert [] == copy.verify().problems
+
+
+def restore(path: Path, place: Path) -> None:
+    """Restore a backup in a directory without a daemon, as a person would."""
+    home = {"REEL_SOCKET": str(place / "s.sock"), "REEL_DATABASE": str(place / "r.db")}
+    command = [sys.executable, "-c", "from reel.cli import process; process()", "restore-backup", str(path)]
+    subprocess.run(command, env={**os.environ, **home}, check=True, timeout=PATIENCE)
 
 
 def logged(client: Client, agent: str, head: int) -> list[dict[str, object]]:
