@@ -56,7 +56,7 @@ VIEWS = {form: name for name, forms in FORMS.items() for form in forms}
 # A subscription of the client has its own connection, and ends with it; the client waits and drafts in its own way.
 UNSENT = {"unsubscribe", "call_async"}
 # Parameters of the client, which decides by them what to send.
-OURS = {"exist_ok"}
+OURS = {"exist_ok", "pattern"}
 
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:
