@@ -417,6 +417,25 @@ def test_what_a_newer_version_wrote(store: ReelConversationStore, name: str, cli
     assert items == [found["item"] for found in client.items(agent, "x-pydantic-ai").items]
 
 
+def test_a_record_that_cannot_be_read(store: ReelConversationStore, name: str, client: Client) -> None:
+    """One whose words were erased is as if nobody had saved it; one of a newer version is not replaced."""
+    agent = store.prefix + name
+    conversation = saved(store, name, asked("one"), usage=RunUsage(requests=3))
+    (note,) = client.history(agent, kinds=["note"]).events
+    client.redact(agent, seqs=[note["seq"]])
+
+    assert texts(run(store.load(name))) == ["one"]
+    assert run(store.load(name)).usage == RunUsage()
+    conversation.messages += asked("two")
+    with pytest.raises(ConversationConflict):
+        run(store.save(conversation))
+    later = (note["data_json"] or "").replace('format_version\\":1', 'format_version\\":2')
+    client.add(agent, {"kind": "note", "data_json": later})
+    with pytest.raises(framework.UserError, match=r"format_version: .*use the version of pydantic-ai"):
+        run(store.load(name))
+    assert name in [record.conversation_id for record in run(store.list_conversations())]
+
+
 def test_what_a_message_cannot_say_as_it_is(store: ReelConversationStore, name: str) -> None:
     """A lone surrogate, which has no UTF-8, becomes U+FFFD."""
     saved(store, name, asked("broken \ud800"))

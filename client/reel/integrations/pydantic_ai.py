@@ -27,7 +27,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
 try:
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
     from pydantic_ai.conversation_store import (
         ConversationConflict,
         ConversationEntry,
@@ -225,10 +225,18 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
                 if not found or agent.updated < int(found[-1].updated_at.timestamp() * 1000):
                     break
             name = agent.name.removeprefix(self.prefix)
-            state = self._state(client, agent.id, None if is_hashed(name) else name)
-            if state is not None and (scope is None or state.record.scope == scope):
-                found.append(state.record)
+            record = self._listed(client, agent.id, None if is_hashed(name) else name)
+            if record is not None and (scope is None or record.scope == scope):
+                found.append(record)
         return _last_saved(found)[:limit]
+
+    def _listed(self, client: Client, uid: str, conversation_id: str | None) -> ConversationRecord | None:
+        """Return the record of a conversation; one that cannot be read hides neither it nor the others."""
+        try:
+            state = self._state(client, uid, conversation_id)
+        except UserError:
+            return _begun_by_others(client, uid, conversation_id or uid)
+        return None if state is None else state.record
 
     def _write(
         self,
@@ -399,11 +407,22 @@ def _newest_record(client: Client, agent: str) -> tuple[str, int, Event | None]:
 
 
 def _record_in(note: Event) -> ConversationRecord | None:
-    """Return the record in a note; ``None`` if its words were erased."""
+    """Return the record in a note; ``None`` if its words were erased.
+
+    Raises:
+        UserError: this version of the framework cannot read it.
+    """
     try:
-        return _RECORDS.validate_json(json.loads(note["data_json"] or "")[_RECORD])
-    except (ValueError, TypeError):
-        return None
+        record: ConversationRecord = _RECORDS.validate_json(json.loads(note["data_json"] or "")[_RECORD])
+    except ValidationError as error:
+        why = error.errors(include_url=False, include_input=False)[0]
+        if why["type"] == "json_invalid":
+            return None
+        raise UserError(
+            f"the record of the conversation cannot be read: {'.'.join(map(str, why['loc']))}: {why['msg']}; "
+            "use the version of pydantic-ai that has saved it"
+        ) from None
+    return record
 
 
 def _dumped(record: ConversationRecord) -> str:
