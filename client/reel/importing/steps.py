@@ -90,9 +90,9 @@ class Kept(NamedTuple):
     """A record that is in the log only: what an answer used, or what has no place in a conversation.
 
     Args:
-        kind: an inert kind: usage, note or interrupted.
+        kind: an inert kind: usage, note, interrupted or state.
         ref: the source's id of it.
-        content: a readable text, or ``None``.
+        content: a readable text, or ``None``; the key of a state.
         data: its data.
         sent: as in :class:`Said`.
         line: as in :class:`Said`.

@@ -28,7 +28,7 @@ from reel.importing.values import text_in, title_of
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker
 from reel.replies import AgentInfo, AgentRow
-from reel.strict_json import Json, encode, parse
+from reel.strict_json import Json, encode
 from reel.sync.client import Client
 from reel.values import is_clean
 
@@ -43,8 +43,9 @@ _TOOL: Final = "tool"
 _FIELDS: Final = ("project_key", "session_id", "subpath")
 # The protocol's limit for the value of a tag, in characters.
 _TAG = 1024
-# The key of a note's data that has what the SDK knows of a session. It is the last note of each call of `append`.
+# The key of the value beside a conversation that has what the SDK knows of a session, and how long that may be.
 _SUMMARY: Final = "session_summary"
+_LONGEST = 1 << 19
 # The entries that have a title, the best last.
 _TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
 # The most events on a page.
@@ -169,9 +170,10 @@ class ReelSessionStore:
         for row in self._rows(client, {"project_key": _text("project_key", project_key)}):
             if "subpath" not in row.tags:
                 with suppress(NotFound):  # it was removed meanwhile
-                    notes = client.history(row.id, kinds=["note"], last=1).events
-                    stored = max([row.updated, *(note["time"] for note in notes)])
-                    found.append((row.tags["session_id"], stored, _summary_in(notes)))
+                    values = client.state(row.id, [_SUMMARY]).values
+                    stored = max([row.updated, *(value.time for value in values)])
+                    data = values[0].value if values else None
+                    found.append((row.tags["session_id"], stored, data if type(data) is dict else None))
         return found
 
     def _load(self, client: Client, fields: dict[str, str]) -> list[Json] | None:
@@ -271,7 +273,10 @@ class _Session:
         self._describe(new)
         last = list(usages.values())
         if new and self._summary is not None:
-            last.append(Kept("note", str(uuid4()), None, {_SUMMARY: self._summary["data"]}, None))
+            # Each time, for its time is that at which something was stored.
+            data = self._summary["data"]
+            value = data if len(json_of(data)) <= _LONGEST else None
+            last.append(Kept("state", str(uuid4()), _SUMMARY, {"value": value}, None))
         for kept in last:
             self._conversation.take(kept)
         self._conversation.flush()
@@ -337,12 +342,3 @@ def _checked_entry(number: int, entry: Any) -> tuple[str, Json]:
     except ValueError as error:
         raise InvalidMessage(f"{field}: {error}", index=number, field=field) from None
     return text_in(entry, "uuid") or str(uuid4()), entry
-
-
-def _summary_in(notes: list[Any]) -> Json | None:
-    """Return what the SDK knows of a session, if the newest note has it."""
-    try:
-        data = parse(notes[-1]["data_json"])[_SUMMARY]
-    except (IndexError, KeyError, TypeError, ValueError):
-        return None
-    return data if type(data) is dict else None
