@@ -1,11 +1,17 @@
 """Rows about the adapters for frameworks, each beside the framework's own store."""
 
+import json
+import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from tests.bench.setting import TEXT, Setting
 from tests.bench.table import Line, in_turns, timed
+from tests.reel.importing.transcripts import Transcript, call
 
 _LONG = 10_000
 _MANY = 1_000
@@ -61,4 +67,76 @@ def pydantic_ai(setting: Setting) -> Iterator[Line]:
         saved(store, "all", _LONG // 2)
     yield line(f"load {_LONG:,} messages", 5, lambda store: lambda: timed(lambda: run(store.load("all"))))
     yield line("load the last 20", 50, lambda store: lambda: timed(lambda: run(store.load("all", limit=20))))
+    ours.close()
+
+
+class _Files:
+    """Transcripts as files of JSON lines, as Claude Code keeps them, but synced as everything here is.
+
+    Args:
+        directory: where they are.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    async def append(self, key: Any, entries: list[Any]) -> None:
+        with (self._directory / key["session_id"]).open("a") as file:
+            file.writelines(f"{json.dumps(entry)}\n" for entry in entries)
+            file.flush()
+            os.fsync(file.fileno())
+
+    async def load(self, key: Any) -> list[Any]:
+        with (self._directory / key["session_id"]).open() as file:
+            return [json.loads(line) for line in file]
+
+
+def claude_agent_sdk(setting: Setting) -> Iterator[Line]:
+    """Measure the session store of the Claude Agent SDK; the SDK itself brings one in memory only."""
+    if find_spec("claude_agent_sdk") is None:
+        return
+    from reel.integrations.claude_agent_sdk import ReelSessionStore  # noqa: PLC0415 - it may not be there
+
+    ours = ReelSessionStore(socket=setting.daemon.socket)
+    stores: tuple[Any, Any] = (ours, _Files(setting.new_directory()))
+    numbers = count()
+
+    def run(awaitable: Any) -> Any:
+        return setting.loop.run_until_complete(awaitable)
+
+    def turn(made: Transcript) -> list[Any]:
+        ids = [f"{next(numbers)}" for _ in range(7)]
+        made.user(ids[0], TEXT).answer(ids[1], TEXT, ids[5]).answer(ids[2], call(ids[6], file="deck"), ids[5])
+        made.result(ids[3], ids[6], TEXT).answer(ids[4], TEXT, ids[4])
+        return made.records[-5:]
+
+    def line(what: str, rounds: int, of: Callable[[Any], Callable[[], float]]) -> Line:
+        mine, theirs = in_turns(rounds, *map(of, stores))
+        assert mine is not None
+        assert theirs is not None
+        return Line(
+            what, f"{mine * 1e3:.2f} ms", f"the time of a file of JSON lines ({theirs * 1e3:.2f} ms)", mine / theirs
+        )
+
+    def turns(before: int) -> Callable[[Any], Callable[[], float]]:
+        def of(store: Any) -> Callable[[], float]:
+            key, made = {"project_key": "bench", "session_id": str(uuid4())}, Transcript()
+            for _ in range(before):
+                turn(made)
+            if before:
+                run(store.append(key, made.records))
+            return lambda: timed(lambda: run(store.append(key, turn(made))))
+
+        return of
+
+    def load(store: Any) -> Callable[[], float]:
+        key, made = {"project_key": "bench", "session_id": str(uuid4())}, Transcript()
+        for _ in range(_LONG // 5):
+            turn(made)
+        run(store.append(key, made.records))
+        return lambda: timed(lambda: run(store.load(key)))
+
+    yield line("claude-agent-sdk: append a turn of 5", 100, turns(0))
+    yield line(f"append a turn of 5 behind {_MANY:,} turns", 100, turns(_MANY))
+    yield line(f"load {_LONG:,} entries", 5, load)
     ours.close()
