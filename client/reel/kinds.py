@@ -10,6 +10,8 @@ STATE = frozenset(
 INERT = frozenset({"usage", "note", "interrupted", "command", "state", "fork"})
 # Read if an old log has them, and never written any more.
 LEGACY = frozenset({"tool", "fork"})
+# After one of these, what was the conversation is not only longer than before.
+REPLACING = frozenset({"clear", "rewind", "clone", "restore", "redacted"})
 KNOWN = CONVERSATION | STATE | INERT
 ADDABLE = (CONVERSATION | INERT) - LEGACY
 

@@ -392,7 +392,11 @@ class MessagesPage(NamedTuple):
 
 
 class ItemsPage(NamedTuple):
-    """A page of the current conversation in a provider's words."""
+    """A page of the current conversation in a provider's words.
+
+    ``erasures`` is how many erasures the daemon has carried out since it started. If it is greater than with an earlier
+    page, what was kept of that page may have been erased.
+    """
 
     agent: str
     head: int
@@ -400,6 +404,7 @@ class ItemsPage(NamedTuple):
     system: str | None
     items: list[Item]
     more: bool
+    erasures: int
 
 
 class ConversationPage(NamedTuple):

@@ -150,9 +150,9 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
     ),
     (
         requests.items("demo", "gemini"),
-        {**PAGE, "items": [{"seq": 3, "time": 5, "ref": "a", "item_json": '{"a": 1e400}'}]},
+        {**PAGE, "items": [{"seq": 3, "time": 5, "ref": "a", "item_json": '{"a": 1e400}'}], "erasures": 2},
         replies.ItemsPage(
-            "a1", 9, 9, None, [{"seq": 3, "time": 5, "ref": "a", "item": {"a": Numeral("1e400")}}], False
+            "a1", 9, 9, None, [{"seq": 3, "time": 5, "ref": "a", "item": {"a": Numeral("1e400")}}], False, 2
         ),
     ),
     (

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from reel.aio.answer import Answer
-    from reel.formats import Format
     from reel.tool_calls import ToolCall
 
 R = TypeVar("R")
@@ -184,7 +183,7 @@ class Client:
     async def iter_items(
         self,
         agent: str,
-        format: "Format",  # noqa: A002 - the protocol's name
+        format: str,  # noqa: A002 - the protocol's name
         since: int | None = None,
         at: int | None = None,
     ) -> AsyncIterator[Item]:

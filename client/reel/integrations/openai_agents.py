@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 try:
@@ -15,6 +14,7 @@ except ImportError as error:
 
 from reel import requests
 from reel.errors import Conflict, NotFound
+from reel.integrations.item_copy import ItemCopy
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker
 from reel.messages import Item
@@ -55,6 +55,7 @@ class ReelSession:
         self.session_id = session_id
         self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or {})
         self.agent, self._tags = named(prefix, session_id)
+        self._copy = ItemCopy(self.agent, _FORMAT)
         self._worker = Worker(socket, autostart=autostart, name="openai-agents")
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
@@ -96,20 +97,15 @@ class ReelSession:
     def _read(self, client: Client, limit: int | None) -> list[Any]:
         try:
             if limit is None or limit < 0:
-                return [found["item"] for found in self._items(client)]
+                return self._copy.read(client)
             if limit == 0:
                 return []
-            newest = [found["item"] for found in self._items(client, min(limit, _PAGE))]
+            newest = [found["item"] for found in client.items(self.agent, _FORMAT, last=min(limit, _PAGE)).items]
             if len(newest) < limit:  # a message may have no item, and then older ones count
-                newest = [found["item"] for found in self._items(client)]
+                newest = self._copy.read(client)
             return newest[-limit:]
         except NotFound:
             return []
-
-    def _items(self, client: Client, last: int | None = None) -> Iterator[Item]:
-        # All pages are of one state: the client reads the later ones as of the first.
-        for page in client.pages(requests.items(self.agent, _FORMAT, limit=None if last else _PAGE, last=last)):
-            yield from page.items
 
     def _add(self, client: Client, items: list[Any]) -> None:
         try:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-    from reel.formats import Format
     from reel.messages import Event, Item, Message, Record
     from reel.sync.answer import Answer
     from reel.sync.subscription import Subscription
@@ -199,7 +198,7 @@ class Client:
     def iter_items(
         self,
         agent: str,
-        format: "Format",  # noqa: A002 - the protocol's name
+        format: str,  # noqa: A002 - the protocol's name
         since: int | None = None,
         at: int | None = None,
     ) -> "Iterator[Item]":

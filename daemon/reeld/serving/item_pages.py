@@ -49,6 +49,7 @@ async def read_item_page(services: Services, shown: View, window: Window, name: 
     it is read again with what is before it.
     """
     store, in_thread = services.store, services.render_cache.run_in_thread
+    erasures = store.eraser.applied  # before the page is read: it may have what the next one erases
     try:
         page = await read_entries(store, shown, window, _counts, lambda found: _page(found, window, name), in_thread)
     except _MoreNeeded as error:
@@ -62,7 +63,8 @@ async def read_item_page(services: Services, shown: View, window: Window, name: 
             in_thread,
         )
     items, more = page
-    return {**page_head(shown), "items": PackedList(list(chain.from_iterable(items))), "more": more}
+    packed = PackedList(list(chain.from_iterable(items)))
+    return {**page_head(shown), "items": packed, "more": more, "erasures": erasures}
 
 
 def _counts(entry: Entry) -> bool:

@@ -1,0 +1,127 @@
+"""The copy that a session keeps of its items is what the daemon has, whatever anybody does to the conversation."""
+
+import pickle
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+
+import pytest
+
+import reel
+from reel.integrations.item_copy import ItemCopy
+from reel.sync.client import Client
+from reel.values import Numeral
+from tests.daemon import Daemon
+
+pytestmark = pytest.mark.slow
+
+FORMAT = "openai-responses"
+_NUMBERS = count()
+CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}", "id": "fc_1"}
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[Client]:
+    """A client of the daemon."""
+    with daemon.client() as client:
+        yield client
+
+
+@pytest.fixture
+def copy(client: Client) -> ItemCopy:
+    """A copy of the agent ``demo``, which has an item."""
+    name = f"demo-{next(_NUMBERS)}"
+    client.add_items(name, [said("one")], FORMAT, create=True)
+    return ItemCopy(name, FORMAT)
+
+
+def said(text: str) -> dict[str, object]:
+    """Return an item of the user's."""
+    return {"role": "user", "content": text}
+
+
+def whole(client: Client, agent: str) -> list[object]:
+    """Return the items that the daemon has."""
+    return [found["item"] for found in client.iter_items(agent, FORMAT)]
+
+
+def test_only_what_is_new_is_read(client: Client, copy: ItemCopy) -> None:
+    """A second read has the items of the first, and those that were added since."""
+    agent = copy._agent
+    first = copy.read(client)
+    client.add_items(agent, [CALL, {**said("big"), "n": Numeral("1e400")}], FORMAT)
+    second = copy.read(client)
+
+    assert whole(client, agent) == second == copy.read(client)
+    assert first == second[:1]
+    assert [1, 2] == [len(pickle.loads(page)) for page in copy._pages]
+
+
+def test_what_a_caller_changes_is_the_callers(client: Client, copy: ItemCopy) -> None:
+    """The items are new ones with each read."""
+    copy.read(client)[0]["content"] = "other"
+
+    assert [said("one")] == copy.read(client)
+
+
+def test_any_history(client: Client, copy: ItemCopy) -> None:
+    """After any commands of others, the copy is what the daemon has."""
+    agent, chance = copy._agent, random.Random(7)
+    for number in range(150):
+        for _ in range(chance.randrange(3)):
+            with suppress(reel.NothingToUndo, reel.NoSuchMark):
+                match chance.randrange(9):
+                    case 0:
+                        client.undo(agent)
+                    case 1:
+                        client.redo(agent)
+                    case 2:
+                        client.mark(agent)
+                    case 3:
+                        client.rewind(agent)
+                    case 4 if number % 10 == 0:
+                        client.clear(agent)
+                    case 5:
+                        client.add(agent, f"text {number}")
+                    case 6:
+                        client.restore(agent, chance.randrange(client.agent(agent).head + 1))
+                    case _:
+                        client.add_items(agent, [said(f"item {number}"), CALL], FORMAT)
+
+        assert whole(client, agent) == copy.read(client)
+
+
+def test_what_was_redacted_elsewhere_is_not_kept(client: Client, copy: ItemCopy) -> None:
+    """A clone has a secret of its source: when that is redacted, the copy of the clone does not have it either."""
+    source = copy._agent
+    client.add_items(source, [said("the password is fish")], FORMAT)
+    clone = client.clone(source).name
+    other = ItemCopy(clone, FORMAT)
+    assert said("the password is fish") in other.read(client)
+    client.redact(source, text="fish")
+
+    assert "fish" not in str(other.read(client))
+
+
+def test_another_agent_of_the_same_name(client: Client, copy: ItemCopy) -> None:
+    """If the agent was killed, and another one has its name, the copy is of that one."""
+    agent = copy._agent
+    copy.read(client)
+    client.kill(agent)
+    assert [said("one")] == copy.read(client)
+    client.add_items(agent, [said("two"), said("three")], FORMAT, create=True)
+
+    assert [said("two"), said("three")] == copy.read(client)
+
+
+def test_no_agent(client: Client) -> None:
+    """A missing agent is an error, and so is one that was purged since."""
+    copy = ItemCopy("nobody", FORMAT)
+    with pytest.raises(reel.NotFound):
+        copy.read(client)
+    client.add_items("nobody", [said("here")], FORMAT, create=True)
+    assert [said("here")] == copy.read(client)
+    client.purge("nobody")
+    with pytest.raises(reel.NotFound):
+        copy.read(client)
