@@ -631,6 +631,16 @@ def test_what_is_refused(store: ReelConversationStore, name: str, client: Client
     assert run(store.load(name)) is None
 
     conversation = saved(store, name, asked("one"))
+    record = run(store.read_record(name))
+    record.revision = "changed by who has read it"
+    for head_id in ("nowhere", f"{'0' * 32}:5", f"{client.agent(store.prefix + name).id}:500"):
+        unknown = replace(record, head_id=head_id)
+        with pytest.raises(ConversationConflict):
+            run(store.write_record(unknown, expected_revision=conversation.revision))
+        with pytest.raises(LookupError, match=head_id):
+            run(store.read_entry(head_id))
+    with pytest.raises(ConversationConflict):
+        run(store.delete_record(name, expected_revision="another"))
     client.kill(store.prefix + name)
     assert texts(run(store.load(name))) == ["one"]
     conversation.messages += asked("two")

@@ -17,17 +17,14 @@ revision: a save that does not know of it is a conflict, as if another program h
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 try:
-    from pydantic import TypeAdapter, ValidationError
     from pydantic_ai.conversation_store import (
         ConversationConflict,
         ConversationEntry,
@@ -35,7 +32,6 @@ try:
         ConversationStore,
     )
     from pydantic_ai.exceptions import UserError
-    from pydantic_core import PydanticSerializationError
 except ImportError as error:
     raise ImportError(
         "reel.integrations.pydantic_ai needs pydantic-ai-slim, which is not installed; install it with: "
@@ -53,34 +49,20 @@ from reel.integrations.pydantic_ai_entries import (
     place_in,
     read_entries,
     seq_of,
-    tip,
 )
 from reel.integrations.pydantic_ai_messages import messages_of
+from reel.integrations.pydantic_ai_records import State, begun_by_others, note_data, read_state
 from reel.integrations.worker import Worker
-from reel.messages import Event
 from reel.requests import Call
 from reel.sync.client import Client
 
 V = TypeVar("V")
 
-# The key of a note's data that has a record, as JSON: it may be deeper than data may be.
-_RECORD: Final = "pydantic_ai_record"
 # The tag of an agent that has the scope of its conversation.
 _SCOPE: Final = "scope"
-# How many notes are looked through at once for the newest record; others may write notes, too.
-_NOTES: Final = 100
 # Of so many entries it is remembered in which agent they are, and of so many revisions what there was.
 _MOST_PLACES: Final = 10_000
 _MOST_STATES: Final = 1_000
-_RECORDS: Final = TypeAdapter(ConversationRecord)
-
-
-class _State(NamedTuple):
-    """What the daemon has of a conversation: the agent's id and head, and the record as it is now."""
-
-    agent: str
-    head: int
-    record: ConversationRecord
 
 
 class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its types take minutes to read
@@ -106,7 +88,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         # The agents of entries that were named by a record; the framework asks for an entry by its id alone.
         self._places: OrderedDict[str, tuple[str, int]] = OrderedDict()
         # What there was at a revision: the framework reads it right before it writes.
-        self._states: OrderedDict[str, _State] = OrderedDict()
+        self._states: OrderedDict[str, State] = OrderedDict()
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
@@ -182,7 +164,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
             return []
         return await self._worker.run(lambda client: self._history(client, head_id, limit))
 
-    def _remember(self, state: _State) -> None:
+    def _remember(self, state: State) -> None:
         """Remember a state by its revision, and where the entries are that it points at."""
         _keep(self._states, state.record.revision, state, _MOST_STATES)
         for entry in (*state.record.branches, state.record.head_id):
@@ -191,27 +173,12 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
 
     # What follows runs in a thread, with the blocking client.
 
-    def _state(self, client: Client, agent: str, conversation_id: str | None = None) -> _State | None:
-        """Return what there is of a conversation; ``None`` if there is no such agent.
-
-        Args:
-            client: the client.
-            agent: the agent's name or id.
-            conversation_id: the framework's id. Default: what the record says.
-        """
-        try:
-            uid, head, note = _newest_record(client, agent)
-            record, at = (None, 0) if note is None else (_record_in(note), note["seq"])
-            if record is None:
-                record = _begun_by_others(client, uid, conversation_id or agent)
-            elif at != head and (newest := tip(client, uid)) != record.head_id:
-                record = _moved_by_others(client, uid, record, newest)
-        except NotFound:
-            return None
-        if conversation_id is not None:
-            record = replace(record, conversation_id=conversation_id)
-        state = _State(uid, head, record)
-        self._remember(state)
+    def _state(self, client: Client, agent: str, conversation_id: str | None = None) -> State | None:
+        """Return what there is of a conversation, and remember it; see :func:`read_state`."""
+        state = read_state(client, agent, conversation_id)
+        if state is not None:
+            # What the framework is given, it may change.
+            self._remember(state._replace(record=replace(state.record)))
         return state
 
     def _records(self, client: Client, scope: str | None, limit: int | None) -> list[ConversationRecord]:
@@ -235,7 +202,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         try:
             state = self._state(client, uid, conversation_id)
         except UserError:
-            return _begun_by_others(client, uid, conversation_id or uid)
+            return begun_by_others(client, uid, conversation_id or uid)
         return None if state is None else state.record
 
     def _write(
@@ -270,7 +237,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
     def _replace(
         self,
         client: Client,
-        state: _State,
+        state: State,
         record: ConversationRecord,
         entries: Sequence[ConversationEntry],
         tags: dict[str, str],
@@ -393,74 +360,7 @@ def _instructions(entries: Sequence[ConversationEntry]) -> str | None:
     return found
 
 
-def _newest_record(client: Client, agent: str) -> tuple[str, int, Event | None]:
-    """Return an agent's id and head, and the newest note that has a record."""
-    page = client.history(agent, kinds=["note"], last=1)
-    uid, head = page.agent, page.head
-    while True:
-        for note in reversed(page.events):
-            if f'"{_RECORD}"' in (note["data_json"] or ""):
-                return uid, head, note
-        if not page.events:
-            return uid, head, None
-        page = client.history(uid, kinds=["note"], last=_NOTES, before=page.events[0]["seq"])
-
-
-def _record_in(note: Event) -> ConversationRecord | None:
-    """Return the record in a note; ``None`` if its words were erased.
-
-    Raises:
-        UserError: this version of the framework cannot read it.
-    """
-    try:
-        record: ConversationRecord = _RECORDS.validate_json(json.loads(note["data_json"] or "")[_RECORD])
-    except ValidationError as error:
-        why = error.errors(include_url=False, include_input=False)[0]
-        if why["type"] == "json_invalid":
-            return None
-        raise UserError(
-            f"the record of the conversation cannot be read: {'.'.join(map(str, why['loc']))}: {why['msg']}; "
-            "use the version of pydantic-ai that has saved it"
-        ) from None
-    return record
-
-
-def _dumped(record: ConversationRecord) -> str:
-    """Return the data of a note that has a record."""
-    try:
-        return json.dumps({_RECORD: _RECORDS.dump_json(record).decode()})
-    except PydanticSerializationError as error:
-        raise UserError(f"record: there is no JSON for it: {error}") from None
-
-
-def _begun_by_others(client: Client, uid: str, conversation_id: str) -> ConversationRecord:
-    """Return the record of an agent for which none was saved: another program has begun it."""
-    newest = tip(client, uid)
-    time = client.history(uid, last=1).events[-1]["time"]
-    return ConversationRecord(
-        conversation_id=conversation_id,
-        head_id=newest,
-        revision=f"{uid}+{newest}",
-        updated_at=datetime.fromtimestamp(time / 1000, UTC),
-    )
-
-
-def _moved_by_others(client: Client, uid: str, record: ConversationRecord, newest: str | None) -> ConversationRecord:
-    """Return the record of a conversation to which others have added, or in which they went back."""
-    head_id, pending, branches = record.head_id, record.deferred_tool_requests, record.branches
-    seq = None if head_id is None else seq_of(client, uid, head_id)
-    if head_id is not None and (seq is None or not is_current(client, uid, seq)):
-        pending, branches = None, [*(entry for entry in branches if entry != head_id), head_id]
-    return replace(
-        record,
-        head_id=newest,
-        deferred_tool_requests=pending,
-        branches=[entry for entry in branches if entry != newest],
-        revision=f"{record.revision}+{newest}",
-    )
-
-
-def _go_to(client: Client, state: _State, entry_id: str | None) -> tuple[int, int | None]:
+def _go_to(client: Client, state: State, entry_id: str | None) -> tuple[int, int | None]:
     """Make an entry part of the current conversation.
 
     Returns:
@@ -495,7 +395,7 @@ def _additions(
         begin: the seq of what is replaced; ``None`` if nothing is.
         head: the head that the agent must have.
     """
-    note: Any = {"kind": "note", "data_json": _dumped(record)}
+    note: Any = {"kind": "note", "data_json": note_data(record)}
     if not entries:
         return [requests.add(agent, [note], from_=begin, if_seq=head)]
     items = items_of([entry.message for entry in entries])

@@ -28,7 +28,7 @@ FORMAT: Final = "x-pydantic-ai"
 # The most messages on a page, and so the most that ``last`` may be.
 _PAGE: Final = 10_000
 # The id of an entry without a ``ref``: the agent's id, and the seq.
-_PLACE: Final = re.compile(r"([0-9a-f]{32}):([0-9]{1,15})")
+_PLACE: Final = re.compile(r"([0-9a-f]{32}):([1-9][0-9]{0,14})")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -82,10 +82,14 @@ def tip(client: Client, agent: str) -> str | None:
 
 def seq_of(client: Client, agent: str, entry_id: str) -> int | None:
     """Return the seq of an entry in the past of an agent; ``None`` if it is not there."""
-    if (place := place_in(entry_id)) is not None:
-        return place[1] if place[0] == agent else None
-    events = client.history(agent, refs=[entry_id], inherited=True).events
-    return events[0]["seq"] if events else None
+    if (place := place_in(entry_id)) is None:
+        events = client.history(agent, refs=[entry_id], inherited=True).events
+        return events[0]["seq"] if events else None
+    uid, seq = place
+    if uid != agent:
+        return None
+    events = client.history(agent, seq - 1, limit=1, inherited=True).events
+    return seq if events and events[0]["seq"] == seq else None
 
 
 def is_current(client: Client, agent: str, seq: int) -> bool:

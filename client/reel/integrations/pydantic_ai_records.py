@@ -1,0 +1,126 @@
+"""The record of a conversation of Pydantic AI: a note of the agent, and what others have done since it was written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_ai.conversation_store import ConversationRecord
+from pydantic_ai.exceptions import UserError
+from pydantic_core import PydanticSerializationError
+
+from reel.errors import NotFound
+from reel.integrations.pydantic_ai_entries import is_current, seq_of, tip
+from reel.messages import Event
+from reel.sync.client import Client
+
+# The key of a note's data that has a record, as JSON: it may be deeper than data may be.
+_RECORD: Final = "pydantic_ai_record"
+# How many notes are looked through at once for the newest record; others may write notes, too.
+_NOTES: Final = 100
+_RECORDS: Final = TypeAdapter(ConversationRecord)
+
+
+class State(NamedTuple):
+    """What the daemon has of a conversation: the agent's id and head, and the record as it is now."""
+
+    agent: str
+    head: int
+    record: ConversationRecord
+
+
+def read_state(client: Client, agent: str, conversation_id: str | None = None) -> State | None:
+    """Return what there is of a conversation; ``None`` if there is no such agent.
+
+    Args:
+        client: the client.
+        agent: the agent's name or id.
+        conversation_id: the framework's id. Default: what the record says.
+
+    Raises:
+        UserError: this version of the framework cannot read the record.
+    """
+    try:
+        uid, head, note = _newest_record(client, agent)
+        record, at = (None, 0) if note is None else (_record_in(note), note["seq"])
+        if record is None:
+            record = begun_by_others(client, uid, conversation_id or agent)
+        elif at != head and (newest := tip(client, uid)) != record.head_id:
+            record = _moved_by_others(client, uid, record, newest)
+    except NotFound:
+        return None
+    return State(uid, head, record if conversation_id is None else replace(record, conversation_id=conversation_id))
+
+
+def _newest_record(client: Client, agent: str) -> tuple[str, int, Event | None]:
+    """Return an agent's id and head, and the newest note that has a record."""
+    page = client.history(agent, kinds=["note"], last=1)
+    uid, head = page.agent, page.head
+    while True:
+        for note in reversed(page.events):
+            if f'"{_RECORD}"' in (note["data_json"] or ""):
+                return uid, head, note
+        if not page.events:
+            return uid, head, None
+        page = client.history(uid, kinds=["note"], last=_NOTES, before=page.events[0]["seq"])
+
+
+def _record_in(note: Event) -> ConversationRecord | None:
+    """Return the record in a note; ``None`` if its words were erased.
+
+    Raises:
+        UserError: this version of the framework cannot read it.
+    """
+    try:
+        record: ConversationRecord = _RECORDS.validate_json(json.loads(note["data_json"] or "")[_RECORD])
+    except ValidationError as error:
+        why = error.errors(include_url=False, include_input=False)[0]
+        if why["type"] == "json_invalid":
+            return None
+        raise UserError(
+            f"the record of the conversation cannot be read: {'.'.join(map(str, why['loc']))}: {why['msg']}; "
+            "use the version of pydantic-ai that has saved it"
+        ) from None
+    return record
+
+
+def begun_by_others(client: Client, uid: str, conversation_id: str) -> ConversationRecord:
+    """Return the record of an agent for which none was saved: another program has begun it."""
+    newest = tip(client, uid)
+    time = client.history(uid, last=1).events[-1]["time"]
+    return ConversationRecord(
+        conversation_id=conversation_id,
+        head_id=newest,
+        revision=f"{uid}+{newest}",
+        updated_at=datetime.fromtimestamp(time / 1000, UTC),
+    )
+
+
+def _moved_by_others(client: Client, uid: str, record: ConversationRecord, newest: str | None) -> ConversationRecord:
+    """Return the record of a conversation to which others have added, or in which they went back."""
+    head_id, pending, branches = record.head_id, record.deferred_tool_requests, record.branches
+    seq = None if head_id is None else seq_of(client, uid, head_id)
+    if head_id is not None and (seq is None or not is_current(client, uid, seq)):
+        pending, branches = None, [*(entry for entry in branches if entry != head_id), head_id]
+    return replace(
+        record,
+        head_id=newest,
+        deferred_tool_requests=pending,
+        branches=[entry for entry in branches if entry != newest],
+        revision=f"{record.revision}+{newest}",
+    )
+
+
+def note_data(record: ConversationRecord) -> str:
+    """Return the data of a note that has a record.
+
+    Raises:
+        UserError: there is no JSON for it.
+    """
+    try:
+        return json.dumps({_RECORD: _RECORDS.dump_json(record).decode()})
+    except PydanticSerializationError as error:
+        raise UserError(f"record: there is no JSON for it: {error}") from None
