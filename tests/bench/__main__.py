@@ -31,6 +31,7 @@ ROWS = (
     Row("add-indexed", 40, search.adds_beside_the_index),
     Row("pydantic-ai", 15, frameworks.pydantic_ai),
     Row("claude-agent-sdk", 30, frameworks.claude_agent_sdk),
+    Row("agent-framework", 25, frameworks.agent_framework),
     Row("start", 6, programs.start),
     Row("command", 6, programs.command),
     Row("memory", 30, programs.memory),

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 from uuid import uuid4
 
 from tests.bench.setting import TEXT, Setting
-from tests.bench.table import Line, in_turns, timed
+from tests.bench.table import Line, in_turns, median, timed
 from tests.reel.importing.transcripts import Transcript, call
 
 _LONG = 10_000
 _MANY = 1_000
+_NUMBERS = count()
 
 
 def pydantic_ai(setting: Setting) -> Iterator[Line]:
@@ -140,3 +142,44 @@ def claude_agent_sdk(setting: Setting) -> Iterator[Line]:
     yield line(f"append a turn of 5 behind {_MANY:,} turns", 100, turns(_MANY))
     yield line(f"load {_LONG:,} entries", 5, load)
     ours.close()
+
+
+def agent_framework(setting: Setting) -> Iterator[Line]:
+    """Measure the history provider of the Agent Framework beside that of files, which reads all of a session to add."""
+    if find_spec("agent_framework") is None:
+        return
+    from agent_framework import FileHistoryProvider, Message  # noqa: PLC0415
+
+    from reel.integrations.agent_framework import ReelHistoryProvider  # noqa: PLC0415
+
+    run = setting.loop.run_until_complete
+    ours = ReelHistoryProvider(socket=setting.daemon.socket)
+    theirs = FileHistoryProvider(setting.new_directory())
+
+    def save(provider: Any, session: str, messages: int) -> None:
+        roles = ("user", "assistant")
+        said = [Message(roles[place % 2], [f"{next(_NUMBERS)} {TEXT}"]) for place in range(messages)]
+        run(provider.save_messages(session, said))
+
+    def turn(provider: Any, session: str | None, rounds: int) -> float:
+        return median(lambda: save(provider, session or f"new-{next(_NUMBERS)}", 2), rounds)
+
+    def load(provider: Any) -> float:
+        return timed(lambda: run(provider.get_messages("longer")))
+
+    def line(what: str, measure: Callable[..., float], *more: Any) -> Line:
+        mine, other = in_turns(5, partial(measure, ours, *more), partial(measure, theirs, *more))
+        assert mine is not None
+        assert other is not None
+        return Line(
+            what, f"{mine * 1e3:.1f} ms", f"the time of FileHistoryProvider ({other * 1e3:.1f} ms)", mine / other
+        )
+
+    for session, messages in (("long", 2 * _MANY), ("longer", _LONG)):
+        for provider in (ours, theirs):
+            save(provider, session, messages)
+    yield line("agent-framework: the first turn", turn, None, 20)
+    yield line(f"a turn behind {_MANY:,} turns", turn, "long", 5)
+    yield line(f"a turn behind {_LONG // 2:,} turns", turn, "longer", 1)
+    yield line(f"load {_LONG:,} messages", load)
+    run(ours.close())
