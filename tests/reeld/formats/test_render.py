@@ -162,10 +162,11 @@ def test_a_long_open_turn_is_repaired_a_few_times_only() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_inert_records_are_never_rendered(name: str) -> None:
     """Rows of every inert kind, with and without content, anywhere among messages, reach no provider."""
-    kinds = sorted(INERT - LEGACY)
+    kinds = sorted(INERT - LEGACY - {"state"})
     rows = [{"kind": kind, "content": LEAK} for kind in kinds] + [
         {"kind": kind, "data_json": f'{{"content":"{LEAK}"}}'} for kind in kinds
     ]
+    rows.append({"kind": "state", "content": LEAK, "data_json": f'{{"value":"{LEAK}"}}'})
     spoken = [user("Hi", note=LEAK), model("Look", call(), usage={"note": LEAK}), tool(result()), "Bye"]
     mixed = [*rows, *(row for message in spoken for row in (message, *rows))]
     strays = [_stray(900, "agent_killed"), _stray(901, "fork"), _stray(902, "never_heard_of")]
