@@ -4,6 +4,7 @@ import glob
 import os
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +14,7 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.names import Names
 from reel.cli.terminal import count
 from reel.errors import NotFound
-from reel.replies import Purged, Redacted
+from reel.replies import Purged, Redacted, Retained
 
 # Matches that are shown, and characters of each.
 _SHOWN = 20
@@ -21,8 +22,6 @@ _WIDTH = 60
 # Backups that are listed.
 _LISTED = 3
 _NAME_THEM = "name them with --backup FILE"
-# An agent that is gone cannot be named any more.
-_REMOVE_THEM = "remove them, or wait until newer ones have taken their place"
 
 
 def redact(ctx: Context) -> int:
@@ -136,7 +135,8 @@ def purge(ctx: Context) -> int:
     if args.retention:
         return _retain(ctx)
     how = {"cascade": args.cascade or None, "force": args.force or None}
-    tried = [ctx.client.purge(agent, **how, dry_run=True) for agent in ctx.words]
+    backups = _backups(ctx)
+    tried = [ctx.client.purge(agent, **how, backups=backups, dry_run=True) for agent in ctx.words]
     names = Names(ctx.client)
     going = list(dict.fromkeys(uid for reply in tried for uid in reply.purged))
     if not ctx.out.as_json or args.dry_run:
@@ -148,23 +148,35 @@ def purge(ctx: Context) -> int:
         return OK
     if not _agreed(ctx, f"Purge {count(len(going), 'agent')} for good?", "purge"):
         return REFUSED
+    _purge_each(ctx, tried, {**how, "backups": backups}, names)
+    _warn_of_backups(ctx, _repeat_purge(how, tried))
+    return OK
+
+
+def _purge_each(ctx: Context, tried: list[Purged], how: dict[str, Any], names: Names) -> None:
     gone: set[str] = set()
     for reply in tried:
         if reply.agent in gone:
             continue
         try:
-            done = ctx.client.purge(reply.agent, **how, backups=_backups(ctx))
+            done = ctx.client.purge(reply.agent, **how)
         except NotFound:
             ctx.out.warn(f"{names.of(reply.agent)} is gone already")
             continue
         gone.update(done.purged)
         if ctx.out.as_json:
             ctx.out.document(done)
-        else:
+            continue
+        if done.purged:
             ctx.out.line(f"{names.listed(done.purged)} purged: {count(done.events, 'event')}")
-            _tell_backups(ctx, done)
-    _warn_of_backups(ctx, _REMOVE_THEM)
-    return OK
+        _tell_backups(ctx, done)
+
+
+def _repeat_purge(how: dict[str, Any], done: Sequence[Purged | Retained]) -> str:
+    """Return how to purge agents that are gone from backups: their ids are left, and their names are free."""
+    gone = dict.fromkeys(uid for reply in done for uid in reply.purged or [getattr(reply, "agent", "")])
+    options = "".join(f" --{name}" for name, is_set in how.items() if is_set)
+    return f"purge them there as well with: reel purge {' '.join(gone)}{options} --backup FILE"
 
 
 def _retain(ctx: Context) -> int:
@@ -187,7 +199,7 @@ def _retain(ctx: Context) -> int:
         ctx.out.document(done)
     else:
         ctx.out.line(f"{count(len(done.purged), 'agent')} purged: {count(done.events, 'event')}")
-    _warn_of_backups(ctx, _REMOVE_THEM)
+    _warn_of_backups(ctx, _repeat_purge({}, [done]))
     return OK
 
 
@@ -195,6 +207,9 @@ def _describe(ctx: Context, reply: Purged, names: Names) -> None:
     """Print what would go, and what would stay."""
     if ctx.out.as_json:
         ctx.out.document(reply)
+        return
+    if not reply.purged:
+        ctx.out.line(f"{reply.agent} is gone; it is purged from backups only")
         return
     ctx.out.line(f"{names.listed(reply.purged)}: {count(reply.events, 'event')}")
     if reply.kept:

@@ -19,12 +19,12 @@ from reeld.agents.agent import Agent, now, write
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
 from reeld.core import commands
-from reeld.core.commands import Reply
+from reeld.core.commands import Reply, not_found
 from reeld.core.redaction import Redaction
 from reeld.core.state import Profile
-from reeld.store.erasing_backups import purge_in, redaction_in
+from reeld.store.erasing_backups import Find, purge_in, redaction_in
 from reeld.store.erasures import Change, Decision, Order, OwnKey
-from reeld.store.purging import Purge, clones, plan_purge
+from reeld.store.purging import Purge, clones, plan_purge, was_purged
 from reeld.store.redacting import Plan, Redactions, Text, plan_past, plan_redaction
 from reeld.store.retention import Retention, expired
 from reeld.store.transactions import AgentWrite, Transaction
@@ -183,7 +183,9 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
                     order, (Change(event, is_gone=True) for event in planned.events), wanted.backups
                 )
                 if wanted.backups:
-                    reply["backups"] = await eraser.erase_in_backups(wanted.backups, order, purge_in(told["purged"]))
+                    reply["backups"] = await eraser.erase_in_backups(
+                        wanted.backups, order, _purge_in(told["purged"], wanted)
+                    )
                 await _purge(registry, locked, planned, erasure, options, reply)
                 for profile in profiles:
                     log.info("agent=%s purged, for client=%s", profile.uid, options.client)
@@ -191,6 +193,45 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
                     await eraser.apply()
                 rest.forget({each.row for each in locked}, lambda _: True)
         return await _cleaned(registry, reply)
+
+
+async def purge_in_backups(registry: Registry, options: CommandOptions, address: str, wanted: Wanted) -> Reply:
+    """Remove an agent from backups that was purged before.
+
+    Args:
+        registry: has the store.
+        options: of the command.
+        address: the id that the agent had.
+        wanted: the backups, and whether its clones are removed from them as well.
+
+    Raises:
+        InvalidParams: a file is not a backup of this version.
+        NotFound: no backup is named, or no agent with this id was purged.
+        Storage: a backup cannot be written.
+    """
+    store, eraser = registry.store, registry.store.eraser
+    async with eraser.turn():
+        if (first := await first_reply(store, options.key)) is not None:
+            return first
+        if not wanted.backups or not await eraser.plan(_was_purged(address)):
+            raise not_found(address)
+        order = Order("purge", address, options.client, now())
+        told: Reply = {"agent": address, "purged": [], "events": 0, "kept": 0, "heirs": [], "head": 0}
+        if wanted.dry_run:
+            return told
+        with anyio.CancelScope(shield=True):
+            await eraser.stage(order, (), wanted.backups)
+            done = await eraser.erase_in_backups(wanted.backups, order, _purge_in([address], wanted))
+        return {**told, "time": order.time, "backups": done}
+
+
+def _purge_in(uids: Sequence[str], wanted: Wanted) -> Find:
+    return purge_in(uids, cascade=wanted.cascade, force=wanted.force)
+
+
+def _was_purged(uid: str) -> Plan[bool]:
+    found: bool = yield lambda connection: was_purged(connection, uid)
+    return found
 
 
 def _require_unused(registry: Registry, agents: list[Agent], heads: Mapping[int, int]) -> None:

@@ -195,7 +195,7 @@ class Dispatcher:
             agent = await self._services.registry.find(address, alive=asks_to_create(method, values))
         except NotFound:
             arguments = self._arguments(call, method, values, address)  # the error is looked up under the call's key
-            if not method.may_create:
+            if not (method.may_create or method.may_be_gone):
                 raise
         else:
             arguments = self._arguments(call, method, values, address, agent)

@@ -26,8 +26,8 @@ class Method(NamedTuple):
     """A method of the protocol, and its handler.
 
     The handler takes the services, the call, the agent if the method ``needs_agent``, the command's options if it
-    ``is_command``, and the method's own parameters. If it ``may_create`` an agent, it takes the address of a missing
-    one in its place. A command that ``has_parts`` has no head of its own.
+    ``is_command``, and the method's own parameters. If it ``may_create`` an agent, or the agent ``may_be_gone``, it
+    takes the address of a missing one in its place. A command that ``has_parts`` has no head of its own.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Method(NamedTuple):
     needs_agent: bool = False
     is_command: bool = False
     may_create: bool = False
+    may_be_gone: bool = False
     has_parts: bool = False
 
 
@@ -85,10 +86,18 @@ def _command(
     summary: str,
     *own: Param,
     may_create: bool = False,
+    may_be_gone: bool = False,
 ) -> Method:
     signature = Signature((_AGENT, *own, *_OPTIONS))
     return Method(
-        handler.__name__, signature, summary, handler, needs_agent=True, is_command=True, may_create=may_create
+        handler.__name__,
+        signature,
+        summary,
+        handler,
+        needs_agent=True,
+        is_command=True,
+        may_create=may_create,
+        may_be_gone=may_be_gone,
     )
 
 
@@ -183,6 +192,7 @@ _ALL = (
         Param("force", params.boolean),
         Param("dry_run", params.boolean),
         Param("backups", params.absolute_paths),
+        may_be_gone=True,
     ),
     _plain(
         erasing.retention,

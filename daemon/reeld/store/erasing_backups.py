@@ -17,7 +17,7 @@ from reel.msgpack_codec import packer
 from reeld.core.redaction import Redaction
 from reeld.store import erasures
 from reeld.store.erasures import Change, Decision, Order
-from reeld.store.purging import plan_purge
+from reeld.store.purging import clones, plan_purge
 from reeld.store.redacting import Past, carry_out, plan_redaction
 from reeld.store.schema import APPLICATION_ID, VERSION
 
@@ -57,12 +57,20 @@ def redaction_in(row: int, past: Past, redaction: Redaction, seqs: list[int] | N
     return find
 
 
-def purge_in(uids: Sequence[str]) -> Find:
-    """Return what finds a purge in a backup; ``uids`` are the ids of the agents."""
+def purge_in(uids: Sequence[str], *, cascade: bool, force: bool) -> Find:
+    """Return what finds a purge in a backup.
+
+    Args:
+        uids: the ids of the agents.
+        cascade: whether clones that are killed there go as well, recursively.
+        force: whether all clones go.
+    """
 
     def find(connection: sqlite3.Connection) -> Found:
-        query = "SELECT id FROM agents WHERE uid IN (SELECT value FROM json_each(?)) AND name <> ''"
-        rows = {row for (row,) in connection.execute(query, (json.dumps(list(uids)),))}
+        query = "SELECT id, name FROM agents WHERE uid IN (SELECT value FROM json_each(?))"
+        named = connection.execute(query, (json.dumps(list(uids)),)).fetchall()
+        rows = {row for row, name in named if name}
+        rows = rows.union(*(clones(connection, row, alive=force) for row, _ in named if cascade or force))
         if not rows:
             return Found([], Decision(0, 0))
         planned = carry_out(plan_purge(rows), connection)

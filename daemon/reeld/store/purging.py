@@ -79,6 +79,13 @@ def clones(connection: sqlite3.Connection, row: int, *, alive: bool) -> set[int]
     return found
 
 
+def was_purged(connection: sqlite3.Connection, uid: str) -> bool:
+    """Return whether the agent with an id was purged."""
+    query = "SELECT name FROM agents WHERE uid = :uid UNION ALL SELECT '' FROM purged_agents WHERE uid = :uid"
+    found = connection.execute(query, {"uid": uid}).fetchone()
+    return found is not None and found[0] == ""
+
+
 def _with_remnants(connection: sqlite3.Connection, rows: set[int]) -> list[int]:
     return sorted(rows.union(row for (row,) in connection.execute("SELECT id FROM agents WHERE name = ''")))
 

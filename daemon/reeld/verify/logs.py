@@ -16,6 +16,7 @@ from reeld.core.state import Profile
 from reeld.core.tree import tip_after
 from reeld.store.checksums import EVENT_COLUMNS, SEQ, is_intact
 from reeld.store.history import ascending
+from reeld.store.purging import was_purged
 from reeld.store.states import SqlLog, position
 from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
 from reeld.verify.rules import LogValidator, Prompt
@@ -89,9 +90,7 @@ class _LogLookup:
         return self._connection.execute(query).fetchone() is not None
 
     def was_purged(self, uid: str) -> bool:
-        query = "SELECT name FROM agents WHERE uid = ? UNION ALL SELECT '' FROM purged_agents WHERE uid = ?"
-        found = self._connection.execute(query, (uid, uid)).fetchone()
-        return found is not None and found[0] == ""
+        return was_purged(self._connection, uid)
 
     def position(self, row: int, at: int) -> tuple[int, int | None]:
         return position(self._connection, row, at)

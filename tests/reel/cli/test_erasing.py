@@ -40,8 +40,9 @@ def test_redact_if_nothing_changed(daemon: str, reel: Reel, talk: str) -> None:
         reel("add", talk, "another machine")
         running.type("y\n")
         running.until("is at")
+        status = running.process.wait()
 
-    assert (refused.status, running.process.wait()) == (5, 5)
+    assert (refused.status, status) == (5, 5)
     assert "machine" in reel("log", talk).out
 
 
@@ -135,16 +136,20 @@ def keeping(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 def test_where_it_may_still_be(reel: Reel, keeping: Path, directory: Path) -> None:
     """The backups that the daemon knows are listed, before and after, except for those that were named."""
     reel("add", "demo", "a key", "--create")
-    (daily,) = keeping.iterdir()
-    older = [directory / name for name in ("r-before-2026-11-23-000000.db", "r-version-3-event-9.db", "r-before-1.db")]
-    for number, path in enumerate(older):
+    (first,) = keeping.iterdir()
+    daily = keeping / "20260101T000000Z.db"
+    reel("backup", str(daily))
+    older = [directory / name for name in ("r-before-2026-11-23-000000.db", "r-version-3-event-9.db")]
+    for number, path in enumerate((*older, first)):
         path.touch()
         os.utime(path, (number, number))
     tried = reel("redact", "demo", "--match", "key", "--dry-run", "--json")
     done = reel("redact", "demo", "--match", "key", "--backup", str(daily), "--yes")
     purged = reel("purge", "demo", "--yes")
+    command = purged.err.partition("purge them there as well with: reel ")[2].replace("FILE\n", str(daily)).split()
 
-    says = f"these may still have it: {daily}, {older[2]}, {older[1]} and 1 older one; name them with --backup FILE"
+    says = f"these may still have it: {daily}, {first}, {older[1]} and 1 older one; name them with --backup FILE"
     assert tried.err == f"reel: {says}\n"
-    assert done.err.startswith(f"reel: these may still have it: {older[2]}, {older[1]}, {older[0]}; repeat it with")
-    assert purged.err.endswith("; remove them, or wait until newer ones have taken their place\n")
+    assert done.err.startswith(f"reel: these may still have it: {first}, {older[1]}, {older[0]}; repeat it with")
+    assert reel(*command, "--yes").out == f"{command[1]} is gone; it is purged from backups only\n{daily}: 2 events\n"
+    assert b"[redacted" not in daily.read_bytes()

@@ -55,15 +55,18 @@ def redact(
 def purge(
     services: Services,
     _call: Call,
-    agent: Agent,
+    agent: Agent | str,
     options: CommandOptions,
     cascade: bool | None,
     force: bool | None,
     dry_run: bool | None,
     backups: list[str] | None,
 ) -> Deferred:
-    """Remove an agent for good."""
+    """Remove an agent for good; one that is gone from backups."""
     wanted = Wanted(bool(cascade), bool(force), bool(dry_run), _foreign(services, backups))
+    if isinstance(agent, str):
+        address = agent
+        return Deferred(lambda: erasing.purge_in_backups(services.registry, options, address, wanted))
     return Deferred(lambda: erasing.purge(services.registry, _Rest(services), options, agent, wanted))
 
 

@@ -334,6 +334,31 @@ async def test_a_backup_that_does_not_know_of_a_clone(connect: Connect, tmp_path
         assert b"secret" not in await anyio.Path(path).read_bytes()
 
 
+async def test_a_purged_agent_in_a_backup(connect: Connect, tmp_path: Path) -> None:
+    """An agent that is gone is purged from backups by its id, with its clones there; else it is not found."""
+    with anyio.fail_after(PATIENCE):
+        peer, path = connect(), tmp_path / "b.db"
+        await family(peer)
+        await backed_up(peer, path)
+        done = await peer.call("purge", "root", {"force": True, "key": "k"})
+        gone, backups = done["agent"], [str(path)]
+        refused = await peer.ask(
+            ("purge", gone), ("purge", "root", {"backups": backups}), ("purge", "0" * 32, {"backups": backups})
+        )
+        tried = await peer.call("purge", gone, {"backups": backups, "force": True, "dry_run": True})
+        assert b"secret" in await anyio.Path(path).read_bytes()
+        await peer.call("purge", "taker")
+        reply = await peer.call("purge", gone, {"backups": backups, "force": True})
+        again = await peer.call("purge", gone, {"backups": backups, "force": True})
+
+        assert all(isinstance(outcome, NotFound) for outcome in refused)
+        assert ([], 0) == (tried["purged"], tried["events"])
+        assert (8, 0) == (reply["backups"][0]["events"], again["backups"][0]["events"])
+        assert b"secret" not in await anyio.Path(path).read_bytes()
+        assert {**done, "repeated": True} == await peer.call("purge", "root", {"force": True, "key": "k"})
+        assert await intact(peer)
+
+
 async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
     """A file that is missing, or not a backup, is refused before anything changes."""
     with anyio.fail_after(PATIENCE):
