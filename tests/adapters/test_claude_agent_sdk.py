@@ -11,11 +11,10 @@ from uuid import uuid4
 
 import pytest
 import trio
-import trio.testing
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reel.errors import InvalidMessage, InvalidParams, Killed, NothingToUndo, NotRunning
+from reel.errors import InvalidMessage, InvalidParams, Killed, NothingToUndo, NotRunning, TooLarge
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
@@ -388,10 +387,10 @@ def test_a_cancelled_call_is_done(library: str, store: ReelSessionStore) -> None
         return await store.load(key)
 
     async def on_trio() -> Any:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(store.append, key, records)
-            await trio.testing.wait_all_tasks_blocked()
-            nursery.cancel_scope.cancel()
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await store.append(key, records)
+        assert scope.cancelled_caught
         return await store.load(key)
 
     assert (asyncio.run(on_asyncio()) if library == "asyncio" else trio.run(on_trio)) == records
@@ -489,6 +488,22 @@ def test_what_is_refused(store: ReelSessionStore, client: Client) -> None:
     client.kill(store.agent_name(key))
     with pytest.raises(Killed):
         asyncio.run(store.append(key, [{"type": "x"}]))
+
+
+@pytest.mark.parametrize("kind", ["user", "else"])
+def test_large_entries(kind: str, store: ReelSessionStore) -> None:
+    """An entry of 8 MiB is kept; one that the daemon does not take is refused before anything is added."""
+    key = new_key()
+    small, fitting, large = (
+        {"type": kind, "uuid": f"u{count}", "message": {"content": "A line of words\n" * count}}
+        for count in (1, 1 << 19, 1 << 21)
+    )
+
+    with pytest.raises(TooLarge, match="a message may have"):
+        asyncio.run(store.append(key, [small, large]))
+    assert asyncio.run(store.load(key)) is None
+    asyncio.run(store.append(key, [small, fitting]))
+    assert load(store, key) == [small, fitting]
 
 
 def test_no_daemon() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -15,15 +16,18 @@ except ImportError as error:
         "pip install 'reeld[claude-agent-sdk]'"
     ) from error
 
+from msgpack import packb
+
 from reel import requests
 from reel.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound
+from reel.frames import too_large
 from reel.importing.claude_entries import json_of, steps_of
-from reel.importing.claude_thread import larger
+from reel.importing.claude_thread import Thread, larger
 from reel.importing.claude_transcripts import Transcript
 from reel.importing.conversation import Conversation, Target
 from reel.importing.log import Log
 from reel.importing.pipeline import OneByOne
-from reel.importing.steps import Kept, Source
+from reel.importing.steps import Compacted, Kept, Source
 from reel.importing.values import text_in, title_of
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker
@@ -48,6 +52,10 @@ _SUMMARY: Final = "session_summary"
 _LONGEST = 1 << 19
 # The entries that have a title, the best last.
 _TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
+# An entry with less JSON than this becomes nothing that the daemon does not take, in characters, and how many bytes may
+# be around a message in a request.
+_SMALL = 1 << 20
+_AROUND = 1 << 12
 # The most events on a page.
 _PAGE = 10_000
 # How many transcripts are known well enough to add to them without reading them.
@@ -87,6 +95,7 @@ class ReelSessionStore:
         Raises:
             InvalidParams: the key is not one; see :meth:`agent_name`.
             InvalidMessage: an entry is not an object, or has what JSON cannot express; nothing was added.
+            TooLarge: an entry is longer than the daemon takes, about 16 MiB; nothing was added.
             Killed: the agent was killed; ``reel revive`` brings it back.
         """
         fields = _checked(key)
@@ -191,6 +200,8 @@ class ReelSessionStore:
 
     def _append(self, client: Client, fields: dict[str, str], entries: list[tuple[str, Json]]) -> None:
         name = self._name_of(fields)
+        for ref, entry in entries:
+            _require_size(client, ref, entry)
         while True:
             session = self._known.pop(name, None)
             try:
@@ -342,3 +353,20 @@ def _checked_entry(number: int, entry: Any) -> tuple[str, Json]:
     except ValueError as error:
         raise InvalidMessage(f"{field}: {error}", index=number, field=field) from None
     return text_in(entry, "uuid") or str(uuid4()), entry
+
+
+def _require_size(client: Client, ref: str, entry: Json) -> None:
+    """Require that the daemon takes what an entry becomes, before anything is added.
+
+    Raises:
+        TooLarge: a message of it is longer.
+    """
+    if len(json_of(entry)) < _SMALL:
+        return
+    server = client.server or client.connect().server
+    limit = server.limits["message"] - _AROUND if server is not None else math.inf
+    for step in steps_of(entry, ref, Thread()):
+        said = step.summary if isinstance(step, Compacted) else step
+        size = len(encode(said.data, ascii_only=True)) if isinstance(said, Kept) else len(packb(said))
+        if size > limit:
+            raise too_large(int(limit), size)

@@ -43,9 +43,12 @@ class Worker:
         try:
             asyncio.get_running_loop()
         except RuntimeError:  # it is trio
-            from anyio import to_thread  # noqa: PLC0415 - programs on asyncio need no anyio
+            from anyio import CancelScope, lowlevel, to_thread  # noqa: PLC0415 - programs on asyncio need no anyio
 
-            return await to_thread.run_sync(submitted.result)
+            with CancelScope(shield=True):
+                result = await to_thread.run_sync(submitted.result)
+            await lowlevel.checkpoint_if_cancelled()
+            return result
         running = asyncio.wrap_future(submitted)
         cancelled = None
         while not running.done():
