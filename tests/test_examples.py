@@ -284,6 +284,28 @@ def test_claude_agent(daemon: Daemon, tmp_path: Path) -> None:
     assert ["One.", "One.", "Two.", "Three.", "One. Two. Three."] == said
 
 
+def test_google_adk(daemon: Daemon) -> None:
+    """The second run of the program sends what was said in the first, the call of the tool and its result included."""
+    pytest.importorskip("google.adk", reason="google-adk is not installed")
+
+    def answer(part: Json) -> Json:
+        return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}
+
+    words = answer({"text": "Noon."})
+    with serving("gemini") as provider, daemon.client() as client:
+        provider.answers += [answer({"functionCall": {"name": "what_time_is_it", "args": {}}}), words, words]
+        environment = {"GOOGLE_GEMINI_BASE_URL": provider.url, "GOOGLE_API_KEY": "none"}
+        for said in ("What time is it?", "Are you sure?"):
+            with running(daemon, "google_adk_agent.py", "ann", said, **environment) as program:
+                assert ["Noon."] == program.read(1)
+        roles = [message["role"] for message in client.iter_messages("adk/deck/me/ann")]
+
+    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert ["What time is it?", "Are you sure?"] == [
+        part["text"] for content in provider.bodies[2]["contents"] for part in content["parts"] if "text" in part
+    ][::2]
+
+
 def test_langgraph(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
     pytest.importorskip("langgraph.prebuilt", reason="langgraph is not installed")

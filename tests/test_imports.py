@@ -288,6 +288,7 @@ def test_the_client_is_thin(statement: str) -> None:
         ("langgraph", "langgraph", "langgraph", "langgraph"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "pydantic-ai"),
         ("claude_agent_sdk", "claude_agent_sdk", "claude-agent-sdk", "claude-agent-sdk"),
+        ("google_adk", "google.adk", "google-adk", "google-adk"),
     ],
 )
 def test_an_integration_without_its_framework(module: str, framework: str, package: str, extra: str) -> None:

@@ -1,0 +1,144 @@
+"""What an event of Google's ADK says, as messages of the protocol; and the content of an event from one of them.
+
+Both are JSON: the event's is what its ``model_dump(mode="json")`` returns. A part that has no block is an ``opaque``
+one, which no provider is sent.
+"""
+
+import json
+from itertools import groupby
+from typing import Any, Final
+
+from reel.blocks import check_name
+from reel.messages import Message
+from reel.values import is_clean
+
+Json = dict[str, Any]
+
+# Whose the opaque blocks are, and who signs thoughts.
+_PROVIDER: Final = "google-adk"
+_SIGNER: Final = "gemini"
+# The name of the tool that runs a model's code.
+_CODE: Final = "code_execution"
+# The blocks that only one role may have.
+_HOLDERS: Final = {"tool_result": "tool", "tool_call": "assistant", "thinking": "assistant"}
+# What an event has beside its content that a person would want to see if there is no content.
+_TOLD: Final = ("actions", "output")
+
+
+def messages_of(event: Json) -> list[Any]:
+    """Return what an event says, as messages of the protocol: at least one.
+
+    Calls, their results and words may stand in one event. Here these are several messages: each role has its own
+    blocks.
+    """
+    content = event.get("content") or {}
+    by_model = content.get("role") == "model" if content.get("role") else event.get("author") != "user"
+    speaker = "assistant" if by_model else "user"
+    parts = content.get("parts") or ()
+    blocks = [_block(part, f"{event.get('id') or 'event'}_{number}") for number, part in enumerate(parts)]
+    by_role = groupby(blocks or [_without_content(event)], lambda block: _HOLDERS.get(block["type"], speaker))
+    return [{"role": holder, "content": list(found)} for holder, found in by_role]
+
+
+def _without_content(event: Json) -> Json:
+    """Return the block of an event that only does something."""
+    problem = [str(event[key]) for key in ("error_code", "error_message") if event.get(key)]
+    spoken = event.get("output_transcription") or event.get("input_transcription") or {}
+    if problem:
+        return _text(f"Error: {': '.join(problem)}")
+    if isinstance(spoken.get("text"), str):
+        return _text(spoken["text"])
+    return _opaque({key: event[key] for key in _TOLD if event.get(key)})
+
+
+def _block(part: Json, made_id: str) -> Json:
+    """Return a part of a content as a block; ``made_id`` is the id of a call that has none."""
+    text = part.get("text")
+    if isinstance(text, str) and part.get("thought"):
+        signed = {"signature": part["thought_signature"]} if part.get("thought_signature") else {}
+        return {"type": "thinking", "text": text, "provider": _SIGNER, **signed}
+    if isinstance(text, str):
+        return _text(text)
+    found = None
+    if call := part.get("function_call"):
+        found = _call(call.get("id") or made_id, call.get("name"), call.get("args") or {})
+    elif result := part.get("function_response"):
+        found = _result(result.get("id") or "", result.get("response"))
+    elif code := part.get("executable_code"):
+        found = _call(code.get("id") or f"{_CODE}_{made_id}", _CODE, code)
+    elif ran := part.get("code_execution_result"):
+        found = _result(ran.get("id") or f"{_CODE}_{made_id}", ran, is_error=ran.get("outcome") != "OUTCOME_OK")
+    elif file := part.get("inline_data"):
+        found = _media(file.get("mime_type"), "data_base64", _plain_base64(file.get("data")))
+    elif file := part.get("file_data"):
+        found = _media(file.get("mime_type"), "url", file.get("file_uri"))
+    return found or _opaque(part)
+
+
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def _opaque(value: Json) -> Json:
+    return {"type": "opaque", "provider": _PROVIDER, "data_json": json.dumps(value, ensure_ascii=False)}
+
+
+def _call(call_id: str, name: Any, arguments: Json) -> Json | None:
+    if check_name(call_id) is not None or check_name(name) is not None:
+        return None
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+
+
+def _result(call_id: str, response: Any, *, is_error: bool = False) -> Json | None:
+    if check_name(call_id) is not None:
+        return None
+    lone = response.get("result", response.get("output")) if isinstance(response, dict) else None
+    text = lone if isinstance(lone, str) else json.dumps(response, ensure_ascii=False)
+    failed = is_error or (isinstance(response, dict) and "error" in response)
+    return {"type": "tool_result", "tool_call_id": call_id, "content": text, "is_error": failed}
+
+
+def _media(mime_type: Any, field: str, data: Any) -> Json | None:
+    if not isinstance(mime_type, str) or not isinstance(data, str) or not (is_clean(data) and mime_type and data):
+        return None
+    return {"type": "media", "mime_type": mime_type, field: data}
+
+
+def _plain_base64(data: Any) -> Any:
+    """Return base64 in the alphabet that everybody reads; pydantic writes that of addresses."""
+    return data.replace("-", "+").replace("_", "/") if isinstance(data, str) else None
+
+
+def content_of(message: Message) -> Json | None:
+    """Return what somebody else said, as a content; ``None`` if it has no words for the framework."""
+    parts = [part for block in message["content"] if (part := _part(dict(block))) is not None]
+    return {"role": "model" if message["role"] == "assistant" else "user", "parts": parts} if parts else None
+
+
+def _part(block: Json) -> Json | None:
+    match block["type"]:
+        case "text":
+            return {"text": block["text"]}
+        case "tool_call":
+            return {"function_call": {"id": block["id"], "name": block["name"], "args": _map(block["arguments"])}}
+        case "tool_result":
+            output = block["content"] if isinstance(block["content"], str) else _words(block["content"])
+            key = "error" if block.get("is_error") else "result"
+            return {"function_response": {"id": block["tool_call_id"], "name": "tool", "response": {key: output}}}
+        case "media" if "data_base64" in block:
+            return {"inline_data": {"mime_type": block["mime_type"], "data": block["data_base64"]}}
+        case "media":
+            return {"file_data": {"mime_type": block["mime_type"], "file_uri": block["url"]}}
+    return None
+
+
+def _map(arguments: str) -> Json:
+    try:
+        found = json.loads(arguments or "{}")
+    except ValueError:
+        return {"arguments": arguments}
+    return found if isinstance(found, dict) else {"arguments": found}
+
+
+def _words(blocks: Any) -> str:
+    return "\n".join(block["text"] for block in blocks if block["type"] == "text")
