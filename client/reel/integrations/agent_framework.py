@@ -23,7 +23,9 @@ from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelE
 from reel.integrations.agent_framework_items import Json, item_of, messages_of
 from reel.integrations.naming import Named, named
 from reel.integrations.worker import Worker
-from reel.messages import Item, NewMessage
+from reel.messages import NewMessage
+from reel.replies import ItemsPage
+from reel.requests import Call
 from reel.sync.client import Client
 
 R = TypeVar("R")
@@ -185,7 +187,7 @@ def _as_theirs() -> Iterator[None]:
 def _read(client: Client, agent: str) -> list[Message]:
     try:
         # All pages are of one state: the client reads the later ones as of the first.
-        pages = client.pages(requests.items(agent, _FORMAT, limit=_PAGE))
+        pages = client.pages(_items(agent, limit=_PAGE))
         return [message for page in pages for message in _messages(page.items)]
     except NotFound:
         return []
@@ -220,12 +222,12 @@ def _newest(client: Client, agent: str, count: int) -> tuple[int, list[Message]]
     That are so many of the newest messages, or all of them if there are fewer.
     """
     try:
-        page = client.items(agent, _FORMAT, last=min(count, _PAGE))
+        page = client.call(_items(agent, last=min(count, _PAGE)))
         found = _messages(page.items)
         if not page.more and (len(page.items) < count or len(found) == len(page.items)):
             return page.head, found
         # Some of them are not for the framework to read, or too many for a page: then older ones count.
-        pages = client.pages(requests.items(agent, _FORMAT, limit=_PAGE, at=page.head))
+        pages = client.pages(_items(agent, limit=_PAGE, at=page.head))
         return page.head, [message for page in pages for message in _messages(page.items)]
     except NotFound:
         return 0, []
@@ -260,7 +262,7 @@ def _item(message: Any, where: str) -> _Made:
 
 
 def _lean(item: Json) -> Json:
-    """Return the item of a message without what ``Message.from_dict`` adds by itself; it is half of a short message."""
+    """Return the item of a message without what ``Message`` adds by itself; it is half of a short message."""
     beside = {key: value for key, value in item.items() if key != "type" and (value or key != _ADDITIONAL)}
     return {**beside, "contents": [_without_empty(content) for content in item["contents"]]}
 
@@ -269,9 +271,14 @@ def _without_empty(content: Json) -> Json:
     return {key: value for key, value in content.items() if value or key != _ADDITIONAL}
 
 
-def _messages(found: Sequence[Item]) -> list[Message]:
+def _items(agent: str, **window: int) -> Call[ItemsPage]:
+    """Return the call that reads a page of items, with their JSON as text: Python's parser is the fastest."""
+    return requests.items(agent, _FORMAT, **window)._replace(read=lambda result: ItemsPage(**result))
+
+
+def _messages(found: Sequence[Any]) -> list[Message]:
     """Return the messages of the framework on a page."""
-    items = (each["item"] if "item" in each else item_of(each["message"]) for each in found)
+    items = (json.loads(each["item_json"]) if "item_json" in each else item_of(each["message"]) for each in found)
     return [_message(item) for item in items if item is not None]
 
 
@@ -279,7 +286,7 @@ def _message(item: Json) -> Message:
     if _PYTHON_JSON in item:
         item = json.loads(item[_PYTHON_JSON])
     try:
-        return Message.from_dict(item)
+        return Message(**item)
     except (TypeError, ValueError):  # something in it is of a newer version
         known = {key: item[key] for key in _KEYS if key in item}
         return Message(item.get("role", "assistant"), [_content(each) for each in item.get("contents", ())], **known)
