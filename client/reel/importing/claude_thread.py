@@ -110,9 +110,12 @@ class Thread:
         yield from self.flush()
         self._go_to(_START)
         yield Compacted(record.said[0], tuple(map(self._records.name, self._preserved)))
-        self._append(self._note(record.uuid), _PROMPT)
+        summary = self._note(record.uuid)
+        self._append(summary, _PROMPT)
         for kept in self._preserved:
             self._append(kept, self._kinds[kept])
+        # What names the summary as the one before comes after what stays.
+        self._anchors[summary] = self._tip
         self._preserved = ()
 
     def flush(self) -> Iterator[Step]:

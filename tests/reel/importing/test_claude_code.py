@@ -114,12 +114,13 @@ def test_new_beginning(tmp_path: Path) -> None:
     assert outline(read(made, tmp_path)) == ["user:u1", "assistant:a1", "back:", "user:u2"]
 
 
-def test_compaction(tmp_path: Path) -> None:
-    """A summary takes the place of what was said before; what is preserved follows it."""
+@pytest.mark.parametrize("after", ["s1", "a2"])
+def test_compaction(tmp_path: Path, after: str) -> None:
+    """A summary takes the place of what was said before; what is preserved follows it, and then what comes next."""
     made = Transcript().user("u1", "Hi").answer("a1", "Hello", "m1").user("u2", "More").answer("a2", "Yes", "m2")
     preserved = {"preservedSegment": {"headUuid": "u2", "tailUuid": "a2", "anchorUuid": "s1"}}
     made.record("system", "b1", after=None, subtype="compact_boundary", compactMetadata=preserved)
-    made.user("s1", "Summary", isCompactSummary=True).user("u3", "Go on", after="a2")
+    made.user("s1", "Summary", isCompactSummary=True).user("u3", "Go on", after=after)
 
     assert outline(read(made, tmp_path))[4:] == ["compacted:s1 u2 a2", "user:u3"]
 
