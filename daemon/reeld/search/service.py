@@ -85,6 +85,8 @@ class Search:
         self._opened = anyio.Event()
         self._news = Signal()
         self._is_damaged = False
+        # Whether the file was removed because of an erasure, so that what is open is no longer the index.
+        self._is_removed = False
         self._pauses = Pauses()
         # The writing connection while the index is open, and who may open the index, write to it or remove it.
         self._writer: Database | None = None
@@ -153,12 +155,13 @@ class Search:
             changed = await self._try(partial(index.replace, events=[*events, *instead], instead=instead))
             yield
             if not (changed and await self._try(index.settle)):
-                self._is_damaged = True
-                self._news.set()
                 try:
                     index.remove(self.path)
+                    self._is_removed = True
                 except OSError as error:
                     self._fail(f"{self.path} has traces of what was erased, and cannot be removed: {error.strerror}")
+                    self._is_damaged = True
+                self._news.set()
 
     async def _try(self, job: Job[None]) -> bool:
         """Run a job on the writing connection; return whether that was possible."""
@@ -178,7 +181,7 @@ class Search:
         self._opened.set()
 
     async def _follow(self) -> None:
-        """Open the index, and keep it up to date until it turns out to be damaged."""
+        """Open the index, and keep it up to date until it is removed or turns out to be damaged."""
         displaced = self._store.displaced
         if displaced is not None and displaced.kind != LOCK:
             raise Storage(str(displaced))
@@ -189,6 +192,8 @@ class Search:
                 async with self._turn:
                     if self._is_damaged:
                         raise Outdated("is damaged")
+                    if self._is_removed:
+                        return
                     filled = await writer.run(index.fill)
                 self.indexed = filled.event
                 if not filled.more:
@@ -200,7 +205,7 @@ class Search:
         async with AsyncExitStack() as stack:
             bridge = await stack.enter_async_context(open_bridge())
             setup = partial(index.prepare, database=self._store.path)
-            self._is_damaged = False
+            self._is_damaged = self._is_removed = False
             writer = await stack.enter_async_context(open_database(bridge, self.path, setup, readonly=False))
             self.indexed = await writer.run(index.progress)
             readers = [await stack.enter_async_context(self._open_reader(bridge)) for _ in range(_READERS)]

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -74,3 +75,30 @@ async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:
         tasks.cancel_scope.cancel()
 
     assert found == (1,)
+
+
+async def test_erasing_beside_a_reader(tmp_path: Path) -> None:
+    """An index that somebody reads while something is erased is built again at once, however often that happens."""
+
+    def one(connection: sqlite3.Connection) -> Any:
+        return connection.execute("SELECT 1").fetchone()
+
+    async with open_store(str(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
+        search = Search(store)
+        tasks.start_soon(search.run)
+        with anyio.fail_after(PATIENCE):
+            for _ in range(3):
+                await search._read(one)
+                assert search._writer is not None
+                await search._writer.run(lambda connection: connection.execute("PRAGMA busy_timeout = 1").fetchall())
+                with closing(sqlite3.connect(search.path, isolation_level=None)) as other:
+                    other.execute("BEGIN")
+                    other.execute("SELECT * FROM progress").fetchall()
+                    async with search.without([1], {}):
+                        pass
+                while search._writer is not None:
+                    await anyio.lowlevel.checkpoint()
+            found = await search._read(one)
+        tasks.cancel_scope.cancel()
+
+    assert found is not None
