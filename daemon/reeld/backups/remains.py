@@ -53,6 +53,16 @@ def clear_away(database: str) -> None:
     Raises:
         OSError: it cannot be removed.
     """
+    remove_workplace(database)
+    remove_second_names(database)
+
+
+def remove_workplace(database: str) -> None:
+    """Remove the directory of a restore that was killed, with a copy of a backup; one that goes on keeps its own.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
     place = _place_of(database)
     with suppress(FileNotFoundError):
         descriptor = os.open(place, _DIRECTORY)
@@ -62,7 +72,6 @@ def clear_away(database: str) -> None:
                 log.info("removed %s, which a restore left that was killed", place)
         finally:
             os.close(descriptor)
-    remove_second_names(database)
 
 
 def remove_second_names(database: str) -> None:

@@ -12,6 +12,7 @@ from reeld.agents import erasing
 from reeld.agents.agent import Agent
 from reeld.agents.erasing import Asked, Wanted
 from reeld.agents.idempotency import CommandOptions
+from reeld.backups.remains import remove_workplace
 from reeld.serving.call import Call, Deferred, Services
 from reeld.store.backup import require_foreign
 from reeld.store.redacting import Text
@@ -23,7 +24,7 @@ RETENTION_EVERY = 3600.0
 
 
 class _Rest(NamedTuple):
-    """The search index, rendered histories and drafts."""
+    """The search index, rendered histories, drafts, and what is left of a restore that was killed."""
 
     services: Services
 
@@ -33,6 +34,10 @@ class _Rest(NamedTuple):
     def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
         self.services.render_cache.forget(rows)
         self.services.drafts.forget(rows, touches)
+        try:
+            remove_workplace(self.services.store.path)
+        except OSError as error:
+            log.warning("what is left of a restore cannot be removed: %s: %s", error.filename, error.strerror)
 
 
 def redact(

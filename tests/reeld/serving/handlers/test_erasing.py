@@ -359,6 +359,23 @@ async def test_a_purged_agent_in_a_backup(connect: Connect, tmp_path: Path) -> N
         assert await intact(peer)
 
 
+async def test_what_a_killed_restore_left(connect: Connect, services: Services, caplog: Any) -> None:
+    """The copy that a killed restore left goes with an erasure; if it cannot be removed, that is logged."""
+    place = anyio.Path(services.store.path).parent / f".reel-restore-{Path(services.store.path).name}"
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        await place.mkdir()
+        await (place / "part").write_text("a secret")
+        await peer.call("redact", "root", {"text": "secret"})
+        assert not await place.exists()
+        await place.write_text("a file")
+        await peer.call("purge", "root")
+        await place.unlink()
+
+    assert "what is left of a restore cannot be removed" in caplog.text
+
+
 async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
     """A file that is missing, or not a backup, is refused before anything changes."""
     with anyio.fail_after(PATIENCE):
