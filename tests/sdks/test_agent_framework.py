@@ -210,9 +210,9 @@ _BATCHES = st.lists(st.lists(st.sampled_from(("a", "b", "A", "B")), max_size=4),
 
 
 @settings(max_examples=60)
-@given(batches=_BATCHES)
-def test_what_is_there_is_not_saved_again(daemon: Daemon, batches: list[list[str]]) -> None:
-    """A history that overlaps with what is saved, or begins with all of it, is continued as in the framework's own."""
+@given(batches=_BATCHES, page=st.sampled_from((2, 10_000)))
+def test_what_is_there_is_not_saved_again(daemon: Daemon, batches: list[list[str]], page: int) -> None:
+    """A history that overlaps with what is saved, or has all of it, is continued as in the framework's own provider."""
 
     async def run() -> tuple[list[Any], list[Any]]:
         ours, theirs = ReelHistoryProvider(socket=daemon.socket), InMemoryHistoryProvider()
@@ -227,8 +227,24 @@ def test_what_is_there_is_not_saved_again(daemon: Daemon, batches: list[list[str
         await ours.close()
         return found
 
-    ours, theirs = asyncio.run(run())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("reel.integrations.agent_framework._PAGE", page)
+        ours, theirs = asyncio.run(run())
     assert [message.text for message in theirs] == [message.text for message in ours]
+
+
+def test_what_the_framework_does_not_read_does_not_count(
+    provider: ReelHistoryProvider, session: str, client: Client
+) -> None:
+    """A history is continued behind what somebody else thought, too."""
+    said = [Message("user", [word], message_id=word) for word in "abcd"]
+    save(provider, session, *said[:3])
+    thought: Any = {"role": "assistant", "content": [{"type": "thinking", "text": "Hm."}]}
+    client.add(name_of(session), [thought] * 3)
+
+    save(provider, session, *said[2:])
+
+    assert as_maps(said) == load(provider, session)
 
 
 def test_everybody_reads_the_same(provider: ReelHistoryProvider, session: str, client: Client) -> None:

@@ -222,11 +222,12 @@ def _newest(client: Client, agent: str, count: int) -> tuple[int, list[Message]]
     That are so many of the newest messages, or all of them if there are fewer.
     """
     try:
-        page = client.call(_items(agent, last=min(count, _PAGE)))
+        asked = min(count, _PAGE)
+        page = client.call(_items(agent, last=asked))
         found = _messages(page.items)
-        if not page.more and (len(page.items) < count or len(found) == len(page.items)):
+        if not page.more and (len(page.items) < asked or len(found) == count):
             return page.head, found
-        # Some of them are not for the framework to read, or too many for a page: then older ones count.
+        # Some of them are not for the framework to read, or they are too many for a page: then older ones count.
         pages = client.pages(_items(agent, limit=_PAGE, at=page.head))
         return page.head, [message for page in pages for message in _messages(page.items)]
     except NotFound:
