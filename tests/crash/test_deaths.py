@@ -169,7 +169,7 @@ def take_back_to_version_three(path: str) -> None:
             connection.execute(f"DROP TRIGGER {trigger}")
             refusal = "SELECT RAISE(ABORT, 'the log is append-only')"
             connection.execute(f"CREATE TRIGGER {trigger} BEFORE {change} ON events BEGIN {refusal}; END")
-        for index in ("events_by_sent", "events_by_ref", "events_that_clone"):
+        for index in ("events_by_sent", "events_by_ref", "events_that_clone", "events_of_state"):
             connection.execute(f"DROP INDEX {index}")
         for column in ("sent", "ref", "checksum"):
             connection.execute(f"ALTER TABLE events DROP COLUMN {column}")
