@@ -42,6 +42,8 @@ class EventLines:
         return f"(damaged) {self._content(event)}" if event.get("damaged") else self._content(event)
 
     def _content(self, event: Event) -> str:
+        if event["kind"] == "state":
+            return flat(_value(event["content"] or "", event["data_json"]))
         if event["content"] is not None:
             return flat(event["content"])
         return flat(self._from_data(event["kind"], event["data_json"])) if event["data_json"] is not None else ""
@@ -67,6 +69,18 @@ class EventLines:
             yield f"from {self._name_of(source)} at #{data.pop('at', '?')}"
         for name, value in data.items():
             yield _known(kind, name, value) or f"{name} {_word(value)}"
+
+
+def _value(key: str, text: str | None) -> str:
+    """Return the key of a value, and what it was set to."""
+    if text is None:
+        return f"{key} removed"
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return f"{key} = {text}"
+    value = next(iter(data.values()), None) if isinstance(data, dict) else data
+    return f"{key} = {_word(value)}"
 
 
 def _place(kind: str, data: dict[str, Any]) -> Iterator[str]:
