@@ -33,7 +33,7 @@ Sound: TypeAlias = tuple[bytes, dict[str, list[Page]]]
 TREES = (
     *("agents", "agents_by_living_name", "agents_by_name", "agents_by_source", "sqlite_autoindex_agents_1"),
     *("events", "sqlite_autoindex_events_1", "events_of_unknown_kind", "events_by_sent", "events_by_ref"),
-    *("events_that_clone", "keys", "sqlite_autoindex_keys_1", "milestones"),
+    *("events_that_clone", "events_of_state", "keys", "sqlite_autoindex_keys_1", "milestones"),
 )
 # They are empty unless something was erased.
 EMPTY = {"sqlite_sequence", "erasures", "sqlite_autoindex_erasures_1", "erased_events", "purged_agents"}
@@ -53,6 +53,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
         tip = rows.event(1, "user", "hi")
         for _ in range(90):
             rows.event(1, "whatever", None)
+        for number in range(90):
+            rows.event(1, "state", f"key-{number}", '{"value":1}', parent=tip)
         for agent in range(2, 150):
             rows.agent(agent, source=1, at=2)
             rows.event(agent, "clone", None, f'{{"from":"{1:032x}","at":2}}', parent=tip)
