@@ -7,7 +7,7 @@ is stored.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -26,7 +26,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from reel.integrations.langgraph import values
 from reel.item_forms import ITEM, check_of, form_of, item_from, texts_of
-from reel.values import clean
+from reel.values import clean, clean_deep
 
 Json = dict[str, Any]
 
@@ -217,16 +217,17 @@ def _said(message: BaseMessage) -> Json:
         return {"role": "tool", "content": [result], "provider_metadata": {}}
     role = "assistant" if isinstance(message, AIMessage) else "user"
     metadata = {"role": "system"} if message.type == "system" else {}
-    return {"role": role, "content": list(_blocks(message, role)) or [_text("")], "provider_metadata": metadata}
+    return {"role": role, "content": _blocks(message, role) or [_text("")], "provider_metadata": metadata}
 
 
 def _result(message: ToolMessage) -> Any:
     if type(message.content) is str:
         return clean(message.content)[0]
-    return [block for block in _blocks(message, "user") if block["type"] in ("text", "media", "opaque")]
+    # A tool may return no blocks; a result has one at least.
+    return [block for block in _blocks(message, "user") if block["type"] in ("text", "media", "opaque")] or ""
 
 
-def _blocks(message: BaseMessage, role: str) -> Iterator[Json]:
+def _blocks(message: BaseMessage, role: str) -> list[Json]:
     if type(message.content) is str and not getattr(message, "tool_calls", None):
         parts: Sequence[Any] = [{"type": "text", "text": message.content}] if message.content else []
     else:
@@ -236,12 +237,13 @@ def _blocks(message: BaseMessage, role: str) -> Iterator[Json]:
             parts = [{"type": "text", "text": str(message.text)}]
     named = message.response_metadata.get("model_provider") if type(message.response_metadata) is dict else None
     provider = _PROVIDERS.get(named, named) if type(named) is str and named else None
-    for part in parts:
-        yield _block(part, role, provider)
+    # What the daemon does not take, wherever it is, is in the item beside it.
+    blocks: list[Json] = clean_deep([_block(part, role, provider) for part in parts])[0]
+    return blocks
 
 
 def _text(text: str) -> Json:
-    return {"type": "text", "text": clean(text)[0]}
+    return {"type": "text", "text": text}
 
 
 def _word(text: Any) -> str:
@@ -256,17 +258,17 @@ def _block(part: Any, role: str, provider: str | None) -> Json:
             signature = (part.get("extras") or {}).get("signature") or part.get("signature")
             signed = {"signature": signature} if type(signature) is str and signature else {}
             made = {"provider": provider} if provider else {}
-            return {"type": "thinking", "text": clean(part["reasoning"])[0], **signed, **made}
+            return {"type": "thinking", "text": part["reasoning"], **signed, **made}
         case {"type": "tool_call" | "invalid_tool_call" | "tool_call_chunk"} if role == "assistant":
             given = part.get("args")
-            arguments = values.to_json(given) if type(given) is dict else clean(str(given or ""))[0]
+            arguments = values.to_json(given) if type(given) is dict else str(given or "")
             call = {"id": _word(part.get("id")), "name": _word(part.get("name")), "arguments": arguments}
             return {"type": "tool_call", **call}
         case {"type": "image" | "audio" | "video" | "file" as kind} if _media(part, kind):
             return _media(part, kind)
     value = part.get("value", part) if type(part) is dict and part.get("type") == "non_standard" else part
     try:
-        return {"type": "opaque", "provider": provider or "langchain", "data_json": json.dumps(value)}
+        return {"type": "opaque", "provider": provider or "langchain", "data_json": json.dumps(value, allow_nan=False)}
     except (TypeError, ValueError, RecursionError):
         return _text(str(value))
 
