@@ -181,6 +181,13 @@ MESSAGES = [
     lc.ToolMessageChunk("A mach", tool_call_id="c1"),
     lc.FunctionMessageChunk("A mach", name="f"),
     lc.ChatMessageChunk("A mach", role="critic"),
+    lc.HumanMessage([{"type": "custom", "score": float("inf")}, {"type": "image", "url": "nul \0 and \ud800"}]),
+    lc.HumanMessage([{"type": "image", "base64": PICTURE, "mime_type": "image/png\0"}]),
+    lc.AIMessage(
+        [{"type": "thinking", "thinking": "It may be.", "signature": "nul \0"}, {"type": "custom"}],
+        response_metadata={"model_provider": "nul \0"},
+    ),
+    lc.ToolMessage([], tool_call_id="c1"),
     lc.HumanMessage("With a field of next year.", field={"x": [1]}),
     NewMessage(content="A class of next year."),
 ]
@@ -301,6 +308,29 @@ def test_what_others_add_during_a_run(
         assert ["one", "You said: one"] == texts(stored)
     again = chat(echo, saver).invoke({"messages": [lc.HumanMessage("two")]}, config_of(thread))
     assert ["one", "Wait!", "You said: one", "two", "You said: two"] == [each.text for each in again["messages"]]
+
+
+def test_what_others_add_before_a_replacement(
+    saver: ReelSaver, new: Callable[..., ReelSaver], client: Client, thread: str
+) -> None:
+    """A message that somebody adds stays, and is read at the next turn, also if the run changes one before it."""
+
+    def answer(state: State) -> dict[str, Any]:
+        if len(state["messages"]) != 3:
+            return {"messages": [lc.AIMessage("answer")]}
+        client.add(f"langgraph/{thread}", [{"role": "user", "content": "by the way"}])
+        return {"messages": [lc.HumanMessage("changed", id=state["messages"][0].id)]}
+
+    graph = chat(answer, saver)
+    graph.invoke({"messages": [lc.HumanMessage("one")]}, config_of(thread))
+    assert "two" == graph.invoke({"messages": [lc.HumanMessage("two")]}, config_of(thread))["messages"][-1].text
+
+    for reader in (saver, new()):
+        assert ["changed", "answer", "two", "by the way"] == texts(reader.get_tuple(config_of(thread)))
+    found = graph.invoke({"messages": [lc.HumanMessage("three")]}, config_of(thread))["messages"]
+    assert ["changed", "answer", "two", "by the way", "three", "answer"] == [message.text for message in found]
+    said: Any = client.messages(f"langgraph/{thread}").messages
+    assert [message.text for message in found] == [message["content"][0]["text"] for message in said]
 
 
 def test_branches(saver: ReelSaver, new: Callable[..., ReelSaver], client: Client, thread: str) -> None:
@@ -723,6 +753,8 @@ def test_a_long_list_of_messages(saver: ReelSaver, new: Callable[..., ReelSaver]
 
     with pytest.raises(TooLarge):
         put(saver, thread, {"messages": [], "n": "x" * (17 << 20)})
+    with pytest.raises(TooLarge):
+        put(saver, thread, {"messages": [*reversed(many), lc.HumanMessage("x" * (17 << 20))]})
 
     found = new().get_tuple(config_of(thread))
     assert found is not None

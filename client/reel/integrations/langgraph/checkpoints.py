@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
@@ -20,9 +21,11 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.base import Checkpoint as State
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from msgpack import packb
 
 from reel import requests
 from reel.errors import Conflict, InvalidParams, NotFound, ReelError
+from reel.frames import too_large
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.thread import Checkpoint, Node, Place, Post, Thread, Threads, record
 from reel.replies import Added
@@ -32,6 +35,8 @@ from reel.sync.client import Client
 _PAGE: Final = 10_000
 # Characters of messages in one request, and of records that waited; the protocol's limit is 16 MiB for all of it.
 _REQUEST: Final = 4 << 20
+# So many bytes may be around a record in a request.
+_AROUND: Final = 1 << 12
 # A value with no more characters is stored again, rather than a reference to it.
 _SHORT: Final = 24
 # The kinds of events that messages are, as far as a thread looks at them.
@@ -45,11 +50,13 @@ class _Difference(NamedTuple):
         begin: the first message that is not as in the list; ``None`` if all are.
         same: so many messages of the list are in the conversation.
         skipped: messages of the conversation that stay, and are not in the list.
+        later: messages after ``begin`` that the framework has not seen.
     """
 
     begin: Node | None
     same: int
-    skipped: list[Node]
+    skipped: Sequence[Node] = ()
+    later: Sequence[Node] = ()
 
 
 class Checkpoints:
@@ -158,15 +165,16 @@ class Checkpoints:
         """
         skipped: list[Node] = []
         same = 0
-        for node in self._path(thread, thread.tip, thread.head):
+        path = self._path(thread, thread.tip, thread.head)
+        for number, node in enumerate(path):
             kept = self._kept(thread, node)
             end = same + len(kept)
             if kept and end <= len(given) and all(map(messages.Kept.is_like, kept, given[same:end])):
                 same = end
-            elif not kept or (thread.is_foreign(node) and node.place not in thread.given):
+            elif not kept or thread.is_unseen(node):
                 skipped.append(node)
             else:
-                return _Difference(node, same, skipped)
+                return _Difference(node, same, skipped, [*filter(thread.is_unseen, path[number:])])
         return _Difference(None, same, skipped)
 
     def _nested(self, thread: Thread, given: Sequence[Any]) -> dict[str, Any]:
@@ -261,7 +269,7 @@ class Checkpoints:
         data = {**begun, "values": {}, "same": {}}
         parent = thread.all.get((data["ns"], data["parent"] or ""))
         before, now = self._versions(parent), checkpoint["channel_versions"]
-        difference = _Difference(None, 0, [])
+        difference = _Difference(None, 0)
         given: Sequence[Any] = ()
         for channel, value in checkpoint["channel_values"].items():
             held = None
@@ -282,22 +290,32 @@ class Checkpoints:
                 data["same"][channel] = found[0].seq
             else:
                 data["values"][channel] = values.dump(self._serde, value)
-        self._commit(thread, data, difference.begin, given[difference.same :])
+        # A run from an older checkpoint leaves what was said after it.
+        is_newest = parent is not None and parent.id == max(thread.checkpoints.get(data["ns"], {}), default="")
+        self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
         thread.all[data["ns"], checkpoint["id"]].versions = dict(now)
 
-    def _commit(self, thread: Thread, data: Mapping[str, Any], begin: Node | None, given: Sequence[Any]) -> None:
+    def _commit(self, thread: Thread, data: Mapping[str, Any], difference: _Difference, given: Sequence[Any]) -> None:
         """Write a checkpoint and its new messages as one command, and take them in."""
         *parts, last = _parts(messages.stored(self._serde, message) for message in given)
+        own, begin = record(data), difference.begin
+        later = [
+            {name: message[name] for name in ("role", "content", "provider_metadata")}
+            for node in difference.later
+            if (message := node.message()) is not None
+        ]
+        if parts:
+            self._require_size([own, *(message for part in [*parts, last] for message, _ in part)])
         from_ = None if begin is None else begin.seq
         for part in parts:  # there are too many for one request
             self._add(thread, [message for message, _ in part], from_=from_, if_seq=thread.head)
             self._read(thread)
             thread.given.update(thread.nodes)
             from_ = None
-        said, own = [message for message, _ in last], record(data)
+        said = [message for message, _ in last]
         waiting = thread.posted(_REQUEST - len(own["data_json"]))
         try:
-            records = [*(each.record for each in waiting), *said, own]
+            records = [*(each.record for each in waiting), *said, own, *later]
             added = self._add(thread, records, from_=from_, if_seq=thread.head)
         except (Conflict, NotFound):
             raise
@@ -305,10 +323,12 @@ class Checkpoints:
             if not waiting:
                 raise
             waiting = []  # it may be the fault of what others wait for
-            added = self._add(thread, [*said, own], from_=from_, if_seq=thread.head)
-        if begin is not None and begin.place not in thread.nodes:  # in a log that was not read
+            added = self._add(thread, [*said, own, *later], from_=from_, if_seq=thread.head)
+        is_unread = begin is not None and begin.place not in thread.nodes  # in a log that was not read
+        if is_unread or later:
             self._said(thread, added, waiting, None)
-            thread.forget()
+            if is_unread:
+                thread.forget()
             self._read(thread)
             return
         if from_ is not None and begin is not None:
@@ -321,6 +341,15 @@ class Checkpoints:
             node.kept = [kept]
             thread.append(node)
         thread.take(added.head, added.command, data)
+
+    def _require_size(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Require that each record fits into a request, before any is added."""
+        server = self._client.server or self._client.connect().server
+        limit = server.limits["message"] - _AROUND if server is not None else math.inf
+        for each in records:
+            size = len(packb(each))
+            if size > limit:
+                raise too_large(int(limit), size)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str

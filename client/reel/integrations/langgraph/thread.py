@@ -11,7 +11,8 @@ A :class:`Thread` folds the events of the log in their order. So a saver reads e
 is new, whoever wrote it; two savers that have read the same events have the same thread.
 
 The messages of a checkpoint are the conversation as it was at its record: its tip, and the parents of that. So nothing
-is stored twice, and a checkpoint of a branch that was left is still there.
+is stored twice, and a checkpoint of a branch that was left is still there. Messages after the record, in its command,
+are those of other programs, which the graph has not seen yet: they follow what it has replaced.
 """
 
 import json
@@ -168,7 +169,8 @@ class Thread:
         self.by_seq: dict[int, Checkpoint] = {}
         self.newest: dict[str, Checkpoint] = {}
         self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
-        self._puts: set[int] = set()
+        # The records of checkpoints, by their commands.
+        self._puts: dict[int, int] = {}
         self._path: list[Node] | None = []
 
     def post(self, data: Mapping[str, Any]) -> Post:
@@ -233,7 +235,7 @@ class Thread:
             made = Checkpoint(seq, data, self.tip)
             self.checkpoints.setdefault(space, {})[made.id] = made
             self.all[space, made.id] = self.by_seq[seq] = self.newest[space] = made
-            self._puts.add(command)
+            self._puts[command] = seq
         elif type(data.get("writes")) is list:
             written = self.writes.setdefault((space, data["to"]), {})
             for index, channel, value in data["writes"]:
@@ -247,7 +249,11 @@ class Thread:
 
     def is_foreign(self, node: Node) -> bool:
         """Whether a message came from somebody else than a saver."""
-        return node.command not in self._puts
+        return node.seq > self._puts.get(node.command, 0)
+
+    def is_unseen(self, node: Node) -> bool:
+        """Whether a message came from somebody else, and the framework was not given it yet."""
+        return self.is_foreign(node) and node.place not in self.given
 
     def path(self) -> list[Node] | None:
         """Return the messages of the current conversation; see :meth:`path_to`."""
