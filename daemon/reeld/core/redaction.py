@@ -16,7 +16,7 @@ from reel.kinds import ROLES
 from reel.records import Parts, parse_data, read_exactly
 from reel.strict_json import encode, parse
 from reel.values import Numeral
-from reeld.core.validation import Row, row_as_blocks, row_from_blocks
+from reeld.core.validation import MAX_KEY, MAX_VALUE, Row, row_as_blocks, row_from_blocks
 
 # With more matches than this in one text, all of the text goes: a marker is longer than most matches.
 _MOST = 100
@@ -145,6 +145,8 @@ class Redaction:
     ) -> tuple[str | None, str | None, bool]:
         # The key of a value stays if all content goes: without it, an older value would be the newest one of the key.
         made = content if content is None or (kind == "state" and self.is_whole) else self.text(content)
+        if made is not None and kind == "state" and len(made) > MAX_KEY:
+            made = self._id(content or "")
         if data_json is None:
             return made, None, False
         try:
@@ -152,7 +154,12 @@ class Redaction:
         except InvalidRecord:
             return self._unreadable(content, data_json)
         redacted = self._data(kind, data, name)
-        return made, data_json if redacted == data else encode(redacted), kind == "mark"
+        if redacted == data:
+            return made, data_json, kind == "mark"
+        text = encode(redacted)
+        if kind == "state" and len(text) > MAX_VALUE:  # a marker is longer than most matches
+            text = encode({"value": self.marker})
+        return made, text, kind == "mark"
 
     def _data(self, kind: str, data: dict[str, Any], name: str) -> dict[str, Any]:
         """Return the data of an event without what is removed."""
@@ -164,6 +171,10 @@ class Redaction:
         if kind == "agent_killed":
             return {key: self.value(value) if key == "reason" else value for key, value in data.items()}
         if kind == "state":
+            # What was JSON stays JSON: else the value could not be imported again.
+            deep = data.get("value_json")
+            if isinstance(deep, str):
+                return {**data, "value_json": self._json(deep)}
             return {key: self.value(value) for key, value in data.items()}
         if kind in LABELS:
             made = {key: self.value(value) for key, value in data.items()}
@@ -233,7 +244,10 @@ class Redaction:
             data = parse(text)
         except (ValueError, RecursionError):
             return instead if self.touches(text) else text
-        redacted = self.value(data)
+        try:
+            redacted = self.value(data)
+        except RecursionError:  # near the limit of levels, it goes as a whole
+            return instead if self.touches(encode(data)) else text
         made = text if redacted == data else encode(redacted)
         return instead if self.touches(made) else made
 

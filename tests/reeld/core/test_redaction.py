@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from reel.blocks import InvalidRecord
 from reel.records import read_row
-from reel.strict_json import encode
+from reel.strict_json import DEPTH, encode, parse_bounded
 from reeld.core.redaction import Redacted, Redaction
-from reeld.core.validation import row_from_blocks
+from reeld.core.validation import MAX_VALUE, row_from_blocks, rows_from
 
 SECRET = 's3cr"t\u00e9'
 M = "[redacted now]"
 WHOLE, TEXT = Redaction("now", b"k"), Redaction("now", b"k", [SECRET, "s3cr"])
+# What is left of a text that is JSON.
+GONE = encode({"redacted": M})
 Block = dict[str, Any]
 
 
@@ -28,6 +30,29 @@ def made(redaction: Redaction, kind: str, content: str | None, data: Any = None,
         return None
     parsed = None if found.data_json is None else json.loads(found.data_json)
     return found.content, parsed, found.ref
+
+
+def test_a_value_stays_one_that_can_be_added() -> None:
+    """Its JSON stays JSON, and it stays within the limits of keys and values: a marker is longer than a word."""
+    numbers, words = "[" * 11 + "12345" + "]" * 11, encode({"value": ["s3cr"] * (MAX_VALUE // len('"s3cr",'))})
+    redaction = Redaction("now", b"k", ["s3cr", "12345"])
+    values = [("k", encode({"value_json": numbers})), ("k" * 250 + "s3cr", encode({"value": 1})), ("k", words)]
+    redacted = [redaction.event("state", *value, None, "demo") for value in values]
+
+    for each in redacted:
+        assert each is not None
+        rows_from([{"kind": "state", "content": each.content, "data_json": each.data_json}])
+        assert not any(word in f"{each.content} {each.data_json}" for word in ("12345", "s3cr"))
+
+
+def test_as_deep_as_may_be() -> None:
+    """JSON with as many levels as there may be, near the interpreter's limit, loses a text, or stays."""
+    deep = {word: {"value_json": "[" * DEPTH + encode(word) + "]" * DEPTH} for word in ("s3cr", "other")}
+    _, data, _ = made(TEXT, "state", "k", deep["s3cr"])
+
+    assert "s3cr" not in data["value_json"]
+    assert M in encode(parse_bounded(data["value_json"]))
+    assert made(TEXT, "state", "k", deep["other"]) is None
 
 
 @pytest.mark.parametrize(
@@ -49,6 +74,7 @@ def made(redaction: Redaction, kind: str, content: str | None, data: Any = None,
         ("note", "plain", "not json", None, (M, None)),
         ("state", SECRET, {"value": [SECRET, 1]}, (M, {"value": [M, 1]}), (SECRET, {"value": [M, 1]})),
         ("state", "s3cr", None, (M, None), None),
+        ("state", "k", {"value_json": '["s3cr"]'}, ("k", {"value_json": f'["{M}"]'}), ("k", {"value_json": GONE})),
         ("mark", None, {"label": SECRET}, (None, {"label": None}), (None, {"label": None})),
         ("mark", None, {"label": None}, None, None),
         ("rewind", None, {"target": 1, "label": SECRET}, (None, {"target": 1}), (None, {"target": 1})),
