@@ -121,6 +121,8 @@ class Agent:
         self._phase = Phase.LOADING
         self._room = mailbox
         self._on_growth = on_growth
+        # Whether its conversation has grown in an exclusive job, in which nothing of it leaves memory.
+        self._has_grown = False
         self._mailbox: deque[Job] = deque()
         # The exclusive job that the task is to run next.
         self._exclusive: Exclusive | None = None
@@ -296,6 +298,13 @@ class Agent:
         bus.newest = first + len(part.events) - 1
         if conversation.has_new_milestones:
             self.store.writer.note(conversation.take_new_milestones())
+            self._has_grown = True
+            if self._phase is not Phase.EXCLUSIVE:
+                self._limit()
+
+    def _limit(self) -> None:
+        if self._has_grown:
+            self._has_grown = False
             self._on_growth()
 
     def repair_from_log(self, conversation: Conversation) -> None:
@@ -355,6 +364,7 @@ class Agent:
             return
         if not self.failed:  # a lock over several agents may have crashed it meanwhile
             self._phase = Phase.IDLE
+            self._limit()
         job.answer(outcome)
         self.advance()
 

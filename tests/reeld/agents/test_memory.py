@@ -111,6 +111,17 @@ async def test_a_budget_for_all(opened: Open) -> None:
             assert (await client.replay(name)).matched
 
 
+async def test_a_budget_for_what_has_references(opened: Open) -> None:
+    """What is added in exclusive jobs alone, such as an import, leaves memory as well."""
+    async with opened(memory=1 << 19) as client:
+        for number in range(30):
+            said = [{"role": "user", "content": "words " * 20, "ref": f"{number}-{part}"} for part in range(100)]
+            await client.add("a", *said, create=True)
+            assert client.registry.size <= 1 << 19
+        assert 3000 == (await length(client, "a"))[0]
+        assert (await client.replay("a")).matched
+
+
 async def test_agents_leave_memory_if_the_budget_is_very_small(opened: Open) -> None:
     """The newest entries of many agents may be too much as well."""
     async with opened(memory=1 << 16) as client:
