@@ -334,7 +334,38 @@ def test_ids_that_are_no_names(service: ReelSessionService, app: str, session_id
 def test_names_of_different_ids_differ(service: ReelSessionService) -> None:
     """No two places have one agent, whatever slashes the ids have."""
     places = [("a",), ("a", "b"), ("a/b",), ("a", "b", "c"), ("a/b", "c"), ("a", "b/c"), ("a/b/c",)]
+    places += [('["a', 'b"]')]
     assert len(places) == len({service.agent_name(*place) for place in places})
+
+
+def test_a_clone_is_no_session(service: ReelSessionService, client: Client, app: str) -> None:
+    """A clone has the tags of its source, but it is not the session, and the session is listed once."""
+    session = made(service, app, "s")
+    append(service, session, said("hi"))
+    agent = service.agent_name(app, "u", "s")
+    client.add(client.clone(agent, name=f"{agent}-2").name, ["more", "and more"])
+
+    assert ["s"] == [each.id for each in run(lambda: service.list_sessions(app_name=app)).sessions]
+
+
+def test_sessions_are_deleted_while_they_are_listed(
+    service: ReelSessionService, other: ReelSessionService, app: str
+) -> None:
+    """A list has no session that somebody deletes meanwhile, and is no error."""
+    for number in range(30):
+        made(service, app, f"s{number}")
+
+    async def delete() -> None:
+        for number in range(30):
+            await other.delete_session(app_name=app, user_id="u", session_id=f"s{number}")
+
+    async def watch() -> None:
+        deleting = asyncio.create_task(delete())
+        while (await service.list_sessions(app_name=app)).sessions:
+            pass
+        await deleting
+
+    run(watch)
 
 
 @pytest.mark.parametrize("session_id", ["x" * 10_000, "a\0b", "\ud800"])

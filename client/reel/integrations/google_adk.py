@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -149,10 +149,13 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
             found = []
             for page in client.pages(requests.agents(alive=True, tags=tags)):
                 for row in page.agents:
-                    if _SESSION not in row.tags or not row.name.startswith(self._prefix):
+                    if not row.tags.keys() >= {_USER, _SESSION}:
                         continue
                     place = self._place(app_name, row.tags[_USER], row.tags[_SESSION])
-                    found.append(_session(client, place, row, GetSessionConfig(num_recent_events=0)))
+                    if row.name != place.session.name:  # a clone has the tags of its source
+                        continue
+                    with suppress(NotFound):  # somebody has deleted it meanwhile
+                        found.append(_session(client, place, row, GetSessionConfig(num_recent_events=0)))
             return sorted(found, key=lambda session: (session.last_update_time, session.user_id, session.id))
 
         return ListSessionsResponse(sessions=await self._run(read))
@@ -218,7 +221,8 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         for part in parts:
             _checked(part)
         tags = dict(zip((_APP, _USER, _SESSION), parts, strict=False))
-        if not any("/" in part or not part or is_hashed(part) for part in parts):
+        is_joined = not any("/" in part or not part or is_hashed(part) for part in parts)
+        if is_joined and not parts[0].startswith("["):  # else it might be the JSON of others
             return Named(named(self._prefix, "/".join(parts)).name, tags)
         return Named(named(self._prefix, json.dumps(parts)).name, tags)
 
@@ -380,8 +384,12 @@ def _passed_over(client: Client, agent: str, head: int, error: Conflict) -> int:
 def _session(
     client: Client, place: _Place, about: replies.AgentInfo | replies.AgentRow, asked: GetSessionConfig
 ) -> Session:
-    """Return a session as it is at the head of its agent."""
-    agent, head = place.session.name, about.head
+    """Return a session as it is at the head of its agent.
+
+    Raises:
+        NotFound: it was deleted meanwhile, even if there is another one of this name.
+    """
+    agent, head = about.id, about.head
     count, after = asked.num_recent_events, asked.after_timestamp
     events = _events_after(client, agent, head, after) if after is not None else _events(client, agent, head, count)
     if count is not None:
