@@ -15,12 +15,15 @@ _REPLACING = sorted(REPLACING)
 
 
 class _State(NamedTuple):
-    """What was read: of which agent, up to which head and which item, and from which daemon after how many erasures."""
+    """What was read: of which agent, up to which head and which item, and on which connection after how many erasures.
+
+    A daemon counts its erasures from its start, and the next one may have its process id, as in a container.
+    """
 
     agent: str
     head: int
     seq: int
-    daemon: Any
+    connection: Any
     erasures: int
 
 
@@ -29,7 +32,7 @@ class ItemCopy:
 
     A framework reads the whole history before each turn. To read and convert 10,000 items takes the daemon and the
     client 330 ms; to read what is new, and to copy the rest, 20. The copy is given up if the conversation was anything
-    but extended, or if something was erased, in whatever agent.
+    but extended, if something was erased, in whatever agent, or if the client has connected anew.
 
     Args:
         agent: the agent's name.
@@ -49,6 +52,9 @@ class ItemCopy:
         Raises:
             NotFound: there is no such agent.
         """
+        if client.server is None:
+            client.ping()
+        connection = client.server
         pages = self._read(client, 0 if self._state is None else self._state.seq)
         if self._state is not None and not self._is_extended(client, pages[0]):
             self._state, self._pages = None, []
@@ -57,7 +63,7 @@ class ItemCopy:
         if found:
             self._pages.append(pickle.dumps([item["item"] for item in found]))
         seq = found[-1]["seq"] if found else 0 if self._state is None else self._state.seq
-        self._state = _State(pages[0].agent, pages[0].head, seq, _daemon(client), pages[0].erasures)
+        self._state = _State(pages[0].agent, pages[0].head, seq, connection, pages[0].erasures)
         return [item for page in self._pages for item in pickle.loads(page)]  # noqa: S301 - made above
 
     def _read(self, client: Client, since: int) -> list[ItemsPage]:
@@ -67,11 +73,8 @@ class ItemCopy:
     def _is_extended(self, client: Client, page: ItemsPage) -> bool:
         """Whether a page that was just read begins where the copy ends."""
         known = self._state
-        if known is None or (page.agent, page.erasures, _daemon(client)) != (known.agent, known.erasures, known.daemon):
+        if known is None or client.server is not known.connection:
+            return False
+        if (page.agent, page.erasures) != (known.agent, known.erasures):
             return False
         return page.head == known.head or not client.history(known.agent, known.head, 1, _REPLACING).events
-
-
-def _daemon(client: Client) -> Any:
-    """Return what tells one daemon from the next."""
-    return None if client.server is None else client.server.server.get("pid")

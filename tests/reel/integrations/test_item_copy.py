@@ -58,6 +58,16 @@ def test_only_what_is_new_is_read(client: Client, copy: ItemCopy) -> None:
     assert [1, 2] == [len(pickle.loads(page)) for page in copy._pages]
 
 
+def test_another_connection(client: Client, copy: ItemCopy) -> None:
+    """On another connection all is read again: it may be to another daemon, which has not counted all erasures."""
+    copy.read(client)
+    client.close()
+    client.add_items(copy._agent, [CALL], FORMAT)
+
+    assert whole(client, copy._agent) == copy.read(client)
+    assert [2] == [len(pickle.loads(page)) for page in copy._pages]
+
+
 def test_what_a_caller_changes_is_the_callers(client: Client, copy: ItemCopy) -> None:
     """The items are new ones with each read."""
     copy.read(client)[0]["content"] = "other"
