@@ -490,6 +490,19 @@ def test_what_is_refused(store: ReelSessionStore, client: Client) -> None:
         asyncio.run(store.append(key, [{"type": "x"}]))
 
 
+def test_a_killed_agent_is_deleted(store: ReelSessionStore, client: Client) -> None:
+    """A transcript whose agent was killed is removed for good, too, with those of its sub-agents."""
+    key = new_key()
+    for each in (key, {**key, "subpath": "subagents/agent-1"}):
+        add(store, each, Transcript().user("u1", "Hi"))
+        client.kill(store.agent_name(each))
+
+    asyncio.run(store.delete(key))
+
+    assert asyncio.run(store.load(key)) is None
+    assert asyncio.run(store.load({**key, "subpath": "subagents/agent-1"})) is None
+
+
 @pytest.mark.parametrize("kind", ["user", "else"])
 def test_large_entries(kind: str, store: ReelSessionStore) -> None:
     """An entry of 8 MiB is kept; one that the daemon does not take is refused before anything is added."""

@@ -54,9 +54,12 @@ def steps_of(entry: Json, ref: str, thread: Thread) -> Iterator[Step]:
     if said:
         yield from _with_messages(steps, _with_form(entry, said))
         return
-    note = next((step for step in steps if type(step) is Kept), None) or unknown_record(found, 0)
+    kept = [step for step in steps if isinstance(step, Kept)]
+    note = next((step for step in kept if step.kind == "note"), None) or unknown_record(found, 0)
     fact = text_in(found, FACTS.get(text_in(found, "type"), ""))
     yield note._replace(ref=ref, content=note.content or fact or None, data={_ENTRY: json_of(entry)})
+    # An answer may be empty; it cost something all the same.
+    yield from (step for step in kept if step.kind == "usage")
 
 
 def _said_in(step: Step) -> Said | None:
@@ -99,7 +102,8 @@ def _with_form(entry: Json, said: list[Said]) -> list[Said]:
     if not all(map(_is_valid, messages)):
         # A message cannot have all that an entry has, such as a tool's name of any length.
         whole = {"type": "opaque", "provider": PROVIDER, "data_json": json_of(entry)}
-        said = [said[-1]._replace(parts=(Part(said[-1].parts[-1].ref, [whole]),), metadata={})]
+        role = "user" if said[-1].role == "tool" else said[-1].role  # a tool's message has results only
+        said = [said[-1]._replace(role=role, parts=(Part(said[-1].parts[-1].ref, [whole]),), metadata={})]
         messages = [_as_read(said[0])]
     form = form_of(entry, texts_of(messages))
     kept: Json = {"format": FORMAT, "form_json": json_of(form), "check": check_of(messages, form)}

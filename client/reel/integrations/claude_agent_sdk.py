@@ -138,7 +138,7 @@ class ReelSessionStore:
 
         def purge(client: Client) -> None:
             # The session comes last: if this is interrupted, it is still listed.
-            for row in sorted(self._rows(client, fields), key=lambda row: "subpath" not in row.tags):
+            for row in sorted(self._rows(client, fields, alive=None), key=lambda row: "subpath" not in row.tags):
                 with suppress(NotFound):
                     client.purge(row.id)
 
@@ -163,12 +163,12 @@ class ReelSessionStore:
         is_plain = not any("/" in part for part in parts[:2])
         return named(self._prefix, "/".join(parts) if is_plain else encode(parts)).name
 
-    def _rows(self, client: Client, fields: dict[str, str]) -> list[AgentRow]:
-        """Return the agents that are alive and have these fields in their keys."""
+    def _rows(self, client: Client, fields: dict[str, str], *, alive: bool | None = True) -> list[AgentRow]:
+        """Return the agents that have these fields in their keys: those that are alive, or all."""
         wanted = {_TOOL: _NAME, **fields}
         return [
             row
-            for page in client.pages(requests.agents(self._prefix, alive=True, tags=wanted))
+            for page in client.pages(requests.agents(self._prefix, alive=alive, tags=wanted))
             for row in page.agents
             if row.name == self._name_of({name: row.tags[name] for name in _FIELDS if name in row.tags})
         ]

@@ -46,7 +46,11 @@ def _add_what_is_seldom(made: Transcript) -> None:
     made.record("system", "y3", subtype="of_next_year", content="Something new.")
     synthetic = {"id": "e1", "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": "No."}]}
     made.record("assistant", "e1", message=synthetic, isApiErrorMessage=True)
+    made.record(
+        "assistant", "e2", message={"id": "m3", "role": "assistant", "content": [], "usage": {"input_tokens": 1}}
+    )
     made.user("u6", "")
+    made.user("u99", [{"type": "tool_result", "tool_use_id": "c" * 1025, "content": "Too long an id."}])
     made.user("u7", [])
     made.user("u8", [{"type": "of_next_year", "x": 1}, "a bare text", 7])
     made.answer("a9", {"type": "tool_use", "id": "c" * 2000, "name": "n" * 2000, "input": {}}, "m3")
