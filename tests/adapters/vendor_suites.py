@@ -44,7 +44,9 @@ def _fetch(requirement: str, place: Path) -> None:
         packed.extractall(place, filter="data")
 
 
-def run_suite(directory: Path, plugin: str, socket: str, files: Iterable[str], left_out: Iterable[str]) -> None:
+def run_suite(
+    directory: Path, plugin: str, socket: str, files: Iterable[str], left_out: Iterable[str], *, path: Path = _ROOT
+) -> None:
     """Run tests of a vendor's suite with a plugin that puts our class in the place of theirs.
 
     Args:
@@ -53,12 +55,13 @@ def run_suite(directory: Path, plugin: str, socket: str, files: Iterable[str], l
         socket: the daemon's socket, which the plugin finds in ``REEL_SOCKET``.
         files: the files of tests.
         left_out: the tests that are left out, as pytest names them.
+        path: the directory in which the plugin's module is found.
     """
     options = ["-q", "-p", plugin, "-p", "no:cacheprovider", *(f"--deselect={test}" for test in left_out)]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *files],
         cwd=directory,
-        env={**os.environ, "REEL_SOCKET": socket, "PYTHONPATH": str(_ROOT)},
+        env={**os.environ, "REEL_SOCKET": socket, "PYTHONPATH": str(path)},
         capture_output=True,
         text=True,
         check=False,
