@@ -333,6 +333,44 @@ def test_what_others_add_before_a_replacement(
     assert [message.text for message in found] == [message["content"][0]["text"] for message in said]
 
 
+def test_what_others_add_between_a_call_and_its_result(
+    saver: ReelSaver, new: Callable[..., ReelSaver], client: Client, thread: str
+) -> None:
+    """The graph has it after the result, for providers refuse it before: when it goes on, and at the next turn."""
+    name = f"langgraph/{thread}"
+    seen: list[list[str]] = []
+
+    def model(state: State) -> dict[str, Any]:
+        seen.append([message.type for message in state["messages"]])
+        is_asked = isinstance(state["messages"][-1], lc.HumanMessage)
+        return {"messages": [lc.AIMessage("", tool_calls=[CALL]) if is_asked else lc.AIMessage("done")]}
+
+    def tool(_: State) -> dict[str, Any]:
+        if len(seen) == 1:
+            interrupt("May I?")
+            client.add(name, [{"role": "user", "content": "by the way"}])
+        return {"messages": [lc.ToolMessage("a machine", tool_call_id=CALL["id"])]}
+
+    builder = StateGraph(State).add_node("model", model).add_node("tool", tool).add_edge(START, "model")
+    builder.add_conditional_edges("model", lambda state: "tool" if state["messages"][-1].tool_calls else "__end__")
+    builder.add_edge("tool", "model")
+    graph, other = builder.compile(checkpointer=saver), builder.compile(checkpointer=new())
+    graph.invoke({"messages": [lc.HumanMessage("one")]}, config_of(thread))
+    client.add(name, [{"role": "user", "content": "meanwhile"}])
+    other.invoke(Command(resume="yes"), config_of(thread))
+    assert ["human", "ai", "tool"] == seen[-1]
+
+    other.invoke({"messages": [lc.HumanMessage("two")]}, config_of(thread))
+
+    turn = ["human", "ai", "tool", "human", "human", "ai"]
+    assert [*turn, "human"] == seen[-2]
+    for reader in (saver, new()):
+        found = reader.get_tuple(config_of(thread))
+        assert found is not None
+        read = found.checkpoint["channel_values"]["messages"]
+        assert [*turn, "human", "ai", "tool", "ai"] == [message.type for message in read]
+
+
 def test_branches(saver: ReelSaver, new: Callable[..., ReelSaver], client: Client, thread: str) -> None:
     """Each branch of a thread has its own messages; the conversation is that of the newest."""
     graph = chat(echo, saver)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -146,7 +147,7 @@ class Checkpoints:
         """Return the messages of a checkpoint; those of the last one go on with what others have added since."""
         found = checkpoint.data["messages"]
         if is_live and not space and thread.newest.get(space) is checkpoint:
-            path = self._path(thread, thread.tip, thread.head)
+            path = self._in_turn(thread, self._path(thread, thread.tip, thread.head))
             thread.given.update(node.place for node in path if thread.is_foreign(node))
         else:
             skipped = frozenset(found.get("skip", ()))
@@ -157,6 +158,35 @@ class Checkpoints:
             more = json.loads(found.get("more", "[]"))
             kept = kept[: found["keep"]] + [messages.kept_from(self._serde, item) for item in more]
         return [each.copy() for each in kept]
+
+    def _in_turn(self, thread: Thread, path: list[Node]) -> list[Node]:
+        """Return a conversation in which no message of others is between a call of the graph's and its result.
+
+        Providers refuse that. Such a message comes after the result, and is left out until that is there.
+        """
+        if not any(map(thread.is_foreign, path)):
+            return path
+        ordered: list[Node] = []
+        waiting: list[Node] = []
+        calls: set[str] = set()
+        for node in path:
+            made = [each.copy() for each in self._kept(thread, node)]
+            results = {message.tool_call_id for message in made if isinstance(message, ToolMessage)}
+            is_foreign = thread.is_foreign(node)
+            if calls and is_foreign and not results:
+                waiting.append(node)
+                continue
+            if not results:
+                ordered += waiting
+                calls, waiting = set(), []
+            ordered.append(node)
+            calls -= results
+            if not is_foreign:
+                calls |= {call["id"] for message in made for call in getattr(message, "tool_calls", ())}
+            if not calls:
+                ordered += waiting
+                waiting = []
+        return ordered
 
     def _difference(self, thread: Thread, given: Sequence[Any]) -> _Difference:
         """Compare the conversation with a list of messages.
