@@ -10,7 +10,7 @@ A plan is a generator of jobs for a reading connection, so that others read in b
 
 import json
 import sqlite3
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -19,13 +19,12 @@ from reel.kinds import CONVERSATION, INERT
 from reel.msgpack_codec import packer, unpack
 from reeld.core.item_forms import place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
-from reeld.store.database import Job
 from reeld.store.erasures import Change, KeptKey, Labels
 from reeld.store.history import NEWEST, lineage
 
 T = TypeVar("T")
 # Yields jobs, gets the result of each, and returns what was planned.
-Plan: TypeAlias = Generator[Job[Any], Any, T]
+Plan: TypeAlias = Generator[Callable[[sqlite3.Connection], Any], Any, T]
 
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
