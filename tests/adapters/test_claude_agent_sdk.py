@@ -490,6 +490,24 @@ def test_what_is_refused(store: ReelSessionStore, client: Client) -> None:
         asyncio.run(store.append(key, [{"type": "x"}]))
 
 
+@pytest.mark.parametrize("redacted", range(4))
+def test_a_redacted_message_keeps_its_place(redacted: int, store: ReelSessionStore, client: Client) -> None:
+    """An entry whose message was redacted is where it was, with its id, so that Claude Code finds what is before it."""
+    key, made = new_key(), Transcript()
+    made.user("u1", "Hi").answer("a1", "Hello.", "m1").user("u2", "What is a reel?").answer("a2", "A spool.", "m2")
+    add(store, key, made)
+    name = store.agent_name(key)
+    client.redact(name, [client.messages(name).messages[redacted]["seq"]])
+    asyncio.run(store.append(key, made.user("u3", "And a deck?").records[-1:]))
+
+    found = load(store, key)
+
+    assert [("u1", None), ("a1", "u1"), ("u2", "a1"), ("a2", "u2"), ("u3", "a2")] == [
+        (entry["uuid"], entry["parentUuid"]) for entry in found
+    ]
+    assert "[redacted" in str(found[redacted]["message"])
+
+
 def test_a_killed_agent_is_deleted(store: ReelSessionStore, client: Client) -> None:
     """A transcript whose agent was killed is removed for good, too, with those of its sub-agents."""
     key = new_key()

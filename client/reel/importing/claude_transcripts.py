@@ -136,7 +136,12 @@ class Transcript:
     def _note(self, event: Event, entry: Json | None, *, is_node: bool = True) -> None:
         seq = event["seq"]
         ref = event.get("ref", "")
-        uuid = _uuid_for(event["agent"], seq) if entry is None else text_in(entry, "uuid") or ref
+        if entry is not None:
+            uuid = text_in(entry, "uuid") or ref
+        elif ref and event["client"] == self._own and ref_for(ref) == ref:
+            uuid = ref  # an entry that was redacted: others name it as the one before them
+        else:
+            uuid = _uuid_for(event["agent"], seq)
         is_copy = entry is not None and ref != ref_for(uuid)
         self._found.append(_Found(seq, event["command"], uuid, event["time"], entry, is_node, is_copy))
 
