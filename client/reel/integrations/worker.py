@@ -36,7 +36,7 @@ class Worker:
         """Run a function with the client in the thread, in the order of the calls, and return what it returns.
 
         A cancellation is raised when the function is done: what it did is not in doubt, and nothing that comes after
-        overtakes it.
+        overtakes it. If the function failed, its error is the cause of the cancellation.
         """
         client = self._own()
         submitted = self._thread.submit(work, client)
@@ -57,8 +57,7 @@ class Worker:
             except asyncio.CancelledError as error:
                 cancelled = cancelled or error
         if cancelled is not None:
-            running.exception()  # else asyncio would report that nobody looked at it
-            raise cancelled
+            raise cancelled from running.exception()
         return running.result()
 
     def run_here(self, work: Callable[[Client], R]) -> R:
