@@ -154,7 +154,7 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
 
     async def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
-        self._worker.close()
+        await self._worker.run(Client.close)
 
     async def __aenter__(self) -> Self:
         return self

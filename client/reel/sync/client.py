@@ -120,7 +120,11 @@ class Client:
         return self
 
     def close(self) -> None:
-        """Close the connection; the next call opens another."""
+        """Close the connection, after the call of another thread if there is one; the next call opens another."""
+        with self._lock:
+            self._disconnect()
+
+    def _disconnect(self) -> None:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -175,7 +179,7 @@ class Client:
                     deadline = self._open(deadline)
                     return call.read(self._exchange(call, deadline))
                 except (OSError, EOFError, ShuttingDown, NotRunning) as error:
-                    self.close()
+                    self._disconnect()
                     if call.method == "shutdown" and not isinstance(error, NotRunning):
                         return call.read({})
                     if patience == 0 and not isinstance(error, NotRunning):
@@ -301,7 +305,7 @@ class Client:
         try:
             self.server = hello.read(self._exchange(hello, deadline))
         except ReelError:
-            self.close()  # else the next call would skip the greeting
+            self._disconnect()  # else the next call would skip the greeting
             raise
         return deadline
 
@@ -345,13 +349,13 @@ class Client:
         try:
             answer = self._ask(call, deadline)
         except TimeoutError:
-            self.close()
+            self._disconnect()
             if call.method == "hello":
                 raise self._unanswered() from None
             late = f"{call.method} took longer than {self._timeout:g} s; it may still be carried out"
             raise Timeout(late, seconds=self._timeout) from None
         except BaseException:
-            self.close()
+            self._disconnect()
             raise
         if answer.error is not None:
             raise from_wire(answer.error)

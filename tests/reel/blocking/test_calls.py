@@ -118,6 +118,27 @@ def test_threads_share_a_client(client: Client, name: str) -> None:
     assert list(range(2, 22)) == sorted(heads)
 
 
+def test_a_close_while_other_threads_call(client: Client, name: str) -> None:
+    """A close waits for its turn, too: each call gets its reply, on this connection or the next."""
+    client.create(name)
+    heads: list[int] = []
+    ended = threading.Event()
+
+    def call() -> None:
+        try:
+            heads.extend(client.mark(name).seq for _ in range(100))
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    while not ended.is_set():
+        client.close()
+    thread.join(PATIENCE)
+
+    assert [*range(2, 102)] == heads
+
+
 def test_each_call_is_a_command_of_its_own(client: Client, name: str) -> None:
     """Two calls are two commands, unless they have the same key."""
     client.create(name)
