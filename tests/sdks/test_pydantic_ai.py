@@ -443,6 +443,27 @@ def test_what_a_message_cannot_say_as_it_is(store: ReelConversationStore, name: 
     assert texts(run(store.load(name))) == ["broken \ufffd"]
 
 
+def test_a_message_without_json(store: ReelConversationStore, name: str) -> None:
+    """What the framework cannot write as JSON is refused with its own error, which says which message it is."""
+    messages = [*asked("one"), m.ModelRequest(parts=[m.ToolReturnPart("look_up", object(), "c1")])]
+
+    with pytest.raises(framework.UserError, match=r"new message 1: there is no JSON for it: .*object"):
+        saved(store, name, messages)
+    assert run(store.load(name)) is None
+
+
+def test_a_note_that_looks_like_a_record(store: ReelConversationStore, name: str, client: Client) -> None:
+    """A note of somebody else is none of the store's, whatever it says: the record before it counts."""
+    conversation = saved(store, name, asked("one"), usage=RunUsage(requests=3))
+    for data_json in ('{"pydantic_ai_record": "words"}', '{"pydantic_ai_record": 1}', '{"x": "pydantic_ai_record"}'):
+        client.add(store.prefix + name, {"kind": "note", "data_json": data_json})
+
+    assert run(store.load(name)) == conversation
+    conversation.messages += asked("two")
+    run(store.save(conversation))
+    assert texts(run(store.load(name))) == ["one", "two"]
+
+
 def test_a_run_that_was_interrupted(store: ReelConversationStore, name: str, client: Client) -> None:
     """A history that ends with a call is loaded, the daemon says that the call is open, and a run goes on with it."""
     call = m.ModelResponse(parts=[m.ToolCallPart("look_up", {}, "c1")])

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_ai.conversation_store import ConversationEntry
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_core import PydanticSerializationError
 
@@ -43,13 +44,24 @@ def _entry_id(agent: str, item: Mapping[str, Any]) -> str:
 
 
 def items_of(messages: list[ModelMessage]) -> list[Json]:
-    """Return the JSON of messages, with U+FFFD in the place of lone surrogates, which JSON in UTF-8 cannot have."""
+    """Return the JSON of messages, with U+FFFD in the place of lone surrogates, which JSON in UTF-8 cannot have.
+
+    Raises:
+        UserError: the framework has no JSON for one of them.
+    """
     try:
         dumped = ModelMessagesTypeAdapter.dump_json(messages).decode()
     except PydanticSerializationError:
-        values = ModelMessagesTypeAdapter.dump_python(messages, mode="json")
-        dumped = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", json.dumps(values, ensure_ascii=False))
+        dumped = "[{}]".format(",".join(_without_surrogates(message, at) for at, message in enumerate(messages)))
     return [_shortened(item, message) for item, message in zip(json.loads(dumped), messages, strict=True)]
+
+
+def _without_surrogates(message: ModelMessage, at: int) -> str:
+    try:
+        (value,) = ModelMessagesTypeAdapter.dump_python([message], mode="json")
+    except PydanticSerializationError as error:
+        raise UserError(f"new message {at}: there is no JSON for it: {error}") from None
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", json.dumps(value, ensure_ascii=False))
 
 
 def _shortened(item: Json, message: ModelMessage) -> Json:

@@ -44,8 +44,7 @@ def read_state(client: Client, agent: str, conversation_id: str | None = None) -
         UserError: this version of the framework cannot read the record.
     """
     try:
-        uid, head, note = _newest_record(client, agent)
-        record, at = (None, 0) if note is None else (_record_in(note), note["seq"])
+        uid, head, at, record = _newest_record(client, agent)
         if record is None:
             record = begun_by_others(client, uid, conversation_id or agent)
         elif at != head and (newest := tip(client, uid)) != record.head_id:
@@ -55,36 +54,36 @@ def read_state(client: Client, agent: str, conversation_id: str | None = None) -
     return State(uid, head, record if conversation_id is None else replace(record, conversation_id=conversation_id))
 
 
-def _newest_record(client: Client, agent: str) -> tuple[str, int, Event | None]:
-    """Return an agent's id and head, and the newest note that has a record."""
+def _newest_record(client: Client, agent: str) -> tuple[str, int, int, ConversationRecord | None]:
+    """Return an agent's id and head, and the seq of the newest note with a record and that record, if there is one."""
     page = client.history(agent, kinds=["note"], last=1)
     uid, head = page.agent, page.head
     while True:
         for note in reversed(page.events):
-            if f'"{_RECORD}"' in (note["data_json"] or ""):
-                return uid, head, note
+            if (record := _record_in(note)) is not None:
+                return uid, head, note["seq"], record
         if not page.events:
-            return uid, head, None
+            return uid, head, 0, None
         page = client.history(uid, kinds=["note"], last=_NOTES, before=page.events[0]["seq"])
 
 
 def _record_in(note: Event) -> ConversationRecord | None:
-    """Return the record in a note; ``None`` if its words were erased.
+    """Return the record in a note; ``None`` if it is a note of somebody else, or its words were erased.
 
     Raises:
         UserError: this version of the framework cannot read it.
     """
     try:
-        record: ConversationRecord = _RECORDS.validate_json(json.loads(note["data_json"] or "")[_RECORD])
+        kept = json.loads(note["data_json"] or "{}").get(_RECORD)
+        return None if kept is None else _RECORDS.validate_json(kept)
     except ValidationError as error:
         why = error.errors(include_url=False, include_input=False)[0]
-        if why["type"] == "json_invalid":
+        if why["type"] in ("json_invalid", "json_type"):
             return None
         raise UserError(
             f"the record of the conversation cannot be read: {'.'.join(map(str, why['loc']))}: {why['msg']}; "
             "use the version of pydantic-ai that has saved it"
         ) from None
-    return record
 
 
 def begun_by_others(client: Client, uid: str, conversation_id: str) -> ConversationRecord:
