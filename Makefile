@@ -74,7 +74,9 @@ slow: $(READY)  ## run the slow tests, and those that start programs
 	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(UNITS)
 	# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs. They wait for these half of
 	# the time.
-	$(BIN)/pytest $(PYTEST_OPTIONS) -n $$(($(JOBS) + 1)) $(NOT_UNITS)
+	$(BIN)/pytest $(PYTEST_OPTIONS) -n $$(($(JOBS) + 1)) -m 'not large' $(NOT_UNITS)
+	# Some hundred megabytes each.
+	$(BIN)/pytest -q -m large $(NOT_UNITS)
 
 sdks: $(READY)  ## run the tests with the vendors' SDKs
 	# In one process: they take 100 MB in each.

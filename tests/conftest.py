@@ -7,7 +7,6 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from hypothesis import settings
 
 from reeld.memory import give_back
 from tests.places import FILES
-from tests.room import room_for_one
 from tests.thoroughness import FUZZ, THOROUGH
 
 # For what pytest and the tests put there, and the programs that they start.
@@ -98,14 +96,6 @@ def tidy() -> Iterator[None]:
     """Return freed memory to the system: the large texts of some tests left each worker with 200 MB, this with 70."""
     yield
     give_back()
-
-
-@pytest.fixture(autouse=True)
-def room(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let only one test at a time take hundreds of megabytes, whichever worker it is in."""
-    is_large = request.node.get_closest_marker("large") is not None
-    with room_for_one(tmp_path_factory) if is_large else nullcontext():
-        yield
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

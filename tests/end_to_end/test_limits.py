@@ -14,6 +14,8 @@ from tests.daemon import Daemon
 from tests.patience import PATIENCE
 from tests.pipeline import Pipeline
 
+pytestmark = pytest.mark.large
+
 
 @pytest.fixture
 def stranger(daemon: Daemon) -> Iterator[socket.socket]:

@@ -10,6 +10,8 @@ from msgpack import packb
 
 from tests.daemon import Daemon, TidyDaemon, until
 
+pytestmark = pytest.mark.large
+
 MIB = 1 << 20
 
 

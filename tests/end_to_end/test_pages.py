@@ -9,7 +9,7 @@ from reel.exporting.story import Heading, Said
 from tests.end_to_end.browser import CHROMIUM, Browser
 from tests.reel.exporting.conversation import message, said
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"), pytest.mark.large]
 
 # Each tries to add an element to the page, if it runs at all.
 RUN = "document.body.append(document.createElement('hacked'))"

@@ -22,6 +22,7 @@ from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 
 _VIEW = [sys.executable, "-c", "from reel.cli import process; process()", "view", "--no-browser"]
+pytestmark = pytest.mark.large
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
