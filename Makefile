@@ -48,7 +48,7 @@ UNITS := tests/formats tests/reel tests/reeld
 PURE := tests/formats tests/reel/streams tests/reeld/core tests/reeld/formats
 NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks tests/adapters)
 
-check: lint coverage others slow  ## run everything that a change must pass (11 minutes on two idle cores)
+check: lint coverage others slow  ## run everything that a change must pass (eight minutes on two idle cores)
 	# Each keeps one core busy.
 	@$(MAKE) --no-print-directory --jobs 2 types sdks
 
