@@ -11,9 +11,10 @@ from tests.daemon import Daemon
 from tests.other_process import other_process
 from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.large
-
-pytestmark = pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux lists locks")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux lists locks"),
+    pytest.mark.large,
+]
 
 _MIB = 1 << 20
 
