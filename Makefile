@@ -63,12 +63,12 @@ format: $(READY)  ## format the code and fix what ruff can fix
 types: $(READY)  ## run mypy --strict
 	$(BIN)/mypy
 
-test: $(READY)  ## run the fast tests (a minute on two idle cores)
+test: $(READY)  ## run the fast tests (50 seconds on two idle cores)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
 
 # Measuring doubles the time of a test, and of these the coverage says little.
 others: $(READY)
-	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS) $(addprefix --ignore ,$(PURE))
+	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(filter-out $(PURE),$(UNITS)) $(addprefix --ignore ,$(PURE))
 
 slow: $(READY)  ## run the slow tests, and those that start programs
 	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(UNITS)
