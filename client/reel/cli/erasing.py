@@ -80,7 +80,7 @@ def _tell_backups(ctx: Context, reply: Redacted | Purged) -> None:
 
 
 def _warn_of_backups(ctx: Context, remedy: str) -> None:
-    """Say which backups may still have what is erased: those that the daemon made by itself, and copies it has kept."""
+    """Print which backups may still contain what is erased: scheduled ones, and copies from before a migration."""
     stats = ctx.client.stats()
     named = _backups(ctx) or []
     left = [path for path in _known_backups(stats) if path not in named]

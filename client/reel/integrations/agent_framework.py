@@ -217,7 +217,7 @@ def _save(client: Client, name: Named, messages: list[Any]) -> None:
 
 
 def _newest(client: Client, agent: str, count: int) -> tuple[int, list[Message]]:
-    """Return the head of an agent, 0 if there is none, and messages with which a longer list can be compared.
+    """Return the head of an agent, or 0 if it does not exist, and its newest messages to compare a longer list with.
 
     That are so many of the newest messages, or all of them if there are fewer.
     """

@@ -75,7 +75,7 @@ def _error(content: Json) -> str:
 
 
 def _media(content: Json) -> Json | None:
-    """Return the block of a file; ``None`` if its address or type is none that a block can have."""
+    """Return the block of a file; ``None`` if a block cannot have its address or its type."""
     uri, mime = content.get("uri"), content.get("media_type")
     if not isinstance(uri, str) or not is_clean(uri):
         return None

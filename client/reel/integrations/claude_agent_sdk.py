@@ -310,7 +310,7 @@ class _Session:
         return next((self._titles[kind] for kind in reversed(_TITLES) if kind in self._titles), "")
 
     def _tell(self, before: str) -> None:
-        """Give the agent its title, if it is a new one; somebody may have given it another one meanwhile."""
+        """Set the agent's title if Claude Code has changed it; another client may have set a different one since."""
         title = self._title
         if title and title != self._agent.title and (title != before or not self._agent.title):
             self._agent = self._client.change(self._agent.id, title=title, if_seq=self._log.head)

@@ -122,7 +122,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Return a session with its events, what others have added included; ``None`` if there is none.
+        """Return a session with its events and what other clients have added; ``None`` if it does not exist.
 
         Args:
             app_name: the app.

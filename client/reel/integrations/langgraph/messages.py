@@ -185,10 +185,10 @@ def _item_of(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kep
 
 
 def kept_from(serde: SerializerProtocol, item: Json) -> Kept:
-    """Return the message that is an item.
+    """Return the message that was stored as an item.
 
     Raises:
-        ValueError: it is none; ``TypeError`` and ``KeyError`` mean the same.
+        ValueError: the item is not a stored message; ``TypeError`` and ``KeyError`` mean the same.
     """
     if "class" in item:
         return Kept(serde, _CLASSES[item["class"]], {**_copied(_empty(item["class"])), **item["fields"]})
