@@ -22,8 +22,12 @@ except ImportError as error:
         "pip install 'reeld[langgraph]'"
     ) from error
 
-from reel.integrations.langgraph.checkpoints import Checkpoints
+from reel.integrations.langgraph.conversations import Conversations
+from reel.integrations.langgraph.logs import Logs
+from reel.integrations.langgraph.reading import Reader
 from reel.integrations.langgraph.thread import Threads
+from reel.integrations.langgraph.upkeep import Keeper
+from reel.integrations.langgraph.writing import Writer
 from reel.integrations.worker import Worker
 from reel.sync.client import Client
 
@@ -85,11 +89,11 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint, or ``None``. Without an id, the newest, with what others have added to its messages."""
-        return self._worker.run_here(lambda client: self._on(client).get(config))
+        return self._worker.run_here(lambda client: self._reader(client).get(config))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return what :meth:`get_tuple` does."""
-        return await self._worker.run(lambda client: self._on(client).get(config))
+        return await self._worker.run(lambda client: self._reader(client).get(config))
 
     def list(
         self,
@@ -107,7 +111,7 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
             before: only those with an older id than this one.
             limit: the most.
         """
-        yield from self._worker.run_here(lambda client: self._on(client).listed(config, filter, before, limit))
+        yield from self._worker.run_here(lambda client: self._reader(client).listed(config, filter, before, limit))
 
     async def alist(
         self,
@@ -118,7 +122,9 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield what :meth:`list` does."""
-        for found in await self._worker.run(lambda client: [*self._on(client).listed(config, filter, before, limit)]):
+        for found in await self._worker.run(
+            lambda client: [*self._reader(client).listed(config, filter, before, limit)]
+        ):
             yield found
 
     def put(
@@ -129,7 +135,9 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint, and return its config. When this returns, it is on disk."""
-        return self._worker.run_here(lambda client: self._on(client).put(config, checkpoint, metadata, new_versions))
+        return self._worker.run_here(
+            lambda client: self._writer(client).put(config, checkpoint, metadata, new_versions)
+        )
 
     async def aput(
         self,
@@ -139,43 +147,45 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Do what :meth:`put` does."""
-        return await self._worker.run(lambda client: self._on(client).put(config, checkpoint, metadata, new_versions))
+        return await self._worker.run(
+            lambda client: self._writer(client).put(config, checkpoint, metadata, new_versions)
+        )
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote after a checkpoint."""
-        self._worker.run_here(lambda client: self._on(client).put_writes(config, writes, task_id, task_path))
+        self._worker.run_here(lambda client: self._writer(client).put_writes(config, writes, task_id, task_path))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Do what :meth:`put_writes` does."""
-        await self._worker.run(lambda client: self._on(client).put_writes(config, writes, task_id, task_path))
+        await self._worker.run(lambda client: self._writer(client).put_writes(config, writes, task_id, task_path))
 
     def delete_thread(self, thread_id: str) -> None:
         """Purge the agent of a thread: nothing of it is left in the daemon's files."""
-        self._worker.run_here(lambda client: self._on(client).delete(thread_id))
+        self._worker.run_here(lambda client: self._keeper(client).delete(thread_id))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Do what :meth:`delete_thread` does."""
-        await self._worker.run(lambda client: self._on(client).delete(thread_id))
+        await self._worker.run(lambda client: self._keeper(client).delete(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Hide the checkpoints of some runs, in all threads. The log keeps them."""
-        self._worker.run_here(lambda client: self._on(client).delete_for_runs(run_ids))
+        self._worker.run_here(lambda client: self._keeper(client).delete_for_runs(run_ids))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Do what :meth:`delete_for_runs` does."""
-        await self._worker.run(lambda client: self._on(client).delete_for_runs(run_ids))
+        await self._worker.run(lambda client: self._keeper(client).delete_for_runs(run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints of a thread: a new one is a clone of its agent, and costs one row."""
-        self._worker.run_here(lambda client: self._on(client).copy(source_thread_id, target_thread_id))
+        self._worker.run_here(lambda client: self._keeper(client).copy(source_thread_id, target_thread_id))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Do what :meth:`copy_thread` does."""
-        await self._worker.run(lambda client: self._on(client).copy(source_thread_id, target_thread_id))
+        await self._worker.run(lambda client: self._keeper(client).copy(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Hide all checkpoints of threads but the newest of each namespace. The log keeps them.
@@ -184,23 +194,29 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
             thread_ids: the threads.
             strategy: ``keep_latest``; or ``delete``, which does what :meth:`delete_thread` does.
         """
-        self._worker.run_here(lambda client: self._on(client).prune(thread_ids, strategy))
+        self._worker.run_here(lambda client: self._keeper(client).prune(thread_ids, strategy))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Do what :meth:`prune` does."""
-        await self._worker.run(lambda client: self._on(client).prune(thread_ids, strategy))
+        await self._worker.run(lambda client: self._keeper(client).prune(thread_ids, strategy))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return what was written to channels that are stored as differences, hidden checkpoints included."""
-        return self._worker.run_here(lambda client: self._on(client).deltas(config, channels))
+        return self._worker.run_here(lambda client: self._reader(client).deltas(config, channels))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return what :meth:`get_delta_channel_history` does."""
-        return await self._worker.run(lambda client: self._on(client).deltas(config, channels))
+        return await self._worker.run(lambda client: self._reader(client).deltas(config, channels))
 
-    def _on(self, client: Client) -> Checkpoints:
-        return Checkpoints(client, self.serde, self._threads, self._key)
+    def _reader(self, client: Client) -> Reader:
+        return Reader(Logs(client, self._threads), Conversations(client, self.serde), self.serde, self._key)
+
+    def _writer(self, client: Client) -> Writer:
+        return Writer(self._reader(client))
+
+    def _keeper(self, client: Client) -> Keeper:
+        return Keeper(self._writer(client))

@@ -1,0 +1,147 @@
+"""The messages of a thread: those of a checkpoint, and how the conversation differs from what a graph puts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from langchain_core.messages import ToolMessage
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from reel.integrations.langgraph import messages, values
+from reel.integrations.langgraph.thread import Checkpoint, Node, Place, Thread
+from reel.sync.client import Client
+
+
+class Difference(NamedTuple):
+    """How a conversation differs from a list of messages.
+
+    Args:
+        begin: the first message that is not as in the list; ``None`` if all are.
+        same: so many messages of the list are in the conversation.
+        skipped: messages of the conversation that stay, and are not in the list.
+        later: messages after ``begin`` that the framework has not seen.
+    """
+
+    begin: Node | None
+    same: int
+    skipped: Sequence[Node] = ()
+    later: Sequence[Node] = ()
+
+
+class Conversations:
+    """The conversations of threads, as messages of the framework.
+
+    Args:
+        client: reads what is in a log that was not read.
+        serde: the serializer.
+    """
+
+    def __init__(self, client: Client, serde: SerializerProtocol) -> None:
+        self._client = client
+        self._serde = serde
+
+    def is_one(self, value: Any) -> bool:
+        """Whether the value of a channel is stored as a conversation."""
+        return isinstance(self._serde, JsonPlusSerializer) and messages.is_history(value)
+
+    def _kept(self, thread: Thread, node: Node) -> Sequence[messages.Kept]:
+        """Return what a message of the log is for the framework: one message, or none, or several."""
+        if node.kept is None:
+            node.kept = self._read_message(thread, node.message())
+        return node.kept
+
+    def _read_message(self, thread: Thread, message: Any) -> list[messages.Kept]:
+        if message is None:
+            return []
+        own = messages.restored(self._serde, message)
+        return messages.converted(self._serde, message, thread.agent or "") if own is None else [own]
+
+    def _path(self, thread: Thread, tip: Place | None, at: int) -> list[Node]:
+        """Return the messages of a conversation, of the log that was read or as the daemon knows them."""
+        found = thread.path() if tip == thread.tip else thread.path_to(tip)
+        if found is not None:
+            return found
+        nodes = []
+        for message in self._client.iter_messages(thread.name, at=at):
+            nodes.append(Node(("", message["seq"]), None, 0, message))
+            nodes[-1].kept = self._read_message(thread, message)
+        return nodes
+
+    def of(self, thread: Thread, space: str, checkpoint: Checkpoint, *, is_live: bool) -> Any:
+        """Return the messages of a checkpoint; those of the last one go on with what others have added since."""
+        found = checkpoint.data["messages"]
+        if is_live and not space and thread.newest.get(space) is checkpoint:
+            path = self._in_turn(thread, self._path(thread, thread.tip, thread.head))
+            thread.given.update(node.place for node in path if thread.is_foreign(node))
+        else:
+            skipped = frozenset(found.get("skip", ()))
+            path = self._path(thread, checkpoint.tip, checkpoint.seq)
+            path = [node for node in path if node.seq not in skipped] if skipped else path
+        kept = [each for node in path for each in self._kept(thread, node)]
+        if space:
+            more = json.loads(found.get("more", "[]"))
+            kept = kept[: found["keep"]] + [messages.kept_from(self._serde, item) for item in more]
+        return [each.copy() for each in kept]
+
+    def _in_turn(self, thread: Thread, path: list[Node]) -> list[Node]:
+        """Return a conversation in which no message of others is between a call of the graph's and its result.
+
+        Providers refuse that. Such a message comes after the result, and is left out until that is there.
+        """
+        if not any(map(thread.is_foreign, path)):
+            return path
+        ordered: list[Node] = []
+        waiting: list[Node] = []
+        calls: set[str] = set()
+        for node in path:
+            made = [each.copy() for each in self._kept(thread, node)]
+            results = {message.tool_call_id for message in made if isinstance(message, ToolMessage)}
+            is_foreign = thread.is_foreign(node)
+            if calls and is_foreign and not results:
+                waiting.append(node)
+                continue
+            if not results:
+                ordered += waiting
+                calls, waiting = set(), []
+            ordered.append(node)
+            calls -= results
+            if not is_foreign:
+                calls |= {call["id"] for message in made for call in getattr(message, "tool_calls", ())}
+            if not calls:
+                ordered += waiting
+                waiting = []
+        return ordered
+
+    def difference(self, thread: Thread, given: Sequence[Any]) -> Difference:
+        """Compare the conversation with a list of messages.
+
+        A message of somebody else that the framework has not seen yet stays: it is there when a thread is loaded next.
+        """
+        skipped: list[Node] = []
+        same = 0
+        path = self._path(thread, thread.tip, thread.head)
+        for number, node in enumerate(path):
+            kept = self._kept(thread, node)
+            end = same + len(kept)
+            if kept and end <= len(given) and all(map(messages.Kept.is_like, kept, given[same:end])):
+                same = end
+            elif not kept or thread.is_unseen(node):
+                skipped.append(node)
+            else:
+                return Difference(node, same, skipped, [*filter(thread.is_unseen, path[number:])])
+        return Difference(None, same, skipped)
+
+    def nested(self, thread: Thread, given: Sequence[Any]) -> dict[str, Any]:
+        """Return the messages of a subgraph: how many are as in the conversation, and the others."""
+        path = self._path(thread, thread.tip, thread.head)
+        kept = [each for node in path for each in self._kept(thread, node)]
+        same = 0
+        for each, message in zip(kept, given, strict=False):
+            if not each.is_like(message):
+                break
+            same += 1
+        more = [messages.item_of(self._serde, message) for message in given[same:]]
+        return {"keep": same, **({"more": values.to_json(more)} if more else {})}

@@ -1,0 +1,197 @@
+"""Checkpoints are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory, get_checkpoint_id
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from reel.errors import InvalidParams
+from reel.integrations.langgraph import values
+from reel.integrations.langgraph.conversations import Conversations
+from reel.integrations.langgraph.logs import Logs
+from reel.integrations.langgraph.thread import Checkpoint, Thread
+
+
+class Reader:
+    """Reads checkpoints.
+
+    Args:
+        logs: where they are.
+        conversations: what their messages are.
+        serde: the serializer.
+        key: the channel whose messages are the conversation.
+    """
+
+    def __init__(self, logs: Logs, conversations: Conversations, serde: SerializerProtocol, key: str) -> None:
+        self.logs = logs
+        self.conversations = conversations
+        self.serde = serde
+        self.key = key
+
+    def get(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a checkpoint; without an id the newest, with what others have added to its messages."""
+        thread_id, space = where(config)
+        thread = self.logs.threads.of(thread_id)
+        wanted = get_checkpoint_id(config)
+        with thread.lock:
+            self.logs.read(thread)
+            there = thread.checkpoints.get(space, {})
+            found = there.get(wanted or max(there, default=""))
+            if found is None:
+                return None
+            made = self.tuple_of(thread, thread_id, found, is_live=not wanted)
+        return made._replace(config=config) if wanted else made
+
+    def listed(
+        self,
+        config: RunnableConfig | None,
+        wanted: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> Iterator[CheckpointTuple]:
+        """Yield checkpoints, the newest first.
+
+        Args:
+            config: the thread, and perhaps the namespace and the id; ``None`` for all threads.
+            wanted: what their metadata must have.
+            before: only those with an older id than this one.
+            limit: the most.
+        """
+        if config is None:
+            threads, space, name = [*self.logs.all()], None, None
+        else:
+            thread_id, _ = where(config)
+            threads = [(thread_id, self.logs.threads.of(thread_id))]
+            self.logs.read(threads[0][1])
+            space, name = config["configurable"].get("checkpoint_ns"), get_checkpoint_id(config)
+        end = get_checkpoint_id(before) if before else None
+        found = []
+        for thread_id, thread in threads:
+            with thread.lock:
+                for made in thread.listed(space):
+                    is_there = (not name or made.id == name) and (not end or made.id < end)
+                    if is_there and self._matches(made, wanted or {}):
+                        found.append((made.id, made.space, thread_id, thread, made))
+        found.sort(key=lambda one: one[:3], reverse=True)
+        for _, _, thread_id, thread, made in found if limit is None else found[: max(limit, 0)]:
+            with thread.lock:
+                one = self.tuple_of(thread, thread_id, made)
+            yield one
+
+    def _matches(self, checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> bool:
+        if not wanted:
+            return True
+        metadata = self.metadata(checkpoint)
+        return all(metadata.get(key) == value for key, value in wanted.items())
+
+    def metadata(self, checkpoint: Checkpoint) -> Mapping[str, Any]:
+        """Return the metadata of a checkpoint."""
+        if checkpoint.metadata is None:
+            checkpoint.metadata = self._loaded(checkpoint.data["metadata"], {})
+        found: Mapping[str, Any] = checkpoint.metadata
+        return found
+
+    def versions(self, checkpoint: Checkpoint | None) -> Mapping[str, Any]:
+        """Return the versions of the channels of a checkpoint."""
+        if checkpoint is None:
+            return {}
+        if checkpoint.versions is None:
+            checkpoint.versions = self._loaded(checkpoint.data["checkpoint"], {}).get("channel_versions", {})
+        return checkpoint.versions or {}
+
+    def _loaded(self, text: str, default: Any) -> Any:
+        """Return a stored value; the default if it was redacted."""
+        try:
+            return values.load(self.serde, text)
+        except ValueError:
+            return default
+
+    def tuple_of(
+        self, thread: Thread, thread_id: str, checkpoint: Checkpoint, *, is_live: bool = False
+    ) -> CheckpointTuple:
+        """Return a checkpoint as the framework has it.
+
+        Args:
+            thread: the thread that it is in.
+            thread_id: the id of the thread in the config.
+            checkpoint: the checkpoint.
+            is_live: whether the newest has what others have added since.
+        """
+        data, space = checkpoint.data, checkpoint.space
+        state = self._loaded(data["checkpoint"], {"id": checkpoint.id})
+        state["channel_values"] = self._values(thread, checkpoint)
+        if "messages" in data:
+            state["channel_values"][self.key] = self.conversations.of(thread, space, checkpoint, is_live=is_live)
+        parent = data["parent"]
+        return CheckpointTuple(
+            config_of(thread_id, space, checkpoint.id),
+            state,
+            self._loaded(data["metadata"], {}),
+            config_of(thread_id, space, parent) if parent else None,
+            self._pending(thread, checkpoint),
+        )
+
+    def _values(self, thread: Thread, checkpoint: Checkpoint) -> dict[str, Any]:
+        found = {}
+        for channel in (*checkpoint.data["values"], *checkpoint.data["same"]):
+            held = thread.holder(checkpoint, channel)
+            with suppress(ValueError):  # it was redacted
+                if held is not None:
+                    found[channel] = values.load(self.serde, held[1])
+        return found
+
+    def _pending(self, thread: Thread, checkpoint: Checkpoint) -> list[tuple[str, str, Any]]:
+        return [
+            (write.task, write.channel, self._loaded(write.value, None))
+            for write in thread.written(checkpoint.space, checkpoint.id)
+        ]
+
+    def deltas(self, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
+        """Return what was written to channels up to a checkpoint, since the last one that has their values."""
+        thread_id, space = where(config)
+        thread = self.logs.threads.of(thread_id)
+        written: dict[str, list[tuple[str, str, Any]]] = {channel: [] for channel in channels}
+        seeds: dict[str, Any] = {}
+        with thread.lock:
+            self.logs.read(thread)
+            there = thread.checkpoints.get(space, {})
+            target = thread.all.get((space, get_checkpoint_id(config) or max(there, default="")))
+            walked = set()
+            while target is not None and target.id not in walked and len(seeds) < len(written):
+                walked.add(target.id)
+                target = thread.all.get((space, target.data["parent"] or ""))
+                if target is None:
+                    break
+                for write in reversed(thread.written(space, target.id)):
+                    if write.channel in written and write.channel not in seeds:
+                        value = self._loaded(write.value, None)
+                        written[write.channel].append((write.task, write.channel, value))
+                there_now = self._values(thread, target)
+                if "messages" in target.data and self.key in written and self.key not in seeds:
+                    there_now[self.key] = self.conversations.of(thread, space, target, is_live=False)
+                seeds |= {key: there_now[key] for key in written if key in there_now and key not in seeds}
+        made: dict[str, DeltaChannelHistory] = {}
+        for channel, found in written.items():
+            made[channel] = {"writes": found[::-1]}
+            if channel in seeds:
+                made[channel]["seed"] = seeds[channel]
+        return made
+
+
+def where(config: RunnableConfig) -> tuple[str, str]:
+    """Return the id of a thread, and the namespace."""
+    found = config.get("configurable", {})
+    if found.get("thread_id") is None:
+        raise InvalidParams('config: expected {"configurable": {"thread_id": …}}', field="config")
+    return str(found["thread_id"]), found.get("checkpoint_ns") or ""
+
+
+def config_of(thread_id: str, space: str, name: str | None) -> RunnableConfig:
+    """Return the config of a checkpoint, or of a namespace."""
+    found: dict[str, Any] = {"thread_id": thread_id, "checkpoint_ns": space}
+    return {"configurable": found if name is None else {**found, "checkpoint_id": name}}

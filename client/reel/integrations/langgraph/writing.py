@@ -1,0 +1,182 @@
+"""Checkpoints are added, and what tasks wrote after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    CheckpointMetadata,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.base import Checkpoint as State
+
+from reel.errors import Conflict, NotFound, ReelError
+from reel.integrations.langgraph import messages, values
+from reel.integrations.langgraph.conversations import Difference
+from reel.integrations.langgraph.logs import PAGE, REQUEST
+from reel.integrations.langgraph.reading import Reader, config_of, where
+from reel.integrations.langgraph.thread import Node, Thread, record
+
+# A value with no more characters is stored again, rather than a reference to it.
+_SHORT: Final = 24
+# The kinds of events that messages are, as far as a thread looks at them.
+_KINDS: Final = {"user": "user", "assistant": "assistant", "tool": "tool_result"}
+
+
+class Writer:
+    """Adds checkpoints.
+
+    Args:
+        reader: reads those that are there.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.logs = reader.logs
+        self._conversations = reader.conversations
+        self._serde = reader.serde
+        self._key = reader.key
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: State,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Add a checkpoint, and return its config."""
+        thread_id, space = where(config)
+        thread = self.logs.threads.of(thread_id)
+        stripped = {key: value for key, value in checkpoint.items() if key != "channel_values"}
+        data: dict[str, Any] = {"put": checkpoint["id"], "ns": space, "parent": get_checkpoint_id(config)}
+        data["checkpoint"] = values.dump(self._serde, stripped)
+        data["metadata"] = values.dump(self._serde, get_checkpoint_metadata(config, metadata))
+        if thread.tags:
+            data["thread"] = thread_id
+        with thread.lock:
+            if not thread.is_read:
+                self.logs.read(thread)
+            while True:
+                try:
+                    self._add_checkpoint(thread, data, checkpoint, new_versions)
+                    break
+                except (Conflict, NotFound):  # somebody else has written, or deleted the thread
+                    self.logs.read(thread)
+        return config_of(thread_id, space, checkpoint["id"])
+
+    def _add_checkpoint(
+        self, thread: Thread, begun: Mapping[str, Any], checkpoint: State, new_versions: ChannelVersions
+    ) -> None:
+        """Add a checkpoint, with the messages that are new, if nobody else has written meanwhile."""
+        data = {**begun, "values": {}, "same": {}}
+        parent = thread.all.get((data["ns"], data["parent"] or ""))
+        before, now = self.reader.versions(parent), checkpoint["channel_versions"]
+        difference = Difference(None, 0)
+        given: Sequence[Any] = ()
+        for channel, value in checkpoint["channel_values"].items():
+            held = None
+            if parent is not None and channel in now and channel not in new_versions:
+                held = parent if before.get(channel) == now[channel] else None
+            if channel == self._key and self._conversations.is_one(value):
+                if data["ns"]:
+                    data["messages"] = self._conversations.nested(thread, value)
+                elif held is not None and held.data.get("messages") == {} and held.tip == thread.tip:
+                    data["messages"] = {}
+                else:
+                    given, difference = value, self._conversations.difference(thread, value)
+                    skip = [node.seq for node in difference.skipped]
+                    data["messages"] = {"skip": skip} if skip else {}
+                continue
+            found = None if held is None else thread.holder(held, channel)
+            if found is not None and len(found[1]) > _SHORT:
+                data["same"][channel] = found[0].seq
+            else:
+                data["values"][channel] = values.dump(self._serde, value)
+        # A run from an older checkpoint leaves what was said after it.
+        is_newest = parent is not None and parent.id == max(thread.checkpoints.get(data["ns"], {}), default="")
+        self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
+        thread.all[data["ns"], checkpoint["id"]].versions = dict(now)
+
+    def _commit(self, thread: Thread, data: Mapping[str, Any], difference: Difference, given: Sequence[Any]) -> None:
+        """Write a checkpoint and its new messages as one command, and take them in."""
+        *parts, last = _parts(messages.stored(self._serde, message) for message in given)
+        own, begin = record(data), difference.begin
+        later = [
+            {name: message[name] for name in ("role", "content", "provider_metadata")}
+            for node in difference.later
+            if (message := node.message()) is not None
+        ]
+        if parts:
+            self.logs.require_size([own, *(message for part in [*parts, last] for message, _ in part)])
+        from_ = None if begin is None else begin.seq
+        for part in parts:  # there are too many for one request
+            self.logs.add(thread, [message for message, _ in part], from_=from_, if_seq=thread.head)
+            self.logs.read(thread)
+            thread.given.update(thread.nodes)
+            from_ = None
+        said = [message for message, _ in last]
+        waiting = thread.posted(REQUEST - len(own["data_json"]))
+        try:
+            records = [*(each.record for each in waiting), *said, own, *later]
+            added = self.logs.add(thread, records, from_=from_, if_seq=thread.head)
+        except (Conflict, NotFound):
+            raise
+        except ReelError:
+            if not waiting:
+                raise
+            waiting = []  # it may be the fault of what others wait for
+            added = self.logs.add(thread, [*said, own, *later], from_=from_, if_seq=thread.head)
+        is_unread = begin is not None and begin.place not in thread.nodes  # in a log that was not read
+        if is_unread or later:
+            self.logs.said(thread, added, waiting, None)
+            if is_unread:
+                thread.forget()
+            self.logs.read(thread)
+            return
+        if from_ is not None and begin is not None:
+            thread.move(begin.parent)
+        thread.agent, thread.head = added.agent, added.head
+        first = added.head - len(last)
+        self.logs.said(thread, added, waiting, first - len(waiting))
+        for number, (message, kept) in enumerate(last, first):
+            node = Node((added.agent, number), thread.tip, added.command, {"kind": _KINDS[message["role"]]})
+            node.kept = [kept]
+            thread.append(node)
+        thread.take(added.head, added.command, data)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        """Add what a task wrote, unless it is there."""
+        thread_id, space = where(config)
+        name = config["configurable"]["checkpoint_id"]
+        rows: list[tuple[int, str, str]] = [
+            (WRITES_IDX_MAP.get(channel, number), channel, values.dump(self._serde, value))
+            for number, (channel, value) in enumerate(writes)
+        ]
+        data = {"to": name, "ns": space, "task": task_id, "path": task_path, "writes": rows}
+        thread = self.logs.threads.of(thread_id)
+        with thread.lock:
+            if not thread.is_read:
+                self.logs.read(thread)
+            known = thread.writes.get((space, name), {})
+            if not all(index >= 0 and (task_id, index) in known for index, _, _ in rows):
+                self.logs.say(thread, data)
+
+
+def _parts(added: Iterable[tuple[dict[str, Any], messages.Kept]]) -> list[list[tuple[dict[str, Any], messages.Kept]]]:
+    """Return messages in parts that fit into a request: one at least, which may be empty."""
+    parts: list[list[tuple[dict[str, Any], messages.Kept]]] = [[]]
+    size = 0
+    for one in added:
+        size += len(repr(one[0]))
+        if parts[-1] and (size > REQUEST or len(parts[-1]) == PAGE):
+            parts.append([])
+            size = 0
+        parts[-1].append(one)
+    return parts
