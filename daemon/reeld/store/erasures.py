@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
+from reeld.store.connection import Connection, Cursor
 from reeld.store.wal import truncate_wal
 
 STAGED, DECIDED, APPLIED, DONE = "staged", "decided", "applied", "done"
@@ -102,7 +103,7 @@ class Decision(NamedTuple):
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def _transaction(connection: Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -113,7 +114,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def begin(connection: sqlite3.Connection, order: Order, backups: str = "[]") -> int:
+def begin(connection: Connection, order: Order, backups: str = "[]") -> int:
     """Stage an erasure of nothing yet; return its number.
 
     Args:
@@ -123,11 +124,12 @@ def begin(connection: sqlite3.Connection, order: Order, backups: str = "[]") -> 
     """
     values = (*order, STAGED, backups)
     columns = "method, agent, client, time, state, backups, events, newest"
-    made = connection.execute(f"INSERT INTO erasures ({columns}) VALUES (?, ?, ?, ?, ?, ?, 0, 0)", values)
-    return int(made.lastrowid or 0)
+    insert = f"INSERT INTO erasures ({columns}) VALUES (?, ?, ?, ?, ?, ?, 0, 0) RETURNING id"
+    (number,) = connection.execute(insert, values).fetchone()
+    return int(number)
 
 
-def stage(connection: sqlite3.Connection, changes: Sequence[Change]) -> None:
+def stage(connection: Connection, changes: Sequence[Change]) -> None:
     """Write what some events become beside the log."""
     with _transaction(connection):
         connection.executemany(
@@ -135,14 +137,14 @@ def stage(connection: sqlite3.Connection, changes: Sequence[Change]) -> None:
         )
 
 
-def abandon(connection: sqlite3.Connection) -> None:
+def abandon(connection: Connection) -> None:
     """Forget an erasure that was not decided."""
     with _transaction(connection):
         connection.execute("DELETE FROM erased_events")
         connection.execute("DELETE FROM erasures WHERE state = ?", (STAGED,))
 
 
-def decide(cursor: sqlite3.Cursor, decision: Decision, newest: int) -> None:
+def decide(cursor: Cursor, decision: Decision, newest: int) -> None:
     """Decide an erasure, inside of a transaction.
 
     Args:
@@ -166,12 +168,12 @@ def decide(cursor: sqlite3.Cursor, decision: Decision, newest: int) -> None:
         cursor.execute("DELETE FROM milestones WHERE id >= ?", (decision.milestones,))
 
 
-def unfinished(connection: sqlite3.Connection) -> set[str]:
+def unfinished(connection: Connection) -> set[str]:
     """Return how far the erasures are that are not done: one that goes on, and any that left traces."""
     return {state for (state,) in connection.execute("SELECT state FROM erasures WHERE state <> ?", (DONE,))}
 
 
-def apply(connection: sqlite3.Connection, pack: Pack, limit: int = SLICE) -> bool:
+def apply(connection: Connection, pack: Pack, limit: int = SLICE) -> bool:
     """Apply a slice of what was decided; return whether there is more."""
     with _transaction(connection):
         rows = connection.execute(_NEXT, (limit,)).fetchall()
@@ -197,7 +199,7 @@ def apply(connection: sqlite3.Connection, pack: Pack, limit: int = SLICE) -> boo
     return more
 
 
-def forget_keys(connection: sqlite3.Connection, after: int) -> int | None:
+def forget_keys(connection: Connection, after: int) -> int | None:
     """Forget the keys of purged agents in a slice; return where the next slice begins, ``None`` at the end."""
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
     with _transaction(connection):
@@ -205,10 +207,10 @@ def forget_keys(connection: sqlite3.Connection, after: int) -> int | None:
     return after + _KEYS if after + _KEYS < newest else None
 
 
-def forget_agents(connection: sqlite3.Connection) -> None:
+def forget_agents(connection: Connection) -> None:
     """Forget purged agents of which no event is left, and which are nobody's source."""
     with _transaction(connection):
-        connection.execute("INSERT OR IGNORE INTO purged_agents SELECT uid FROM agents WHERE name = ''")
+        connection.execute("INSERT INTO purged_agents SELECT uid FROM agents WHERE name = '' ON CONFLICT DO NOTHING")
         # A clone is younger than its source. So the youngest come first, and their sources follow.
         for (row,) in connection.execute("SELECT id FROM agents WHERE name = '' ORDER BY id DESC").fetchall():
             connection.execute(
@@ -217,8 +219,9 @@ def forget_agents(connection: sqlite3.Connection) -> None:
                 {"row": row},
             )
             connection.execute(
-                "UPDATE agents SET head = max(coalesce((SELECT max(seq) FROM events WHERE agent = :row), 0),"
-                " coalesce((SELECT max(source_at) FROM agents WHERE source = :row), 0)) WHERE id = :row",
+                "UPDATE agents SET head = (SELECT coalesce(max(place), 0) FROM ("
+                "SELECT max(seq) AS place FROM events WHERE agent = :row"
+                " UNION ALL SELECT max(source_at) FROM agents WHERE source = :row) AS places) WHERE id = :row",
                 {"row": row},
             )
 
@@ -240,7 +243,7 @@ def forget_pages(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA shrink_memory")
 
 
-def end(connection: sqlite3.Connection) -> None:
+def end(connection: Connection) -> None:
     """Note that what was decided is done."""
     connection.execute("UPDATE erasures SET state = ?, backups = '[]' WHERE state = ?", (DONE, APPLIED))
 
@@ -272,13 +275,16 @@ def carry_through(connection: sqlite3.Connection, pack: Pack) -> Carried:
     return Carried(was_decided=True, has_traces=not truncate_wal(connection, 0))
 
 
-def newest(connection: sqlite3.Connection) -> int:
+def newest(connection: Connection) -> int:
     """Return the largest id that an event ever had."""
-    query = "SELECT max(coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(newest) FROM erasures), 0))"
+    query = (
+        "SELECT coalesce(max(id), 0) FROM ("
+        "SELECT max(id) AS id FROM events UNION ALL SELECT max(newest) FROM erasures) AS ids"
+    )
     return int(connection.execute(query).fetchone()[0])
 
 
-def first_reply(connection: sqlite3.Connection, key: str) -> tuple[Any, ...] | None:
+def first_reply(connection: Connection, key: str) -> tuple[Any, ...] | None:
     """Return the digest, the reply, the address and the agent of the purge that a key was used for."""
     found = connection.execute("SELECT digest, reply, address, agent FROM erasures WHERE key = ?", (key,)).fetchone()
     return None if found is None else tuple(found)

@@ -1,7 +1,5 @@
 """The log forward, as it was written: pages of an agent's history, and the events after a position."""
 
-import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -12,6 +10,7 @@ from reeld.core.events import Event, Pack, read
 from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile
 from reeld.store.checksums import EVENT_COLUMNS, ID, SEQ, is_intact
+from reeld.store.connection import Connection, DatabaseError, Texts
 from reeld.store.queries import profile_of
 from reeld.store.spans import Span, in_effect, whole
 from reeld.store.states import origin_of
@@ -62,17 +61,17 @@ def ascending(rows: Iterable[Sequence[Any]], column: int, after: int) -> Iterato
         after: the number before the first.
 
     Raises:
-        sqlite3.DatabaseError: the rows are not in order, or there again.
+        DatabaseError: the rows are not in order, or there again.
     """
     for row in rows:
         if row[column] <= after:
-            raise sqlite3.DatabaseError(f"a page of the file is there twice: row {row[column]} comes after {after}")
+            raise DatabaseError(f"a page of the file is there twice: row {row[column]} comes after {after}")
         after = row[column]
         yield row
 
 
 def history(
-    connection: sqlite3.Connection,
+    connection: Connection,
     row: int,
     since: int,
     head: int,
@@ -109,16 +108,16 @@ class _Selected:
     def __init__(self, kinds: Sequence[str] | None, refs: Sequence[str] | None) -> None:
         self._by_ref = refs is not None
         self._where = "" if kinds is None else f" AND e.kind IN ({', '.join('?' * len(kinds))})"
-        self._chosen = (*(() if refs is None else (json.dumps(refs),)), *(kinds or ()))
+        self._chosen = (*(() if refs is None else (Texts(refs),)), *(kinds or ()))
 
-    def rows(self, connection: sqlite3.Connection, span: Span, since: int, limit: int) -> Iterator[Sequence[Any]]:
+    def rows(self, connection: Connection, span: Span, since: int, limit: int) -> Iterator[Sequence[Any]]:
         """Yield the first events of a span after a seq."""
         query = (_EVENTS_BY_REF if self._by_ref else _EVENTS) + self._where
         bounds = (span.row, max(since, span.after), span.upto)
         rows = connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (*bounds, *self._chosen, limit))
         yield from ascending(rows, SEQ, bounds[1])
 
-    def before_last(self, connection: sqlite3.Connection, spans: Sequence[Span], since: int, last: int) -> int:
+    def before_last(self, connection: Connection, spans: Sequence[Span], since: int, last: int) -> int:
         """Return the seq before the ``last`` newest events of spans, but none before ``since``."""
         query = (_SEQS_BY_REF if self._by_ref else _SEQS) + self._where
         seqs: list[int] = []
@@ -132,7 +131,7 @@ class _Selected:
 
 
 def _events(
-    connection: sqlite3.Connection, spans: Iterable[Span], since: int, limit: int, selected: _Selected, pack: Pack
+    connection: Connection, spans: Iterable[Span], since: int, limit: int, selected: _Selected, pack: Pack
 ) -> Iterator[dict[str, Any]]:
     """Yield the selected events of spans after a seq: one more than a page has, if there are more."""
     for span in spans:
@@ -140,21 +139,21 @@ def _events(
             yield _event(span.uid, event, pack)
 
 
-def known(connection: sqlite3.Connection, row: int, refs: Iterable[str]) -> dict[str, int]:
+def known(connection: Connection, row: int, refs: Iterable[str]) -> dict[str, int]:
     """Return those of some references that an agent's past has, the inherited one included, and the seq of each."""
-    asked = json.dumps(list(refs))
+    asked = Texts(refs)
     found: dict[str, int] = {}
     for owner, _, upto in lineage(connection, row, NEWEST):
         found.update(connection.execute(_KNOWN, (asked, owner, upto)).fetchall())
     return found
 
 
-def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str, int]:
+def _own(connection: Connection, row: int, head: int) -> tuple[int, str, int]:
     (uid,) = connection.execute("SELECT uid FROM agents WHERE id = ?", (row,)).fetchone()
     return row, uid, head
 
 
-def lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[int, str, int]]:
+def lineage(connection: Connection, row: int, head: int) -> list[tuple[int, str, int]]:
     """Return an agent and its sources, the oldest first, each with the last seq that belongs to its past.
 
     A position below an agent's first own seq is one in its source's past. So a clone that was taken there has less of
@@ -193,9 +192,7 @@ def _event(uid: str, columns: Sequence[Any], pack: Pack) -> dict[str, Any]:
     return event if is_intact(pack, row, stored) else {**clean_deep(event)[0], "damaged": True}
 
 
-def after(
-    connection: sqlite3.Connection, row: int | None, place: int, limit: int, max_bytes: int, pack: Pack
-) -> list[Logged]:
+def after(connection: Connection, row: int | None, place: int, limit: int, max_bytes: int, pack: Pack) -> list[Logged]:
     """Return the events after a position: of one agent after a seq, or of all after an id.
 
     Args:
@@ -212,7 +209,7 @@ def after(
     return events
 
 
-def _logged(connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], pack: Pack) -> Iterator[Logged]:
+def _logged(connection: Connection, rows: Iterable[Sequence[Any]], pack: Pack) -> Iterator[Logged]:
     profiles: dict[int, Profile] = {}
     for *row, stored in rows:
         event_id, agent, seq, command, kind, content, data_json, parent, client, time, *known = row

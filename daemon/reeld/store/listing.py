@@ -6,14 +6,14 @@ newest messages of each of its agents.
 """
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reeld.core.events import Pack
+from reeld.core.events import Pack, data_of
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
 from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
+from reeld.store.connection import Connection
 from reeld.store.queries import profile_of
 from reeld.store.states import tip_of
 
@@ -34,25 +34,17 @@ _ORDERS = {
 # oldest one of a user, and the last node.
 _SUMMARY = """
     WITH RECURSIVE path (id, agent, kind, parent, messages) AS (
-        SELECT id, agent, kind, parent, kind NOT IN ('system', 'mark') FROM events
+        SELECT id, agent, kind, parent, CASE WHEN kind IN ('system', 'mark') THEN 0 ELSE 1 END FROM events
         WHERE id = :tip AND id < :before
         UNION ALL
-        SELECT e.id, e.agent, e.kind, e.parent, messages + (e.kind NOT IN ('system', 'mark'))
+        SELECT e.id, e.agent, e.kind, e.parent, messages + CASE WHEN e.kind IN ('system', 'mark') THEN 0 ELSE 1 END
         FROM path JOIN events e ON e.id = path.parent AND e.id < path.id AND e.agent = path.agent
         WHERE messages < :most
     )
     SELECT max(messages), max(id) FILTER (WHERE kind NOT IN ('system', 'mark')),
         min(id) FILTER (WHERE kind = 'user'), min(id) FROM path
 """
-# The kind of a message, and whether it calls a tool.
-_SPEAKER = """
-    SELECT kind, CASE
-        WHEN kind = 'tool_call' THEN 1
-        WHEN json_valid(data_json) THEN EXISTS (
-            SELECT 1 FROM json_each(data_json, '$.blocks') WHERE data_json ->> (fullkey || '.type') = 'tool_call'
-        )
-    END FROM events WHERE id = ?
-"""
+_SPEAKER = "SELECT kind, data_json FROM events WHERE id = ?"
 # What describes an agent, as it is stored; and whether it has more than ASCII, or a NUL, which ends it for `length`.
 _STORED = "a.name || ' ' || coalesce(a.title, '') || ' ' || a.tags"
 _IS_NOT_ASCII = f"length({_STORED}) <> length(CAST({_STORED} AS BLOB))"
@@ -80,12 +72,12 @@ class Listing(NamedTuple):
     pieces: Sequence[str] = ()
 
 
-def agents(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> PackedPage:
+def agents(connection: Connection, listing: Listing, pack: Pack) -> PackedPage:
     """Return a page of the agents."""
     return packed_page((pack(row) for row in _rows(connection, listing, pack)), listing.limit, listing.max_bytes)
 
 
-def _rows(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> Iterator[dict[str, Any]]:
+def _rows(connection: Connection, listing: Listing, pack: Pack) -> Iterator[dict[str, Any]]:
     for (row,) in connection.execute(*_candidates(listing)):
         profile = profile_of(connection, row)
         if not listing.tags.items() <= profile.tags.items():
@@ -113,10 +105,10 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
     if listing.after is not None:
         where.append(later)
     for number, (key, value) in enumerate(listing.tags.items()):
-        where.append(f"instr(a.tags, :tag{number})")
+        where.append(f"instr(a.tags, :tag{number}) > 0")
         values[f"tag{number}"] = json.dumps({key: value}, ensure_ascii=False)[1:-1]
     if listing.pieces:
-        has_all = " AND ".join(f"instr(lower({_STORED}), :piece{number})" for number in range(len(listing.pieces)))
+        has_all = " AND ".join(f"instr(lower({_STORED}), :piece{number}) > 0" for number in range(len(listing.pieces)))
         where.append(f"({has_all} OR {_IS_NOT_ASCII})")
         values |= {f"piece{number}": piece for number, piece in enumerate(listing.pieces)}
     query = f"SELECT a.id FROM agents a WHERE {' AND '.join(where)} {order}"
@@ -130,7 +122,7 @@ def _labels(profile: Profile) -> str:
     return "\n".join([profile.name, profile.title or "", *(f"{key}={value}" for key, value in profile.tags.items())])
 
 
-def _details(connection: sqlite3.Connection, agent: int, pack: Pack) -> dict[str, Any]:
+def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
     """Return how many messages an agent has, its first words, and whose turn it is."""
     count, newest, first = 0, None, None
     tip, before = tip_of(connection, agent), _NEWEST
@@ -151,21 +143,27 @@ def _details(connection: sqlite3.Connection, agent: int, pack: Pack) -> dict[str
     }
 
 
-def _first_words(connection: sqlite3.Connection, event_id: int, pack: Pack) -> str | None:
+def _first_words(connection: Connection, event_id: int, pack: Pack) -> str | None:
     """Return the beginning of a message; ``None`` if it has no text, or is damaged."""
     row = _intact_event(connection, event_id, pack)
     content: str | None = None if row is None else row[CONTENT]
     return None if content is None else content[:_WORDS]
 
 
-def _intact_event(connection: sqlite3.Connection, event_id: int, pack: Pack) -> list[Any] | None:
+def _intact_event(connection: Connection, event_id: int, pack: Pack) -> list[Any] | None:
     """Return the columns of an event; ``None`` if it is damaged."""
     *row, stored = connection.execute(_EVENT, (event_id,)).fetchone()
     return row if is_intact(pack, row, stored) else None
 
 
-def _turn(kind: str, calls: int | None) -> str:
+def _turn(kind: str, data_json: str | None) -> str:
     """Return who comes after a message of this kind: the user, the assistant, or a tool if it calls one."""
-    if kind in ("tool_call", "assistant"):
-        return "tool" if calls else "user"
-    return "assistant"
+    if kind == "tool_call":
+        return "tool"
+    if kind != "assistant":
+        return "assistant"
+    blocks = data_of(data_json).get("blocks")
+    calls = isinstance(blocks, list) and any(
+        isinstance(each, dict) and each.get("type") == "tool_call" for each in blocks
+    )
+    return "tool" if calls else "user"

@@ -5,7 +5,7 @@ Two hundred clones of one conversation that are killed at once are two hundred l
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
@@ -13,6 +13,7 @@ from reeld.core.milestones import Milestone
 from reeld.core.reading import Reader
 from reeld.core.state import Profile
 from reeld.store import queries, states
+from reeld.store.connection import Connection
 from reeld.store.states import Skip, SqlLog
 
 
@@ -57,7 +58,7 @@ class Loading:
             if not self._waiting:
                 self._latest = None
 
-    def load(self, connection: Any, row: int) -> Loaded:
+    def load(self, connection: Connection, row: int) -> Loaded:
         """Load an agent through a reading connection, in its thread."""
         erasures = self._erasures()
         tip, skipped = states.sound_tip_of(connection, row, packer())

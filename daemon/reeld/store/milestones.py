@@ -3,7 +3,6 @@
 Each row has a CRC-32 of its own, like events: a damaged milestone is passed over, and made again.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from zlib import crc32
@@ -12,9 +11,13 @@ from reel.msgpack_codec import unpack
 from reeld.core.events import Mark, Pack
 from reeld.core.milestones import Extent, Milestone, Waypoint
 from reeld.core.open_calls import OpenCall
+from reeld.store.connection import Connection, Cursor
 
 _COLUMNS = "id, seq, records, messages, speaker, prompt, previous, marked, marks, open_calls, checksum"
-_INSERT = f"INSERT OR REPLACE INTO milestones ({_COLUMNS}) VALUES ({', '.join('?' * 11)})"
+_CHANGED = ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS.split(", ")[1:])
+_INSERT = (
+    f"INSERT INTO milestones ({_COLUMNS}) VALUES ({', '.join('?' * 11)}) ON CONFLICT (id) DO UPDATE SET {_CHANGED}"
+)
 _ONE = f"SELECT {_COLUMNS} FROM milestones WHERE id = ?"
 # `m.id < chain.id` ends the chain even in a damaged table.
 _CHAIN = f"""
@@ -27,7 +30,7 @@ _CHAIN = f"""
 """
 
 
-def write_milestones(cursor: sqlite3.Cursor, milestones: Iterable[Milestone], pack: Pack) -> None:
+def write_milestones(cursor: Cursor, milestones: Iterable[Milestone], pack: Pack) -> None:
     """Write milestones; one that is there already is replaced, for it may be damaged."""
     for made in milestones:
         row = (
@@ -44,7 +47,7 @@ def write_milestones(cursor: sqlite3.Cursor, milestones: Iterable[Milestone], pa
         cursor.execute(_INSERT, (*row, crc32(pack(row))))
 
 
-def milestone(connection: sqlite3.Connection, node_id: int, pack: Pack) -> Milestone | None:
+def milestone(connection: Connection, node_id: int, pack: Pack) -> Milestone | None:
     """Return the milestone at a node; ``None`` if it is missing or damaged."""
     found = connection.execute(_ONE, (node_id,)).fetchone()
     if found is None or not _is_intact(found, pack):
@@ -63,7 +66,7 @@ def milestone(connection: sqlite3.Connection, node_id: int, pack: Pack) -> Miles
     )
 
 
-def chain(connection: sqlite3.Connection, node_id: int, pack: Pack) -> Iterator[Waypoint]:
+def chain(connection: Connection, node_id: int, pack: Pack) -> Iterator[Waypoint]:
     """Yield where the milestone at a node is, and those before it; end before one that is damaged."""
     for row in connection.execute(_CHAIN, (node_id,)):
         if not _is_intact(row, pack):

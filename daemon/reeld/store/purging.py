@@ -4,10 +4,10 @@ An agent that was cloned from a purged one may restore any state up to the posit
 all events up to there. An agent that took over a state with ``clone`` into it needs the events of that state alone.
 """
 
-import sqlite3
 from functools import partial
 from typing import NamedTuple
 
+from reeld.store.connection import Connection
 from reeld.store.history import NEWEST, lineage
 from reeld.store.redacting import Plan
 
@@ -67,7 +67,7 @@ def plan_purge(rows: set[int]) -> Plan[Purge]:
     return Purge(agents, sorted(gone), stay, kept.heirs)
 
 
-def clones(connection: sqlite3.Connection, row: int, *, alive: bool) -> set[int]:
+def clones(connection: Connection, row: int, *, alive: bool) -> set[int]:
     """Return the clones of an agent, recursively: all, or only those that were killed."""
     found: set[int] = set()
     waiting = [row]
@@ -79,18 +79,18 @@ def clones(connection: sqlite3.Connection, row: int, *, alive: bool) -> set[int]
     return found
 
 
-def was_purged(connection: sqlite3.Connection, uid: str) -> bool:
+def was_purged(connection: Connection, uid: str) -> bool:
     """Return whether the agent with an id was purged."""
     query = "SELECT name FROM agents WHERE uid = :uid UNION ALL SELECT '' FROM purged_agents WHERE uid = :uid"
     found = connection.execute(query, {"uid": uid}).fetchone()
     return found is not None and found[0] == ""
 
 
-def _with_remnants(connection: sqlite3.Connection, rows: set[int]) -> list[int]:
+def _with_remnants(connection: Connection, rows: set[int]) -> list[int]:
     return sorted(rows.union(row for (row,) in connection.execute("SELECT id FROM agents WHERE name = ''")))
 
 
-def _kept(connection: sqlite3.Connection, purged: set[int], now: set[int]) -> _Kept:
+def _kept(connection: Connection, purged: set[int], now: set[int]) -> _Kept:
     kept = _Kept({}, set(), set())
     # Who has inherited of a purged agent, and up to which seq.
     claims: dict[int, list[tuple[int, int]]] = {}
@@ -113,13 +113,13 @@ def _kept(connection: sqlite3.Connection, purged: set[int], now: set[int]) -> _K
     return kept
 
 
-def _has_events(connection: sqlite3.Connection, owner: int, upto: int) -> bool:
+def _has_events(connection: Connection, owner: int, upto: int) -> bool:
     query = "SELECT 1 FROM events WHERE agent = ? AND seq <= ? LIMIT 1"
     return connection.execute(query, (owner, upto)).fetchone() is not None
 
 
 def _walk(
-    connection: sqlite3.Connection, event: int | None, purged: set[int], now: set[int], paths: dict[int, bool]
+    connection: Connection, event: int | None, purged: set[int], now: set[int], paths: dict[int, bool]
 ) -> list[int]:
     """Return the events of purged agents on a path, from its end up to where another path was, and note the path."""
     walked: list[tuple[int, bool]] = []
@@ -136,7 +136,7 @@ def _walk(
     return [passed for passed, _ in walked]
 
 
-def _descendants(connection: sqlite3.Connection, rows: set[int]) -> set[int]:
+def _descendants(connection: Connection, rows: set[int]) -> set[int]:
     found, waiting = set(rows), list(rows)
     while waiting:
         query = "SELECT id FROM agents WHERE source = ?"
@@ -146,7 +146,7 @@ def _descendants(connection: sqlite3.Connection, rows: set[int]) -> set[int]:
     return found
 
 
-def _events(connection: sqlite3.Connection, agent: int, after: int) -> tuple[list[tuple[int, int]], int | None]:
+def _events(connection: Connection, agent: int, after: int) -> tuple[list[tuple[int, int]], int | None]:
     query = "SELECT id, seq FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?"
     rows: list[tuple[int, int]] = connection.execute(query, (agent, after, _PAGE)).fetchall()
     return rows, rows[-1][1] if len(rows) == _PAGE else None

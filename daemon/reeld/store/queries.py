@@ -5,13 +5,13 @@ The rules of the model are in :mod:`reeld.core`: here is only how the log is ask
 """
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
+from reeld.store.connection import Connection
 from reeld.store.erasures import first_reply, newest
 from reeld.store.schema import UNKNOWN_KIND
 from reeld.store.states import Skip
@@ -25,7 +25,7 @@ _FIND = (
     f"{AGENTS} WHERE a.uid = :address AND a.name <> ''",
     (
         f"{AGENTS} WHERE a.name = :address AND a.name <> ''"
-        " ORDER BY (SELECT id FROM events WHERE agent = a.id ORDER BY seq DESC LIMIT 1) DESC LIMIT 1"
+        " ORDER BY (SELECT id FROM events WHERE agent = a.id ORDER BY seq DESC LIMIT 1) DESC NULLS LAST LIMIT 1"
     ),
 )
 _UNDOABLE = tuple(sorted(UNDOABLE_KINDS))
@@ -50,7 +50,7 @@ class StoredKey(NamedTuple):
     name: str
 
 
-def find(connection: sqlite3.Connection, address: str) -> Profile | None:
+def find(connection: Connection, address: str) -> Profile | None:
     """Return the agent with a name or id."""
     for query in _FIND:
         if row := connection.execute(query, {"address": address}).fetchone():
@@ -58,12 +58,12 @@ def find(connection: sqlite3.Connection, address: str) -> Profile | None:
     return None
 
 
-def profile_of(connection: sqlite3.Connection, row: int) -> Profile:
+def profile_of(connection: Connection, row: int) -> Profile:
     """Return an agent's profile."""
     return read_profile(connection.execute(f"{AGENTS} WHERE a.id = ?", (row,)).fetchone())
 
 
-def profile_unless_purged(connection: sqlite3.Connection, row: int) -> Profile | None:
+def profile_unless_purged(connection: Connection, row: int) -> Profile | None:
     """Return an agent's profile; ``None`` if the agent was purged."""
     found = connection.execute(f"{AGENTS} WHERE a.id = ? AND a.name <> ''", (row,)).fetchone()
     return None if found is None else read_profile(found)
@@ -77,7 +77,7 @@ def read_profile(row: Sequence[Any]) -> Profile:
     return Profile(number, uid, name, title, json.loads(tags), origin, created, updated, killed, head)
 
 
-def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:
+def descendants(connection: Connection, row: int) -> dict[int, bool]:
     """Return the clones of an agent, recursively and through killed ones, and whether each is alive."""
     query = """
         WITH RECURSIVE kin (id) AS (
@@ -88,7 +88,7 @@ def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:
     return {number: bool(alive) for number, alive in connection.execute(query, (row,))}
 
 
-def unknown_kinds(connection: sqlite3.Connection, row: int, at: int) -> list[Skip]:
+def unknown_kinds(connection: Connection, row: int, at: int) -> list[Skip]:
     """Return the events of an agent whose kind is unknown."""
     rows = connection.execute(
         f"SELECT seq, kind FROM events WHERE agent = ? AND seq <= ? AND {UNKNOWN_KIND} ORDER BY seq", (row, at)
@@ -96,17 +96,17 @@ def unknown_kinds(connection: sqlite3.Connection, row: int, at: int) -> list[Ski
     return [Skip(seq, "kind", f"the kind {kind!r} is unknown") for seq, kind in rows]
 
 
-def undo_target(connection: sqlite3.Connection, row: int, head: int) -> int | None:
+def undo_target(connection: Connection, row: int, head: int) -> int | None:
     """Return the command that an undo would take back."""
     return undoable(_newest(connection, row), head)
 
 
-def redo_target(connection: sqlite3.Connection, row: int, head: int) -> Undone | None:
+def redo_target(connection: Connection, row: int, head: int) -> Undone | None:
     """Return the command that a redo would bring back."""
     return redoable(_newest(connection, row), head)
 
 
-def _newest(connection: sqlite3.Connection, row: int) -> Newest:
+def _newest(connection: Connection, row: int) -> Newest:
     """Return the function that finds an agent's newest undoable command."""
     floor = _end_of_first_state(connection, row)
 
@@ -123,14 +123,14 @@ def _newest(connection: sqlite3.Connection, row: int) -> Newest:
     return newest
 
 
-def _end_of_first_state(connection: sqlite3.Connection, row: int) -> int:
+def _end_of_first_state(connection: Connection, row: int) -> int:
     found = connection.execute("SELECT min(seq) FROM events WHERE agent = ?", (row,)).fetchone()
     first = found[0] or 0
     kinds = connection.execute("SELECT kind FROM events WHERE agent = ? AND command = ? LIMIT 3", (row, first))
     return end_of_first_state(first, [kind for (kind,) in kinds])
 
 
-def key(connection: sqlite3.Connection, name: str) -> StoredKey | None:
+def key(connection: Connection, name: str) -> StoredKey | None:
     """Return the command that a key was used for."""
     row = connection.execute(
         "SELECT k.digest, k.reply, k.address, k.about, coalesce(a.uid, ''), coalesce(a.name, '?')"
@@ -147,7 +147,7 @@ def key(connection: sqlite3.Connection, name: str) -> StoredKey | None:
     return StoredKey(digest, reply, address, -1, uid, address or "?")
 
 
-def totals(connection: sqlite3.Connection) -> dict[str, int]:
+def totals(connection: Connection) -> dict[str, int]:
     """Return counts that need no scan of the events."""
     events = newest(connection)
     (made,) = connection.execute("SELECT count(*) FROM agents WHERE name <> ''").fetchone()

@@ -9,7 +9,6 @@ A plan is a generator of jobs for a reading connection, so that others read in b
 """
 
 import json
-import sqlite3
 from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -19,12 +18,13 @@ from reel.kinds import CONVERSATION, INERT
 from reel.msgpack_codec import packer, unpack
 from reeld.core.item_forms import place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
+from reeld.store.connection import Connection, Numbers
 from reeld.store.erasures import Change, KeptKey, Labels
 from reeld.store.history import NEWEST, lineage
 
 T = TypeVar("T")
 # Yields jobs, gets the result of each, and returns what was planned.
-Plan: TypeAlias = Generator[Callable[[sqlite3.Connection], Any], Any, T]
+Plan: TypeAlias = Generator[Callable[[Connection], Any], Any, T]
 
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
@@ -112,7 +112,7 @@ class Redactions(NamedTuple):
         return min((each.id for each in self.found if each.made.is_restructured), default=None)
 
 
-def carry_out(plan: Plan[T], connection: sqlite3.Connection) -> T:
+def carry_out(plan: Plan[T], connection: Connection) -> T:
     """Run the jobs of a plan on a connection; return what it planned."""
     result = None
     while True:
@@ -129,10 +129,10 @@ class _Scan:
 
     Args:
         redaction: what is removed.
-        seqs: the only seqs that are looked at, as JSON.
+        seqs: the only seqs that are looked at; ``None`` for all.
     """
 
-    def __init__(self, redaction: Redaction, seqs: str | None) -> None:
+    def __init__(self, redaction: Redaction, seqs: list[int] | None) -> None:
         self._redaction = redaction
         self._seqs = seqs
         self._names: dict[int, str] = {}
@@ -140,20 +140,20 @@ class _Scan:
         # The seqs of events that may have content.
         self.seen: set[int] = set()
 
-    def span(self, connection: sqlite3.Connection, owner: int, after: int, upto: int) -> int | None:
+    def span(self, connection: Connection, owner: int, after: int, upto: int) -> int | None:
         """Look at a page of an agent's log; return the seq after which the next one begins, ``None`` at the end."""
-        values = {"owner": owner, "after": after, "upto": upto, "seqs": self._seqs, "limit": _PAGE}
+        values = {"owner": owner, "after": after, "upto": upto, "seqs": Numbers(self._seqs or ()), "limit": _PAGE}
         rows = connection.execute(_SPAN + (_OF_SEQS if self._seqs is not None else "") + _ORDER, values).fetchall()
         self._take(connection, rows)
         return rows[-1][2] if len(rows) == _PAGE else None
 
-    def ids(self, connection: sqlite3.Connection, ids: list[int]) -> None:
+    def ids(self, connection: Connection, ids: list[int]) -> None:
         """Look at events by their ids."""
-        rows = connection.execute(_BY_ID, (json.dumps(ids),)).fetchall()
-        wanted = None if self._seqs is None else set(json.loads(self._seqs))
+        rows = connection.execute(_BY_ID, (Numbers(ids),)).fetchall()
+        wanted = None if self._seqs is None else set(self._seqs)
         self._take(connection, [row for row in rows if wanted is None or row[2] in wanted])
 
-    def forms(self, connection: sqlite3.Connection) -> None:
+    def forms(self, connection: Connection) -> None:
         """Take the form of each item of which a message is redacted: its first message has it, with words of all."""
         for each in [*self.found.values()]:
             place = place_in(each.kind, each.content, each.data_json)
@@ -164,7 +164,7 @@ class _Scan:
                     redacted = Redacted(made.content, made.data_json, ref, is_restructured=False)
                     self.found[event] = Found(event, owner, seq, kind, content, data_json, redacted)
 
-    def repeats(self, connection: sqlite3.Connection, owner: int, after: int) -> int | None:
+    def repeats(self, connection: Connection, owner: int, after: int) -> int | None:
         """Look at what an affected agent repeats of its past; return where to go on, as :meth:`span`."""
         values = {"owner": owner, "after": after, "upto": NEWEST, "limit": _PAGE}
         rows = connection.execute(_SPAN + _REPEATING + _ORDER, values).fetchall()
@@ -181,7 +181,7 @@ class _Scan:
             return not self._redaction.is_whole or json.loads(data_json or "{}").get("target") in marks
         return not self._redaction.is_whole
 
-    def _take(self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    def _take(self, connection: Connection, rows: Iterable[tuple[Any, ...]]) -> None:
         for event, owner, seq, kind, content, data_json, ref in rows:
             if event in self.found:
                 continue
@@ -192,7 +192,7 @@ class _Scan:
             if made is not None:
                 self.found[event] = Found(event, owner, seq, kind, content, data_json, made)
 
-    def _name(self, connection: sqlite3.Connection, owner: int) -> str:
+    def _name(self, connection: Connection, owner: int) -> str:
         if owner not in self._names:
             (self._names[owner],) = connection.execute("SELECT name FROM agents WHERE id = ?", (owner,)).fetchone()
         return self._names[owner]
@@ -234,7 +234,7 @@ def plan_redaction(
     Raises:
         InvalidParams: a seq is of no event that may have content.
     """
-    scan = _Scan(redaction, None if seqs is None else json.dumps(seqs))
+    scan = _Scan(redaction, seqs)
     line, foreign = (yield from plan_past(row)) if past is None else past
     for owner, last in line:
         after: int | None = 0
@@ -264,11 +264,11 @@ def plan_redaction(
     return Redactions(found, affected, labels, keys)
 
 
-def _ids_taken_over(connection: sqlite3.Connection, row: int, upto: int) -> list[int]:
+def _ids_taken_over(connection: Connection, row: int, upto: int) -> list[int]:
     return [event for (event,) in connection.execute(_TAKEN_OVER, {"row": row, "upto": upto})]
 
 
-def _affected(connection: sqlite3.Connection, found: list[Found]) -> set[int]:
+def _affected(connection: Connection, found: list[Found]) -> set[int]:
     """Return the rows of the agents whose past has one of some events."""
     # The seq from which on an agent's past has something of it, and the agents of which that is not followed up yet.
     first: dict[int, int] = {}
@@ -296,7 +296,7 @@ def _affected(connection: sqlite3.Connection, found: list[Found]) -> set[int]:
     return set(first)
 
 
-def _with_labels(connection: sqlite3.Connection, redaction: Redaction, rows: set[int]) -> set[int]:
+def _with_labels(connection: Connection, redaction: Redaction, rows: set[int]) -> set[int]:
     """Return those of some agents and their clones whose title or tags change: a clone has both from its source."""
     seen, waiting = set(rows), list(rows)
     while waiting:
@@ -306,7 +306,7 @@ def _with_labels(connection: sqlite3.Connection, redaction: Redaction, rows: set
     return {labels.row for labels in _labels(connection, redaction, seen)}
 
 
-def _labels(connection: sqlite3.Connection, redaction: Redaction, rows: set[int]) -> list[Labels]:
+def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> list[Labels]:
     if redaction.is_whole:
         return []
     made = []
@@ -326,7 +326,7 @@ def _plan_keys(redaction: Redaction, affected: set[int]) -> Plan[list[KeptKey]]:
     made: list[KeptKey] = []
     after: int | None = 0
     while after is not None:
-        page, after = yield partial(_keys, after=after, affected=json.dumps(sorted(affected)))
+        page, after = yield partial(_keys, after=after, affected=Numbers(sorted(affected)))
         for number, reply in page:
             told = unpack(reply)
             kept = _without_texts(told) if redaction.is_whole else redaction.value(told)
@@ -342,7 +342,7 @@ def _without_texts(reply: dict[str, Any]) -> dict[str, Any]:
     return {field: empty.get(field, value) for field, value in reply.items()}
 
 
-def _keys(connection: sqlite3.Connection, after: int, affected: str) -> tuple[list[tuple[int, bytes]], int | None]:
+def _keys(connection: Connection, after: int, affected: Numbers) -> tuple[list[tuple[int, bytes]], int | None]:
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
     rows = connection.execute(
         "SELECT id, reply FROM keys WHERE id > ? AND id <= ?"

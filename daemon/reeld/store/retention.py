@@ -1,8 +1,9 @@
 """Which agents nobody needs any more, by what ``[retention]`` says."""
 
 import json
-import sqlite3
 from typing import NamedTuple
+
+from reeld.store.connection import Connection
 
 _DAY = 86_400_000
 # The time of the newest event counts, not that of a message that was sent elsewhere: what was imported today is new.
@@ -28,7 +29,7 @@ class Retention(NamedTuple):
         return self.killed_days is not None or self.days is not None
 
 
-def expired(connection: sqlite3.Connection, retention: Retention, now: int) -> list[int]:
+def expired(connection: Connection, retention: Retention, now: int) -> list[int]:
     """Return the rows of the agents that are to be purged.
 
     Args:

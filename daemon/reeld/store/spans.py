@@ -4,11 +4,11 @@ Between two jumps (a clear, a rewind, a restore or a clone) a log only grows. So
 spans: from the last jump to the end, then from where that jump went back to the jump before that place, and so on.
 """
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reeld.core.events import data_of
+from reeld.store.connection import Connection
 
 _JUMP = """
     SELECT seq, kind, data_json FROM events
@@ -45,7 +45,7 @@ def whole(line: Sequence[tuple[int, str, int]]) -> list[Span]:
     return [Span(row, uid, 0, upto) for row, uid, upto in line]
 
 
-def in_effect(connection: sqlite3.Connection, line: Sequence[tuple[int, str, int]]) -> list[Span]:
+def in_effect(connection: Connection, line: Sequence[tuple[int, str, int]]) -> list[Span]:
     """Return the spans of what no jump has taken back, the oldest first.
 
     Args:
@@ -55,7 +55,7 @@ def in_effect(connection: sqlite3.Connection, line: Sequence[tuple[int, str, int
     return list(_back(connection, line))[::-1]
 
 
-def _back(connection: sqlite3.Connection, line: Sequence[tuple[int, str, int]]) -> Iterator[Span]:
+def _back(connection: Connection, line: Sequence[tuple[int, str, int]]) -> Iterator[Span]:
     last = line[-1][2]
     uids = [uid for _, uid, _ in line]
     for number in range(len(line) - 1, -1, -1):
@@ -74,7 +74,7 @@ def _back(connection: sqlite3.Connection, line: Sequence[tuple[int, str, int]]) 
                 break
 
 
-def _newest_jump(connection: sqlite3.Connection, row: int, last: int) -> _Jump | None:
+def _newest_jump(connection: Connection, row: int, last: int) -> _Jump | None:
     """Return the newest jump of an agent up to a seq; one that cannot be read goes back to the beginning."""
     found = connection.execute(_JUMP, (row, last)).fetchone()
     if found is None:

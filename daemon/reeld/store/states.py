@@ -4,7 +4,6 @@ A damaged event stays in a state as an empty record. If its link to its parent h
 or the state begins there: it never has anything of another conversation.
 """
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from sys import intern
@@ -15,6 +14,7 @@ from reeld.core.events import Mark, Node, Origin, Pack, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after
 from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, PARENT, SEQ, is_intact
+from reeld.store.connection import Connection, DatabaseError
 from reeld.store.milestones import chain, milestone
 
 _CUT = f"{DAMAGED}, and what was said before it is not known"
@@ -50,7 +50,7 @@ class Skip(NamedTuple):
     reason: str
 
 
-def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
+def tip_of(connection: Connection, row: int) -> int | None:
     """Return the tip of an agent's current state."""
     last = connection.execute(
         "SELECT id, kind, parent FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1", (row,)
@@ -58,7 +58,7 @@ def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
     return None if last is None else tip_after(*last)
 
 
-def tip_before(connection: sqlite3.Connection, row: int, seq: int) -> int | None:
+def tip_before(connection: Connection, row: int, seq: int) -> int | None:
     """Return the tip of an agent's state before one of its events; ``None`` before the first."""
     found = connection.execute(
         "SELECT id, kind, parent FROM events WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT 1", (row, seq)
@@ -66,11 +66,11 @@ def tip_before(connection: sqlite3.Connection, row: int, seq: int) -> int | None
     return None if found is None else tip_after(*found)
 
 
-def sound_tip_of(connection: sqlite3.Connection, row: int, pack: Pack) -> tuple[int | None, list[Skip]]:
+def sound_tip_of(connection: Connection, row: int, pack: Pack) -> tuple[int | None, list[Skip]]:
     """Return the tip of an agent's current state, and its last event if that is damaged and no node.
 
     Raises:
-        sqlite3.DatabaseError: the index of the events is damaged.
+        DatabaseError: the index of the events is damaged.
     """
     last = connection.execute(_LAST, (row,)).fetchone()
     if last is None:
@@ -78,13 +78,13 @@ def sound_tip_of(connection: sqlite3.Connection, row: int, pack: Pack) -> tuple[
     *columns, stored = last
     event_id, agent, seq, _, kind, _, _, parent, *_ = columns
     if agent != row:
-        raise sqlite3.DatabaseError(f"the index has an event of the agent {agent} among those of the agent {row}")
+        raise DatabaseError(f"the index has an event of the agent {agent} among those of the agent {row}")
     tip = tip_after(event_id, kind, parent)
     is_damaged = tip != event_id and not is_intact(pack, columns, stored)
     return tip, [Skip(seq, "checksum", DAMAGED)] if is_damaged else []
 
 
-def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
+def position(connection: Connection, row: int, at: int) -> Position:
     """Return the end of the command that a position is in, and the tip of the state there.
 
     A position below an agent's first own seq means its source's state there.
@@ -102,7 +102,7 @@ def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
     return Position(0, None)
 
 
-def _end_of(connection: sqlite3.Connection, row: int, command: int) -> Position:
+def _end_of(connection: Connection, row: int, command: int) -> Position:
     """Return the position of a command's last event; its events have consecutive seqs."""
     rows = connection.execute(
         "SELECT seq, command, id, kind, parent FROM events WHERE agent = ? AND seq >= ? ORDER BY seq", (row, command)
@@ -123,7 +123,7 @@ class SqlLog:
         pack: encodes a value as MessagePack.
     """
 
-    def __init__(self, connection: sqlite3.Connection, pack: Pack) -> None:
+    def __init__(self, connection: Connection, pack: Pack) -> None:
         self._connection = connection
         self._pack = pack
         # The events that were met and cannot be read.
@@ -152,13 +152,13 @@ class SqlLog:
 
     def milestone(self, node_id: int) -> Milestone | None:
         """Return the milestone at a node; ``None`` if it is missing or damaged."""
-        with suppress(sqlite3.DatabaseError):
+        with suppress(DatabaseError):
             return milestone(self._connection, node_id, self._pack)
         return None
 
     def chain(self, node_id: int) -> Iterator[Waypoint]:
         """Yield where the milestone at a node is, and those before it; end before one that is damaged."""
-        with suppress(sqlite3.DatabaseError):
+        with suppress(DatabaseError):
             yield from chain(self._connection, node_id, self._pack)
 
     def _rows(self, tip: int | None) -> Iterator[tuple[Sequence[Any], bool, bool]]:
@@ -182,7 +182,7 @@ class SqlLog:
                             break
                     else:
                         return
-            except sqlite3.DatabaseError:
+            except DatabaseError:
                 if not self._has_milestones:
                     raise
                 self._has_milestones = False
@@ -213,7 +213,7 @@ def _empty_node(row: Sequence[Any]) -> Node:
 
 
 def _parent_of_damaged(
-    connection: sqlite3.Connection, row: Sequence[Any], stored: int, owner: int | None, pack: Pack
+    connection: Connection, row: Sequence[Any], stored: int, owner: int | None, pack: Pack
 ) -> list[int | None]:
     """Return the parent of a damaged node in a list; it is empty if the stored one may be of another conversation.
 

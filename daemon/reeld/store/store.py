@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import anyio
 
@@ -26,6 +26,7 @@ from reeld.core.undo import Undone
 from reeld.store import history, queries, states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
 from reeld.store.bridge import open_bridge
+from reeld.store.connection import Connection
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.eraser import Eraser
 from reeld.store.erasing_backups import finish_in_backups
@@ -129,7 +130,7 @@ class Store:
     async def state(self, tip: int | None) -> Conversation:
         """Return the state with this tip, its newest entries in memory."""
 
-        def job(connection: Any) -> tuple[Conversation, list[Milestone]]:
+        def job(connection: Connection) -> tuple[Conversation, list[Milestone]]:
             return _reader(connection).state(tip)
 
         conversation, made = await self._read_log(job)
@@ -153,7 +154,7 @@ class Store:
     async def whole(self, tip: int | None) -> Conversation:
         """Return the state with this tip, all its entries in memory."""
 
-        def job(connection: Any) -> Conversation:
+        def job(connection: Connection) -> Conversation:
             return Conversation(_reader(connection).whole(tip))
 
         return await self._read_log(job)
@@ -180,7 +181,7 @@ class Store:
     async def rebuild(self, row: int, at: Position | None = None) -> Rebuilt:
         """Return an agent's state, now or at a position, made from its log alone, and write its milestones again."""
 
-        def job(connection: Any) -> tuple[Rebuilt, list[Milestone]]:
+        def job(connection: Connection) -> tuple[Rebuilt, list[Milestone]]:
             if at is None:
                 tip, skipped = states.sound_tip_of(connection, row, packer())
             else:
@@ -400,7 +401,7 @@ class Store:
 KEYS_KEPT = 1_000_000
 
 
-def _reader(connection: sqlite3.Connection) -> Reader:
+def _reader(connection: Connection) -> Reader:
     return Reader(SqlLog(connection, packer()))
 
 
@@ -463,6 +464,6 @@ async def open_store(path: str, durability: str = FULL, lock: int | None = None)
             await writer.close()
 
 
-def _next_row(connection: Any) -> int:
+def _next_row(connection: Connection) -> int:
     (given,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'agents'").fetchone()
     return int(given) + 1

@@ -4,13 +4,13 @@ The past is the agent's own log and what it inherited as a clone, up to the posi
 ``events_of_state`` leads from one key to the next, and from a key to its newest event, however long the log is.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.core.paging import take_page
 from reeld.store.checksums import EVENT_COLUMNS, is_intact
+from reeld.store.connection import Connection
 from reeld.store.history import lineage
 
 # Keys that are looked at for one page: most of them may have been removed.
@@ -30,7 +30,7 @@ class ValuePage(NamedTuple):
 
 
 def values(
-    connection: sqlite3.Connection,
+    connection: Connection,
     row: int,
     at: int,
     keys: Sequence[str] | None,
@@ -73,7 +73,7 @@ def values(
     return ValuePage([packed for _, packed in page], seen if more or looked_at == _LOOKED_AT else None)
 
 
-def seqs_of(connection: sqlite3.Connection, row: int, at: int, keys: Iterable[str]) -> dict[str, int]:
+def seqs_of(connection: Connection, row: int, at: int, keys: Iterable[str]) -> dict[str, int]:
     """Return the seq of the value of each of some keys that has one."""
     line = [(owner, upto) for owner, _, upto in reversed(lineage(connection, row, at))]
     found = ((key, _newest(connection, line, key)) for key in keys)
@@ -84,7 +84,7 @@ _COLUMNS = [column.removeprefix("e.") for column in EVENT_COLUMNS.split(", ")]
 _SEQ, _DATA, _TIME = map(_COLUMNS.index, ("seq", "data_json", "time"))
 
 
-def _keys(connection: sqlite3.Connection, line: Sequence[tuple[int, int]], after: str) -> Iterator[str]:
+def _keys(connection: Connection, line: Sequence[tuple[int, int]], after: str) -> Iterator[str]:
     """Yield the keys of all agents of a line, in order."""
     while True:
         following = [found for owner, _ in line if (found := connection.execute(_NEXT, (owner, after)).fetchone())]
@@ -94,7 +94,7 @@ def _keys(connection: sqlite3.Connection, line: Sequence[tuple[int, int]], after
         yield after
 
 
-def _newest(connection: sqlite3.Connection, line: Sequence[tuple[int, int]], key: str) -> Sequence[Any] | None:
+def _newest(connection: Connection, line: Sequence[tuple[int, int]], key: str) -> Sequence[Any] | None:
     """Return the newest event of a key; the first agent of the line that has one counts."""
     for owner, upto in line:
         found: Sequence[Any] | None = connection.execute(_NEWEST, (owner, key, upto)).fetchone()

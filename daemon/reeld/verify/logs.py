@@ -3,7 +3,6 @@
 No read transaction is longer than a slice, because a checkpoint cannot pass a reader in the WAL.
 """
 
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ from reeld.core.reading import Reader
 from reeld.core.state import Profile
 from reeld.core.tree import tip_after
 from reeld.store.checksums import EVENT_COLUMNS, SEQ, is_intact
+from reeld.store.connection import Connection, DatabaseError
 from reeld.store.history import ascending
 from reeld.store.purging import was_purged
 from reeld.store.states import SqlLog, position
@@ -78,7 +78,7 @@ _KEYS = """
 class _LogLookup:
     """What the validator may look up in the log, as queries."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def row_of(self, uid: str) -> int | None:
@@ -132,18 +132,18 @@ class LogChecker:
         self._seq = _LOWEST
         self._steps = [self._agents, self._keys, *([self._milestones] if row is None else [])]
 
-    def work(self, connection: sqlite3.Connection) -> bool:
+    def work(self, connection: Connection) -> bool:
         """Work for the length of a slice; return whether there is more to do."""
         until = time.monotonic() + SLICE
         try:
             more = self._steps[0](connection, until)
-        except sqlite3.DatabaseError as error:
+        except DatabaseError as error:
             more = self._pass_over(error)
         if not more:
             del self._steps[0]
         return bool(self._steps)
 
-    def _pass_over(self, error: sqlite3.DatabaseError) -> bool:
+    def _pass_over(self, error: DatabaseError) -> bool:
         """Report what cannot be read, and go on with the next agent if there is one."""
         agent = None if self._validator is None else self._validator.agent
         self._note([Problem("unreadable", str(error))], agent)
@@ -156,7 +156,7 @@ class LogChecker:
         else:
             self._report.note(problems, agent.uid, agent.name)
 
-    def _agents(self, connection: sqlite3.Connection, until: float) -> bool:
+    def _agents(self, connection: Connection, until: float) -> bool:
         while True:
             if self._validator is None:
                 self._validator = self._next(connection)
@@ -168,7 +168,7 @@ class LogChecker:
             if time.monotonic() >= until:
                 return True
 
-    def _next(self, connection: sqlite3.Connection) -> LogValidator | None:
+    def _next(self, connection: Connection) -> LogValidator | None:
         rows = connection.execute(_AGENT, {"row": self._row, "only": self._only}).fetchall()
         if not rows:
             return None
@@ -180,7 +180,7 @@ class LogChecker:
         self._note(check_agent(agent), agent)
         return LogValidator(agent, _LogLookup(connection))
 
-    def _check_events(self, connection: sqlite3.Connection, validator: LogValidator, until: float) -> bool:
+    def _check_events(self, connection: Connection, validator: LogValidator, until: float) -> bool:
         """Check events until the slice is over; return whether these were the last."""
         # Events that are written from now on are not checked: a busy agent would keep us for ever.
         with closing(
@@ -189,7 +189,7 @@ class LogChecker:
             for *row, stored, parent_kind in ascending(rows, SEQ, self._seq):
                 event_id, agent, seq, command, kind, content, data_json, parent, _, written, *_ = row
                 if agent != validator.agent.row:
-                    raise sqlite3.DatabaseError(f"the index has an event of the agent {agent} among those of this one")
+                    raise DatabaseError(f"the index has an event of the agent {agent} among those of this one")
                 event = EventRow(
                     *(event_id, seq, command, kind, content, data_json, parent, written, parent_kind),
                     is_intact=is_intact(self._pack, row, stored),
@@ -201,7 +201,7 @@ class LogChecker:
                     return False
         return True
 
-    def _keys(self, connection: sqlite3.Connection, until: float) -> bool:
+    def _keys(self, connection: Connection, until: float) -> bool:
         with closing(connection.execute(_KEYS, (self._key,))) as rows:
             for place, key, row, command, digest, reply, uid, name, begins in ascending(rows, 0, self._key):
                 self._key = place
@@ -212,7 +212,7 @@ class LogChecker:
                     return True
         return False
 
-    def _milestones(self, connection: sqlite3.Connection, until: float) -> bool:
+    def _milestones(self, connection: Connection, until: float) -> bool:
         with closing(connection.execute(_MILESTONES, (self._milestone,))) as rows:
             for (place,) in ascending(rows, 0, self._milestone):
                 self._milestone = place
@@ -222,7 +222,7 @@ class LogChecker:
         return False
 
 
-def _check_milestone(connection: sqlite3.Connection, place: int, pack: Pack) -> Iterator[Problem]:
+def _check_milestone(connection: Connection, place: int, pack: Pack) -> Iterator[Problem]:
     """Yield what is wrong with a milestone: it is damaged, or not what follows from the events after the one before."""
     remedy = "reel replay makes it again"
     log = SqlLog(connection, pack)
@@ -253,9 +253,7 @@ def _check_key(
         yield Problem("key", f"{key}: its reply is not that of the command {command}")
 
 
-def compare_live_state(
-    connection: sqlite3.Connection, profile: Profile, live: Conversation, pack: Pack
-) -> list[Problem]:
+def compare_live_state(connection: Connection, profile: Profile, live: Conversation, pack: Pack) -> list[Problem]:
     """Compare a live state with the log at the same seq.
 
     Args:

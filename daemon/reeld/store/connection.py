@@ -1,0 +1,83 @@
+"""What a job may do with its connection, whatever the database is.
+
+A job is written once, in SQL that SQLite and PostgreSQL understand. A connection of :mod:`sqlite3` is one as it is:
+nothing comes between a job and SQLite.
+
+What fails raises one of the classes that PEP 249 gives every engine, under the names of this module. They are those of
+:mod:`sqlite3`.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
+
+Error = sqlite3.Error
+DatabaseError = sqlite3.DatabaseError
+IntegrityError = sqlite3.IntegrityError
+OperationalError = sqlite3.OperationalError
+
+
+class Texts(tuple[str, ...]):
+    """Texts as one parameter, of which ``json_each(?)`` makes rows."""
+
+    __slots__ = ()
+
+    def __conform__(self, _: Any) -> str:
+        """Return what SQLite gets."""
+        return json.dumps(self)
+
+
+class Numbers(tuple[int, ...]):
+    """Integers as one parameter, of which ``json_each(?)`` makes rows."""
+
+    __slots__ = ()
+
+    def __conform__(self, _: Any) -> str:
+        """Return what SQLite gets."""
+        return json.dumps(self)
+
+
+class Cursor(Protocol):
+    """Runs statements, and returns the rows of the last one; those that nobody asks for need not be read."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the last statement changed."""
+
+    def execute(self, sql: str, parameters: Parameters = ..., /) -> "Cursor":
+        """Run a statement."""
+
+    def executemany(self, sql: str, parameters: Sequence[Parameters], /) -> "Cursor":
+        """Run a statement with each of several parameters."""
+
+    def fetchone(self) -> Any:
+        """Return the next row as a tuple; ``None`` after the last one."""
+
+    def fetchall(self) -> list[Any]:
+        """Return all remaining rows."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return the remaining rows, read while they are used."""
+
+    def close(self) -> None:
+        """Read no more rows."""
+
+
+class Connection(Protocol):
+    """A connection to a database; each statement is a transaction of its own, unless one was begun."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction was begun."""
+
+    def cursor(self) -> Cursor:
+        """Return what runs several statements, one after the other."""
+
+    def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor:
+        """Run a statement."""
+
+    def executemany(self, sql: str, parameters: Sequence[Parameters], /) -> Cursor:
+        """Run a statement with each of several parameters."""
