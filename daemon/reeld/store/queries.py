@@ -126,7 +126,10 @@ def _newest(connection: Connection, row: int) -> Newest:
 def _end_of_first_state(connection: Connection, row: int) -> int:
     found = connection.execute("SELECT min(seq) FROM events WHERE agent = ?", (row,)).fetchone()
     first = found[0] or 0
-    kinds = connection.execute("SELECT kind FROM events WHERE agent = ? AND command = ? LIMIT 3", (row, first))
+    # Without a limit of its seq every event of the agent would be looked at: there is no index of commands.
+    kinds = connection.execute(
+        "SELECT kind FROM events WHERE agent = ? AND command = ? AND seq < ? ORDER BY seq", (row, first, first + 3)
+    )
     return end_of_first_state(first, [kind for (kind,) in kinds])
 
 

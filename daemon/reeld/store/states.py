@@ -91,28 +91,49 @@ def position(connection: Connection, row: int, at: int) -> Position:
     """
     owner: int | None = row
     while owner is not None:
-        found = connection.execute(
-            "SELECT command FROM events WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1", (owner, at)
-        ).fetchone()
+        found = _newest(connection, owner, at)
         if found is not None:
-            return _end_of(connection, owner, found[0])
+            return _end_of(connection, owner, found)
         # `source < id` ends the search even in a damaged table in which a source is not older than its clone.
         source = connection.execute("SELECT source FROM agents WHERE id = ? AND source < id", (owner,)).fetchone()
         (owner,) = source or (None,)
     return Position(0, None)
 
 
-def _end_of(connection: Connection, row: int, command: int) -> Position:
-    """Return the position of a command's last event; its events have consecutive seqs."""
-    rows = connection.execute(
-        "SELECT seq, command, id, kind, parent FROM events WHERE agent = ? AND seq >= ? ORDER BY seq", (row, command)
-    )
-    end = Position(0, None)
-    for seq, of, event_id, kind, parent in rows:
-        if of != command:
-            break
-        end = Position(seq, tip_after(event_id, kind, parent))
-    return end
+class _Found(NamedTuple):
+    """An event, as far as positions need it."""
+
+    seq: int
+    command: int
+    id: int
+    kind: str
+    parent: int | None
+
+
+def _newest(connection: Connection, row: int, at: int) -> _Found | None:
+    """Return an agent's newest event up to a seq."""
+    found = connection.execute(
+        "SELECT seq, command, id, kind, parent FROM events WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+        (row, at),
+    ).fetchone()
+    return None if found is None else _Found(*found)
+
+
+def _end_of(connection: Connection, row: int, event: _Found) -> Position:
+    """Return the position of the last event of the command that an event is of.
+
+    Later events are of later commands. So the end is searched for by halves: a command may have 10,000 events.
+    """
+    (newest,) = connection.execute("SELECT max(seq) FROM events WHERE agent = ?", (row,)).fetchone()
+    low, high = event.seq, newest
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = _newest(connection, row, middle)
+        if found is not None and found.command == event.command:
+            event, low = found, middle
+        else:
+            high = middle - 1
+    return Position(event.seq, tip_after(event.id, event.kind, event.parent))
 
 
 class SqlLog:

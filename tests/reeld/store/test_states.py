@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,6 +95,28 @@ def test_a_position_below_the_first_own_seq_is_the_sources(
     rows.event(3, parent=tip)
 
     assert expected == states.position(rows.connection, 3, at)
+
+
+def steps_of(connection: Any, question: Callable[[], Any]) -> int:
+    """Return how many steps SQLite takes to answer a question."""
+    steps: list[int] = []
+    connection.set_progress_handler(lambda: steps.append(1), 1)
+    question()
+    connection.set_progress_handler(None, 1)
+    return len(steps)
+
+
+def test_a_long_log_costs_no_more(rows: Rows) -> None:
+    """Neither a position in a command of many events nor what undo takes back is found by reading them all."""
+    rows.agent(1)
+    rows.event(1, "created", None)
+    for _ in range(1000):
+        rows.event(1, command=2)
+    rows.event(1)
+
+    assert Position(1001, 1001) == states.position(rows.connection, 1, 2)
+    assert 1000 > steps_of(rows.connection, lambda: states.position(rows.connection, 1, 2))
+    assert 1000 > steps_of(rows.connection, lambda: queries.undo_target(rows.connection, 1, 1002))
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("user", 2), ("mark", 2), ("note", 1), ("brand_new", 1)])
