@@ -220,7 +220,7 @@ def test_the_two_clients_do_not_know_each_other() -> None:
 
 def test_integrations_do_not_know_each_other() -> None:
     """The module of a framework imports what is shared and what is called after it, and nothing of another's."""
-    shared = tuple(f"reel.integrations.{name}" for name in ("item_copy", "naming", "worker"))
+    shared = tuple(f"reel.integrations.{name}" for name in ("item_copy", "naming", "results_first", "worker"))
     within = [found for found in imports() if inside(found.module, "reel.integrations")]
     modules = sorted({found.module for found in within})
 

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reel
 from reel.errors import Killed, NotRunning
 from reel.messages import NewMessage
+from reel.strict_json import encode
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
@@ -36,6 +38,7 @@ from agent_framework import (  # noqa: E402
 from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException  # noqa: E402
 
 from reel.integrations.agent_framework import ReelHistoryProvider  # noqa: E402 - all need what may not be installed
+from reel.integrations.agent_framework_reading import messages_in  # noqa: E402 - as above
 
 HELLO = Message("user", ["What is a tape deck?"])
 CALL = Message("assistant", [Content.from_function_call("c1", "look_up", arguments={"word": "tape deck"})])
@@ -203,6 +206,107 @@ def test_what_is_of_a_newer_version(provider: ReelHistoryProvider, session: str,
         for message in found
     ]
     assert [item] == [each["item"] for each in client.items(name_of(session), "x-agent-framework").items]
+
+
+@pytest.mark.filterwarnings("ignore::agent_framework._feature_stage.ExperimentalWarning")
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ({}, "{}"),
+        ({"hello": 1}, '{"hello": 1}'),
+        ({"role": "user", "contents": 5}, '{"role": "user", "contents": 5}'),
+        ({"role": 5, "contents": ["Hello?"]}, "Hello?"),
+        ({"role": "user", "contents": ["Hello?", None, {"type": "text", "text": [5]}]}, "Hello? null {"),
+        ({"role": "user", "contents": [{"type": {}}, {}, 7]}, '{"type": {}} {} 7'),
+        ({"role": "user", "contents": [text("Hello?").to_dict()], "additional_properties": 5}, "Hello?"),
+        ({"role": "user", "contents": [{"type": "text", "text": "Hello?", "annotations": [5]}]}, "Hello?"),
+        ({"role": "user", "contents": [{"type": "text", "text": "Hello?", "raw_representation": {}}]}, "Hello?"),
+        ({"role": "user", "contents": [{"type": "function_approval_request", "function_call": {"a": 1}}]}, '"a": 1'),
+        ({"python_json": "not JSON"}, '{"python_json":"not JSON"}'),
+        ({"python_json": "[1]"}, '{"python_json":"[1]"}'),
+        ({"number": reel.values.Numeral("9" * 5_000)}, "9999"),
+    ],
+)
+def test_what_cannot_be_read(
+    provider: ReelHistoryProvider, session: str, client: Client, item: Json, words: str
+) -> None:
+    """What others stored, and the framework cannot read, comes as words; a run goes on after it."""
+    said: list[NewMessage] = [{"role": "user", "content": "Hello?"}]
+    client.add_items(name_of(session), encode([item]), "x-agent-framework", create=True, messages=[said])
+    parrot = Parrot()
+    agent = Agent(parrot, context_providers=[provider])
+
+    asyncio.run(agent.run("Go on.", session=agent.create_session(session_id=session)))
+
+    assert words in parrot.sent[0][0].text
+    assert ["Go on.", "2 messages"] == [message.text for message in asyncio.run(provider.get_messages(session))[1:]]
+
+
+def test_a_result_that_cannot_be_read(provider: ReelHistoryProvider, session: str, client: Client) -> None:
+    """It is a result for the same call, with its words."""
+    save(provider, session, HELLO, CALL)
+    result = {"type": "function_result", "call_id": "c1", "items": "not a list"}
+    client.add_items(
+        name_of(session),
+        [{"role": "tool", "contents": [result]}],
+        "x-agent-framework",
+        messages=[[reel.tool_result("c1", "?")]],
+    )
+
+    found = load(provider, session)[-1]["contents"][0]
+
+    assert ("function_result", "c1") == (found["type"], found["call_id"])
+    assert "not a list" in found["result"]
+
+
+_JUNK = st.recursive(
+    st.sampled_from((None, True, 5, 1.5, "", "text", "c1")),
+    lambda inside: (
+        st.lists(inside, max_size=2)
+        | st.dictionaries(st.sampled_from(("type", "text", "items", "call_id", "x")), inside, max_size=3)
+    ),
+    max_leaves=4,
+)
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every place in a value: what it is in, and its key there."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield value, key
+        yield from _places(value[key])
+
+
+@pytest.mark.filterwarnings("ignore::agent_framework._feature_stage.ExperimentalWarning")
+@settings(max_examples=100)
+@given(data=st.data())
+def test_anything_can_be_read(data: st.DataObject) -> None:
+    """With anything in any place of an item, there is a message that the framework can use."""
+    role = data.draw(st.sampled_from(("user", "assistant", "tool")))
+    item = {"role": role, "contents": [data.draw(st.sampled_from(contents())).to_dict()]}
+    for _ in range(data.draw(st.integers(1, 3))):
+        inside, key = data.draw(st.sampled_from([*_places(item)]))
+        inside[key] = data.draw(_JUNK)
+
+    (message,) = messages_in([{"item_json": json.dumps(item)}])
+
+    assert [message] == framework._sessions.filter_new_messages([], [message])
+    assert isinstance(message.text + repr(message.to_dict()), str)
+
+
+def test_what_is_added_between_a_call_and_its_result(
+    provider: ReelHistoryProvider, session: str, client: Client
+) -> None:
+    """It comes behind the result, which a provider wants to follow its call; a later run saves nothing twice."""
+    save(provider, session, HELLO, CALL)
+    client.add(name_of(session), ["Hurry up.", reel.text("assistant", "Yes.")])
+    save(provider, session, RESULT)
+
+    found = load(provider, session)
+    save(provider, session, *(Message.from_dict(each) for each in found), ANSWER)
+
+    assert as_maps([HELLO, CALL, RESULT]) == found[:3]
+    assert ["Hurry up.", "Yes."] == [each["contents"][0]["text"] for each in found[3:]]
+    assert [*found, *as_maps([ANSWER])] == load(provider, session)
 
 
 # Batches of a small alphabet, so that many overlap with what is there; some of the messages have an id.

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 
 try:
-    from agent_framework import Content, HistoryProvider, Message
+    from agent_framework import HistoryProvider, Message
     from agent_framework._sessions import filter_new_messages
     from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException
 except ImportError as error:
@@ -20,7 +20,8 @@ except ImportError as error:
 
 from reel import requests
 from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge
-from reel.integrations.agent_framework_items import Json, item_of, messages_of
+from reel.integrations.agent_framework_items import Json, messages_of
+from reel.integrations.agent_framework_reading import ADDITIONAL, PYTHON_JSON, messages_in
 from reel.integrations.naming import Named, named
 from reel.integrations.worker import Worker
 from reel.messages import NewMessage
@@ -33,12 +34,6 @@ R = TypeVar("R")
 _FORMAT: Final = "x-agent-framework"
 # The session of a call that names none, as with the framework's own provider of files.
 _DEFAULT_SESSION: Final = "default"
-# The key of an item with numbers that JSON does not have, such as NaN: its value is the message in Python's JSON.
-_PYTHON_JSON: Final = "python_json"
-# What a message and a content have for everything else.
-_ADDITIONAL: Final = "additional_properties"
-# What a message has beside its role and its contents.
-_KEYS: Final = ("author_name", "message_id", _ADDITIONAL)
 # The most messages on a page, and so the most that ``last`` may be.
 _PAGE: Final = 10_000
 # The errors that are about what was given, and not about the daemon.
@@ -188,7 +183,7 @@ def _read(client: Client, agent: str) -> list[Message]:
     try:
         # All pages are of one state: the client reads the later ones as of the first.
         pages = client.pages(_items(agent, limit=_PAGE))
-        return [message for page in pages for message in _messages(page.items)]
+        return [message for page in pages for message in messages_in(page.items)]
     except NotFound:
         return []
 
@@ -224,12 +219,12 @@ def _newest(client: Client, agent: str, count: int) -> tuple[int, list[Message]]
     try:
         asked = min(count, _PAGE)
         page = client.call(_items(agent, last=asked))
-        found = _messages(page.items)
+        found = messages_in(page.items)
         if not page.more and (len(page.items) < asked or len(found) == count):
             return page.head, found
         # Some of them are not for the framework to read, or they are too many for a page: then older ones count.
         pages = client.pages(_items(agent, limit=_PAGE, at=page.head))
-        return page.head, [message for page in pages for message in _messages(page.items)]
+        return page.head, [message for page in pages for message in messages_in(page.items)]
     except NotFound:
         return 0, []
 
@@ -257,46 +252,21 @@ def _item(message: Any, where: str) -> _Made:
         try:
             return _Made(json.dumps(item, allow_nan=False), said)
         except ValueError:
-            return _Made(json.dumps({_PYTHON_JSON: json.dumps(item)}), said)
+            return _Made(json.dumps({PYTHON_JSON: json.dumps(item)}), said)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidMessage(f"{where}: cannot be JSON: {error}") from error
 
 
 def _lean(item: Json) -> Json:
     """Return the item of a message without what ``Message`` adds by itself; it is half of a short message."""
-    beside = {key: value for key, value in item.items() if key != "type" and (value or key != _ADDITIONAL)}
+    beside = {key: value for key, value in item.items() if key != "type" and (value or key != ADDITIONAL)}
     return {**beside, "contents": [_without_empty(content) for content in item["contents"]]}
 
 
 def _without_empty(content: Json) -> Json:
-    return {key: value for key, value in content.items() if value or key != _ADDITIONAL}
+    return {key: value for key, value in content.items() if value or key != ADDITIONAL}
 
 
 def _items(agent: str, **window: int) -> Call[ItemsPage]:
     """Return the call that reads a page of items, with their JSON as text: Python's parser is the fastest."""
     return requests.items(agent, _FORMAT, **window)._replace(read=lambda result: ItemsPage(**result))
-
-
-def _messages(found: Sequence[Any]) -> list[Message]:
-    """Return the messages of the framework on a page."""
-    items = (json.loads(each["item_json"]) if "item_json" in each else item_of(each["message"]) for each in found)
-    return [_message(item) for item in items if item is not None]
-
-
-def _message(item: Json) -> Message:
-    if _PYTHON_JSON in item:
-        item = json.loads(item[_PYTHON_JSON])
-    try:
-        return Message(**item)
-    except (TypeError, ValueError):  # something in it is of a newer version
-        known = {key: item[key] for key in _KEYS if key in item}
-        return Message(item.get("role", "assistant"), [_content(each) for each in item.get("contents", ())], **known)
-
-
-def _content(item: Json) -> Content:
-    """Return a content, or if this version does not know it, one that has all its fields among the additional ones."""
-    try:
-        return Content.from_dict(item)
-    except (TypeError, ValueError):
-        fields = {key: value for key, value in item.items() if key != "type"}
-        return Content(item.get("type", "unknown"), additional_properties=fields)

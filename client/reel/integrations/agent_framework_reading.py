@@ -1,0 +1,156 @@
+"""Messages of Microsoft's Agent Framework, of the items of an agent and of what others have added to it.
+
+Anybody can write items. What the framework cannot read in one of them becomes words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from inspect import signature
+from types import NoneType
+from typing import Any, Final, get_args
+
+from agent_framework import Content, Message
+from agent_framework._types import ContentType
+
+from reel.integrations.agent_framework_items import Json, item_of
+from reel.integrations.results_first import results_first
+
+# The key of an item with numbers that JSON does not have, such as NaN: its value is the message in Python's JSON.
+PYTHON_JSON: Final = "python_json"
+# What a message and a content have for everything else.
+ADDITIONAL: Final = "additional_properties"
+_CALL: Final = "function_call"
+_RESULT: Final = "function_result"
+# What the framework raises for values that it cannot use; it looks at few of them.
+_UNUSABLE: Final = (TypeError, ValueError, AttributeError, RecursionError)
+# The types of values in JSON, by the first word of a type of Python's.
+_JSON_TYPES: Final[dict[str, type]] = {
+    "None": NoneType,
+    "str": str,
+    "bool": bool,
+    "int": int,
+    "list": list,
+    "Sequence": list,
+    "Mapping": dict,
+    "MutableMapping": dict,
+    "Content": dict,
+}
+
+
+def _fields(of: type) -> dict[str, tuple[type, ...]]:
+    """Return the types that the framework says the fields of a class have; without those that may have any."""
+    found: dict[str, tuple[type, ...]] = {}
+    for name, parameter in signature(of).parameters.items():
+        words = [word.split("[")[0] for word in str(parameter.annotation).split(" | ")]
+        if all(word in _JSON_TYPES for word in words):
+            found[name] = tuple(_JSON_TYPES[word] for word in words)
+    return {**found, "raw_representation": (NoneType,)}
+
+
+_MESSAGE: Final = {**_fields(Message), "role": (str,), "contents": (list,)}
+_CONTENT: Final = {**_fields(Content), "type": (str,)}
+# The fields of a content that are one, or a list, of which each has to be looked at.
+_NESTED: Final = frozenset({"function_call", "screenshot", "items", "annotations"})
+_KNOWN: Final = frozenset(get_args(ContentType))
+# What a message has beside its role and its contents.
+_BESIDE: Final = ("author_name", "message_id", ADDITIONAL)
+
+
+def messages_in(found: Sequence[Any]) -> list[Message]:
+    """Return the messages of the framework in a list of items, as the daemon sends them, with their JSON.
+
+    What others added is left out if the framework has nothing to read in it. Between a call and its result, it comes
+    behind the result.
+    """
+    messages: list[Message] = []
+    added: set[int] = set()
+    for each in found:
+        if "item_json" in each:
+            messages.append(_message(_parsed(each["item_json"])))
+        elif (item := item_of(each["message"])) is not None:
+            added.add(len(messages))
+            messages.append(_message(item))
+    return results_first(messages, _calls, _results, added)
+
+
+def _calls(message: Message) -> list[str]:
+    return [content.call_id for content in message.contents if content.type == _CALL and content.call_id]
+
+
+def _results(message: Message) -> list[str]:
+    return [content.call_id for content in message.contents if content.type == _RESULT and content.call_id]
+
+
+def _parsed(text: str) -> Json:
+    """Return an item, or one with its JSON as words if that has a number of more digits than Python reads."""
+    try:
+        item: Json = json.loads(text)
+        if type(item.get(PYTHON_JSON)) is str:
+            item = json.loads(item[PYTHON_JSON])
+    except ValueError:
+        item = {}
+    return item if type(item) is dict and item else {"role": "user", "contents": [text]}
+
+
+def _message(item: Json) -> Message:
+    """Return a message; of what the framework cannot read in it, the words."""
+    try:
+        if _has(item, _MESSAGE, ("role", "contents")) and all(map(_is_sound, item["contents"])):
+            return Message(**item)
+    except _UNUSABLE:  # something in it is of a newer version
+        pass
+    known = {key: item[key] for key in _BESIDE if key in item and isinstance(item[key], _MESSAGE[key])}
+    contents, role = item.get("contents"), item.get("role")
+    read = [_content(each) for each in contents] if type(contents) is list else [Content.from_text(_words(item))]
+    return Message(role if type(role) is str else "user", read, **known)
+
+
+def _has(value: Any, fields: dict[str, tuple[type, ...]], needed: Iterable[str]) -> bool:
+    """Whether a value is a map whose fields have these types, and that has those which it needs."""
+    if type(value) is not dict:
+        return False
+    for key, inside in value.items():
+        if key in fields and not isinstance(inside, fields[key]):
+            return False
+    return all(key in value for key in needed)
+
+
+def _is_sound(content: Any) -> bool:
+    """Whether a content has nothing that would fail where the framework uses it."""
+    if not _has(content, _CONTENT, ("type",)):
+        return False
+    for key in _NESTED.intersection(content):
+        found = content[key]
+        if key == "annotations":
+            is_sound = all(type(each) is dict for each in found or ())
+        else:
+            inside = [found] if type(found) is dict else found or ()
+            is_sound = all(map(_is_sound, inside))
+        if not is_sound:
+            return False
+    return True
+
+
+def _content(item: Any) -> Content:
+    """Return a content.
+
+    One of a type that this version does not know has all its fields among the additional ones; another one that cannot
+    be read becomes words, a result for the same call.
+    """
+    try:
+        if _is_sound(item):
+            return Content.from_dict(item)
+    except _UNUSABLE:
+        pass
+    kind = item.get("type") if type(item) is dict else None
+    if type(kind) is str and kind not in _KNOWN:
+        return Content(kind, additional_properties={key: value for key, value in item.items() if key != "type"})
+    if kind == _RESULT and type(item.get("call_id")) is str:
+        return Content.from_function_result(item["call_id"], result=_words(item))
+    return Content.from_text(_words(item))
+
+
+def _words(value: Any) -> str:
+    return value if type(value) is str else json.dumps(value, ensure_ascii=False)

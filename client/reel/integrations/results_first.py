@@ -1,0 +1,55 @@
+"""Where a message goes that somebody else added between a call and its result: behind the result.
+
+Most providers refuse a request in which anything is between the two. Whoever adds a message while a tool runs does not
+know of that.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
+
+M = TypeVar("M")
+
+
+def results_first(
+    messages: Sequence[M],
+    calls: Callable[[M], Collection[str]],
+    results: Callable[[M], Collection[str]],
+    added: Collection[int],
+) -> list[M]:
+    """Return messages, those that somebody else added between a call and its result behind the result.
+
+    Nothing else is moved. If a call has no result, what comes after it stays where it is.
+
+    Args:
+        messages: the messages, in their order.
+        calls: returns the ids of the calls in a message.
+        results: returns the ids of the calls that a message answers.
+        added: the places of the messages that somebody else added.
+    """
+    if not added:
+        return list(messages)
+    answered = set(_all(results(message) for message in messages))
+    ordered: list[M] = []
+    waiting: list[M] = []
+    is_open: set[str] = set()
+    for place, message in enumerate(messages):
+        found = is_open.intersection(results(message))
+        if is_open and not found and place in added:
+            waiting.append(message)
+            continue
+        made = answered.intersection(calls(message))
+        if not found and not made:  # the run went on without the result
+            is_open.clear()
+        if not is_open:
+            ordered += waiting
+            waiting = []
+        ordered.append(message)
+        is_open = (is_open - found) | made
+        if not is_open:
+            ordered += waiting
+            waiting = []
+    return ordered + waiting
+
+
+def _all(ids: Iterable[Collection[str]]) -> Iterable[str]:
+    return (each for some in ids for each in some)
