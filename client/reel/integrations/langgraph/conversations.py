@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from langchain_core.messages import ToolMessage
@@ -11,7 +12,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from reel.integrations.langgraph import messages, values
-from reel.integrations.langgraph.thread import Checkpoint, Node, Place, Thread
+from reel.integrations.langgraph.records import Checkpoint, Place
+from reel.integrations.langgraph.thread import Node, Thread
 from reel.sync.client import Client
 
 
@@ -82,9 +84,18 @@ class Conversations:
             path = [node for node in path if node.seq not in skipped] if skipped else path
         kept = [each for node in path for each in self._kept(thread, node)]
         if space:
-            more = json.loads(found.get("more", "[]"))
-            kept = kept[: found["keep"]] + [messages.kept_from(self._serde, item) for item in more]
+            kept = kept[: found["keep"]] + self._items(found.get("more", "[]"))
         return [each.copy() for each in kept]
+
+    def _items(self, text: str) -> list[messages.Kept]:
+        """Return stored messages, without those that were redacted."""
+        kept = []
+        with suppress(ValueError, RecursionError):
+            items = json.loads(text)
+            for item in items if type(items) is list else ():
+                with suppress(values.NotAValue):
+                    kept.append(messages.kept_from(self._serde, item))
+        return kept
 
     def _in_turn(self, thread: Thread, path: list[Node]) -> list[Node]:
         """Return a conversation in which no message of others is between a call of the graph's and its result.

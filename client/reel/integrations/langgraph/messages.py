@@ -25,6 +25,7 @@ from langchain_core.messages import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from reel.integrations.langgraph import values
+from reel.integrations.langgraph.values import NotAValue
 from reel.item_forms import ITEM, check_of, form_of, item_from, texts_of
 from reel.values import clean, clean_deep
 
@@ -39,6 +40,15 @@ _CLASSES: dict[str, type[BaseMessage]] = {
         *(AIMessage, HumanMessage, SystemMessage, ToolMessage),
         *(AIMessageChunk, HumanMessageChunk, SystemMessageChunk, ToolMessageChunk),
     )
+}
+# The fields that any value of a type fits.
+_SIMPLE = {
+    "content": str,
+    "id": str,
+    "name": str,
+    "tool_call_id": str,
+    "additional_kwargs": dict,
+    "response_metadata": dict,
 }
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 # How LangChain calls the providers whose thinking the daemon knows by another name.
@@ -149,7 +159,7 @@ def restored(serde: SerializerProtocol, message: Json) -> Kept | None:
     if type(found) is not dict or found.get("format") != FORMAT:
         return None
     try:
-        form = json.loads(found["form_json"])
+        form = json.loads(found["form_json"]) if "form_json" in found else found["form"]
         if found.get("check") != check_of([message], form):
             return None
         return kept_from(serde, item_from(form, texts_of([message])))
@@ -188,11 +198,27 @@ def kept_from(serde: SerializerProtocol, item: Json) -> Kept:
     """Return the message that was stored as an item.
 
     Raises:
-        ValueError: the item is not a stored message; ``TypeError`` and ``KeyError`` mean the same.
+        NotAValue: the item is no message.
     """
-    if "class" in item:
-        return Kept(serde, _CLASSES[item["class"]], {**_copied(_empty(item["class"])), **item["fields"]})
-    return Kept(serde, None, None, values.read(item["typed"]))
+    match item:
+        case {"class": str(name), "fields": dict(given)} if name in _CLASSES:
+            fields = {**_copied(_empty(name)), **given}
+            if any(type(value) is not _SIMPLE.get(field) for field, value in given.items()):
+                _require_valid(name, fields)
+            return Kept(serde, _CLASSES[name], fields)
+        case {"typed": typed} if isinstance(values.loaded(serde, typed), BaseMessage | dict):
+            return Kept(serde, None, None, values.read(typed))  # a dict is one of a class that is not allowed
+    raise NotAValue(f"no message: {str(item)[:100]}")
+
+
+def _require_valid(name: str, fields: Json) -> None:
+    """Require that a message of a class can have these fields."""
+    try:
+        made = _CLASSES[name].model_validate(fields)
+    except Exception as error:  # validators of messages raise more than a ValidationError
+        raise NotAValue(f"no {name}: {error}") from error
+    if made.__dict__ != fields:
+        raise NotAValue(f"no {name}: a field has another type")
 
 
 @cache
@@ -342,7 +368,7 @@ def _part(block: Mapping[str, Any]) -> Json:
         case "media":
             mime: str = block["mime_type"]
             kind = mime.partition("/")[0]
-            where = {"url": block["url"]} if block.get("url") else {"base64": block["data_base64"]}
+            where = {"url": block["url"]} if block.get("url") is not None else {"base64": block["data_base64"]}
             return {"type": kind if kind in ("image", "audio", "video") else "file", "mime_type": mime, **where}
         case "opaque":
             return {"type": "non_standard", "value": json.loads(block["data_json"])}

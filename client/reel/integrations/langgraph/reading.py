@@ -14,7 +14,8 @@ from reel.errors import InvalidParams
 from reel.integrations.langgraph import values
 from reel.integrations.langgraph.conversations import Conversations
 from reel.integrations.langgraph.logs import Logs
-from reel.integrations.langgraph.thread import Checkpoint, Thread
+from reel.integrations.langgraph.records import Checkpoint
+from reel.integrations.langgraph.thread import Thread
 
 
 class Reader:
@@ -40,12 +41,15 @@ class Reader:
         wanted = get_checkpoint_id(config)
         with thread.lock:
             self.logs.read(thread)
-            there = thread.checkpoints.get(space, {})
-            found = there.get(wanted or max(there, default=""))
-            if found is None:
-                return None
-            made = self.tuple_of(thread, thread_id, found, is_live=not wanted)
-        return made._replace(config=config) if wanted else made
+            found = thread.checkpoints.get(space, {}).get(wanted) if wanted else self.latest(thread, space)
+            made = None if found is None else self.tuple_of(thread, thread_id, found, is_live=not wanted)
+        return made._replace(config=config) if made is not None and wanted else made
+
+    def latest(self, thread: Thread, space: str) -> Checkpoint | None:
+        """Return the newest checkpoint of a namespace that can be read."""
+        while (found := thread.latest(space)) is not None and self.versions(found) is None:
+            thread.drop(found)
+        return found
 
     def listed(
         self,
@@ -81,7 +85,8 @@ class Reader:
         for _, _, thread_id, thread, made in found if limit is None else found[: max(limit, 0)]:
             with thread.lock:
                 one = self.tuple_of(thread, thread_id, made)
-            yield one
+            if one is not None:
+                yield one
 
     def _matches(self, checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> bool:
         if not wanted:
@@ -92,29 +97,43 @@ class Reader:
     def metadata(self, checkpoint: Checkpoint) -> Mapping[str, Any]:
         """Return the metadata of a checkpoint."""
         if checkpoint.metadata is None:
-            checkpoint.metadata = self._loaded(checkpoint.data["metadata"], {})
-        found: Mapping[str, Any] = checkpoint.metadata
-        return found
+            checkpoint.metadata = self._map(checkpoint.data["metadata"])
+        return checkpoint.metadata
 
-    def versions(self, checkpoint: Checkpoint | None) -> Mapping[str, Any]:
-        """Return the versions of the channels of a checkpoint."""
-        if checkpoint is None:
-            return {}
-        if checkpoint.versions is None:
-            checkpoint.versions = self._loaded(checkpoint.data["checkpoint"], {}).get("channel_versions", {})
-        return checkpoint.versions or {}
+    def versions(self, checkpoint: Checkpoint) -> Mapping[str, Any] | None:
+        """Return the versions of the channels of a checkpoint; ``None`` if it cannot be read."""
+        if checkpoint.versions is None and (state := self._state(checkpoint)) is not None:
+            checkpoint.versions = state["channel_versions"]
+        return checkpoint.versions
 
-    def _loaded(self, text: str, default: Any) -> Any:
-        """Return a stored value; the default if it was redacted."""
+    def _state(self, checkpoint: Checkpoint) -> dict[str, Any] | None:
+        """Return a checkpoint without its values; ``None`` if it cannot be read."""
+        found = self._map(checkpoint.data["checkpoint"])
+        versions, seen = found.get("channel_versions"), found.setdefault("versions_seen", {})
+        if (
+            type(versions) is not dict
+            or type(seen) is not dict
+            or any(type(each) is not dict for each in seen.values())
+        ):
+            return None
+        return found | {"id": checkpoint.id}
+
+    def _map(self, text: str) -> dict[str, Any]:
+        """Return a stored map; an empty one if it was redacted, or is something else."""
+        found = self._loaded(text)
+        return found if type(found) is dict else {}
+
+    def _loaded(self, text: str) -> Any:
+        """Return a stored value; ``None`` if it was redacted."""
         try:
             return values.load(self.serde, text)
-        except ValueError:
-            return default
+        except values.NotAValue:
+            return None
 
     def tuple_of(
         self, thread: Thread, thread_id: str, checkpoint: Checkpoint, *, is_live: bool = False
-    ) -> CheckpointTuple:
-        """Return a checkpoint as the framework has it.
+    ) -> CheckpointTuple | None:
+        """Return a checkpoint as the framework has it; ``None`` if it cannot be read.
 
         Args:
             thread: the thread that it is in.
@@ -123,15 +142,17 @@ class Reader:
             is_live: whether the newest has what others have added since.
         """
         data, space = checkpoint.data, checkpoint.space
-        state = self._loaded(data["checkpoint"], {"id": checkpoint.id})
+        state: Any = self._state(checkpoint)
+        if state is None:
+            return None
         state["channel_values"] = self._values(thread, checkpoint)
         if "messages" in data:
             state["channel_values"][self.key] = self.conversations.of(thread, space, checkpoint, is_live=is_live)
-        parent = data["parent"]
+        parent = checkpoint.parent
         return CheckpointTuple(
             config_of(thread_id, space, checkpoint.id),
             state,
-            self._loaded(data["metadata"], {}),
+            self._map(data["metadata"]),
             config_of(thread_id, space, parent) if parent else None,
             self._pending(thread, checkpoint),
         )
@@ -140,14 +161,14 @@ class Reader:
         found = {}
         for channel in (*checkpoint.data["values"], *checkpoint.data["same"]):
             held = thread.holder(checkpoint, channel)
-            with suppress(ValueError):  # it was redacted
+            with suppress(values.NotAValue):  # it was redacted
                 if held is not None:
                     found[channel] = values.load(self.serde, held[1])
         return found
 
     def _pending(self, thread: Thread, checkpoint: Checkpoint) -> list[tuple[str, str, Any]]:
         return [
-            (write.task, write.channel, self._loaded(write.value, None))
+            (write.task, write.channel, self._loaded(write.value))
             for write in thread.written(checkpoint.space, checkpoint.id)
         ]
 
@@ -159,17 +180,17 @@ class Reader:
         seeds: dict[str, Any] = {}
         with thread.lock:
             self.logs.read(thread)
-            there = thread.checkpoints.get(space, {})
-            target = thread.all.get((space, get_checkpoint_id(config) or max(there, default="")))
+            wanted = get_checkpoint_id(config)
+            target = thread.all.get((space, wanted)) if wanted else self.latest(thread, space)
             walked = set()
             while target is not None and target.id not in walked and len(seeds) < len(written):
                 walked.add(target.id)
-                target = thread.all.get((space, target.data["parent"] or ""))
+                target = thread.all.get((space, target.parent or ""))
                 if target is None:
                     break
                 for write in reversed(thread.written(space, target.id)):
                     if write.channel in written and write.channel not in seeds:
-                        value = self._loaded(write.value, None)
+                        value = self._loaded(write.value)
                         written[write.channel].append((write.task, write.channel, value))
                 there_now = self._values(thread, target)
                 if "messages" in target.data and self.key in written and self.key not in seeds:

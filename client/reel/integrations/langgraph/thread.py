@@ -15,7 +15,6 @@ is stored twice, and a checkpoint of a branch that was left is still there. Mess
 are those of other programs, which the graph has not seen yet: they follow what it has replaced.
 """
 
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -24,23 +23,28 @@ from threading import RLock
 from typing import Any
 
 from reel.blocks import InvalidRecord
-from reel.integrations.langgraph.values import to_json
+from reel.integrations.langgraph.records import (
+    KIND,
+    Checkpoint,
+    Place,
+    Write,
+    are_hidden,
+    are_writes,
+    data_in,
+    is_checkpoint,
+    is_value,
+    record,
+)
 from reel.integrations.naming import named
 from reel.kinds import CONVERSATION, ROLES
 from reel.messages import Event
 from reel.records import message_from_record
 
-# The kind of the saver's own records: programs read them, and neither people nor a search.
-KIND = "command"
-KEY = "langgraph"
 # A mark is a place in a conversation, without a message.
 _NODES = CONVERSATION | {"mark"}
 
 # So many threads are in memory.
 _THREADS = 64
-
-# An agent's id, and a seq in its log.
-Place = tuple[str, int]
 
 
 class Node:
@@ -74,53 +78,6 @@ class Node:
             return message_from_record(self.record)
         except InvalidRecord:
             return None
-
-
-class Checkpoint:
-    """A checkpoint, as it is stored.
-
-    Args:
-        seq: the seq of its record.
-        data: what the record says.
-        tip: the newest node of the conversation at that moment.
-    """
-
-    __slots__ = ("data", "metadata", "seq", "space", "tip", "versions")
-
-    def __init__(self, seq: int, data: Mapping[str, Any], tip: Place | None) -> None:
-        self.seq = seq
-        self.data = data
-        self.space: str = data["ns"]
-        self.tip = tip
-        # What a saver has read of it.
-        self.versions: dict[str, Any] | None = None
-        self.metadata: Any = None
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.data["put"])
-
-
-class Write:
-    """What a task wrote to a channel.
-
-    Args:
-        task: the id of the task.
-        path: the path of the task.
-        index: the number of the write, negative for those of a special channel.
-        channel: the channel.
-        value: the value, as text.
-    """
-
-    __slots__ = ("channel", "index", "path", "task", "value")
-
-    def __init__(self, task: str, path: str, index: int, channel: str, value: str) -> None:
-        self.task = task
-        self.path = path
-        self.index = index
-        self.channel = channel
-        self.value = value
 
 
 class Post:
@@ -167,7 +124,9 @@ class Thread:
         self.checkpoints: dict[str, dict[str, Checkpoint]] = {}
         self.all: dict[tuple[str, str], Checkpoint] = {}
         self.by_seq: dict[int, Checkpoint] = {}
+        # By namespace: the one whose record is the newest, and the one whose id is the greatest.
         self.newest: dict[str, Checkpoint] = {}
+        self._latest: dict[str, Checkpoint] = {}
         self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
         # The records of checkpoints, by their commands.
         self._puts: dict[int, int] = {}
@@ -203,7 +162,7 @@ class Thread:
             self.append(Node(place, parent, event["command"], event))
             return
         self.move(parent)
-        if event["kind"] == KIND and (data := _data(event["data_json"])) is not None:
+        if event["kind"] == KIND and (data := data_in(event["data_json"])) is not None:
             self.take(event["seq"], event["command"], data, is_own=event["agent"] == self.agent)
 
     def append(self, node: Node) -> None:
@@ -230,22 +189,45 @@ class Thread:
         """
         if is_own and type(data.get("thread")) is str:
             self.thread_id = data["thread"]
-        space = data.get("ns", "")
-        if _is_value(data.get("checkpoint")):
+        if is_checkpoint(data):
             made = Checkpoint(seq, data, self.tip)
-            self.checkpoints.setdefault(space, {})[made.id] = made
-            self.all[space, made.id] = self.by_seq[seq] = self.newest[space] = made
+            self.checkpoints.setdefault(made.space, {})[made.id] = made
+            self.all[made.space, made.id] = self.by_seq[seq] = self.newest[made.space] = made
             self._puts[command] = seq
-        elif type(data.get("writes")) is list:
-            written = self.writes.setdefault((space, data["to"]), {})
+            known = self._latest.get(made.space)
+            if known is None or made.id >= known.id:
+                self._latest[made.space] = made
+        elif are_writes(data):
+            written = self.writes.setdefault((data["ns"], data["to"]), {})
+            task = data["task"]
             for index, channel, value in data["writes"]:
                 # The first one counts, but for special channels, such as that of an error.
-                if _is_value(value) and (index < 0 or (data["task"], index) not in written):
-                    made_by = data["task"], data.get("path", "")
-                    written[data["task"], index] = Write(*made_by, index, channel, value)
-        elif type(data.get("delete")) is list:
+                if is_value(value) and (index < 0 or (task, index) not in written):
+                    written[task, index] = Write(task, data["path"], index, channel, value)
+        elif are_hidden(data):
             for within, name in data["delete"]:
-                self.checkpoints.get(within, {}).pop(name, None)
+                self._hide(within, name)
+
+    def _hide(self, space: str, name: str) -> None:
+        there = self.checkpoints.get(space, {})
+        if there.pop(name, None) is not None and self._latest[space].id == name:
+            if there:
+                self._latest[space] = there[max(there)]
+            else:
+                del self._latest[space]
+
+    def drop(self, checkpoint: Checkpoint) -> None:
+        """Pass over a checkpoint that cannot be read."""
+        space = checkpoint.space
+        self._hide(space, checkpoint.id)
+        if self.newest[space] is checkpoint:
+            del self.newest[space]
+            if there := self.checkpoints[space]:
+                self.newest[space] = max(there.values(), key=lambda each: each.seq)
+
+    def latest(self, space: str) -> Checkpoint | None:
+        """Return the checkpoint of a namespace that has the greatest id and is not hidden."""
+        return self._latest.get(space)
 
     def is_foreign(self, node: Node) -> bool:
         """Whether a message came from somebody else than a saver."""
@@ -281,9 +263,9 @@ class Thread:
 
     def holder(self, checkpoint: Checkpoint, channel: str) -> tuple[Checkpoint, str] | None:
         """Return the checkpoint that has the value of a channel, and the value as text; ``None`` if there is none."""
-        seq = checkpoint.data.get("same", {}).get(channel)
+        seq = checkpoint.data["same"].get(channel)
         found = checkpoint if seq is None else self.by_seq.get(seq)
-        value = None if found is None else found.data.get("values", {}).get(channel)
+        value = None if found is None else found.data["values"].get(channel)
         return None if found is None or value is None else (found, value)
 
     def listed(self, space: str | None) -> list[Checkpoint]:
@@ -329,23 +311,3 @@ class Threads:
             with suppress(KeyError):  # another thread of the process was faster
                 self._threads.popitem(last=False)
         return thread
-
-
-def record(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record that says something of a thread."""
-    return {"kind": KIND, "data_json": to_json({KEY: data})}
-
-
-def _is_value(text: Any) -> bool:
-    """Whether a text is a serialized value, and not what a redaction has left of one."""
-    return type(text) is str and text.startswith('["')
-
-
-def _data(text: str | None) -> dict[str, Any] | None:
-    if text is None or not text.startswith(f'{{"{KEY}"'):
-        return None
-    try:
-        found = json.loads(text)[KEY]
-    except (ValueError, KeyError):
-        return None
-    return found if type(found) is dict else None

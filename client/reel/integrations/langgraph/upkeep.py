@@ -7,7 +7,8 @@ from contextlib import suppress
 
 from reel.errors import InvalidParams, NotFound
 from reel.integrations.langgraph.reading import config_of
-from reel.integrations.langgraph.thread import Checkpoint, Thread
+from reel.integrations.langgraph.records import Checkpoint
+from reel.integrations.langgraph.thread import Thread
 from reel.integrations.langgraph.writing import Writer
 
 
@@ -40,8 +41,8 @@ class Keeper:
         runs = set(run_ids)
         for _, thread in [*self._logs.all()] if runs else []:
             with thread.lock:
-                found = [each for each in thread.listed(None) if self._reader.metadata(each).get("run_id") in runs]
-                self._hide(thread, found)
+                made = [(each, self._reader.metadata(each).get("run_id")) for each in thread.listed(None)]
+                self._hide(thread, [each for each, run in made if type(run) is str and run in runs])
 
     def prune(self, thread_ids: Sequence[str], strategy: str) -> None:
         """Hide all checkpoints but the newest of each namespace, or delete threads."""
@@ -54,8 +55,8 @@ class Keeper:
             thread = self._logs.threads.of(thread_id)
             with thread.lock:
                 self._logs.read(thread)
-                newest = {space: max(there, default="") for space, there in thread.checkpoints.items()}
-                self._hide(thread, [each for each in thread.listed(None) if each.id != newest[each.space]])
+                newest = [self._reader.latest(thread, space) for space in thread.checkpoints]
+                self._hide(thread, [each for each in thread.listed(None) if each not in newest])
 
     def copy(self, source_id: str, target_id: str) -> None:
         """Copy all checkpoints of a thread to another."""
@@ -77,6 +78,8 @@ class Keeper:
             with source.lock:
                 made = self._reader.tuple_of(source, target_id, one)
                 written = source.written(one.space, one.id)
+            if made is None:
+                continue
             state = made.checkpoint
             self._writer.put(
                 made.parent_config or config_of(target_id, one.space, None),

@@ -20,12 +20,17 @@ from typing import Any, NamedTuple
 
 import ormsgpack
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 _MSGPACK = "msgpack"
 _ANY_KEY = ormsgpack.OPT_NON_STR_KEYS
 # The keys of the objects that stand for something else begin so.
 _MARK = "$"
 _PLAIN = frozenset({str, int, bool, type(None)})
+
+
+class NotAValue(ValueError):
+    """What is stored is no serialized value: it was redacted, or somebody else has written it."""
 
 
 class _Extension(NamedTuple):
@@ -56,9 +61,29 @@ def load(serde: SerializerProtocol, text: str) -> Any:
     """Return the value that :func:`dump` wrote.
 
     Raises:
-        ValueError: the text is something else, as after a redaction.
+        NotAValue: the text is something else. A serializer of another class than the framework's raises its own errors.
     """
-    return serde.loads_typed(read(json.loads(text)))
+    try:
+        parsed = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise NotAValue(f"no JSON: {str(text)[:100]}") from None
+    return loaded(serde, parsed)
+
+
+def loaded(serde: SerializerProtocol, value: Any) -> Any:
+    """Return the value of which :func:`written` made plain JSON.
+
+    Raises:
+        NotAValue: as :func:`load`.
+    """
+    typed = read(value)
+    try:
+        return serde.loads_typed(typed)
+    except Exception as error:
+        # Any other one may lack a key, for instance. To go on would be to lose what is stored.
+        if isinstance(serde, JsonPlusSerializer):
+            raise NotAValue(f"it cannot be read: {error!r}") from error
+        raise
 
 
 def written(typed: tuple[str, bytes]) -> list[Any]:
@@ -82,16 +107,19 @@ def read(value: Any) -> tuple[str, bytes]:
     """Return the bytes that :func:`written` got.
 
     Raises:
-        ValueError: the value is something else.
+        NotAValue: the value is something else.
     """
-    match value:
-        case [str(how)]:
-            return how, b""
-        case [str(how), {"$bytes": str(data)}]:
-            return how, b64decode(data, validate=True)
-        case [str(how), tree]:
-            return how, _packed(tree)
-    raise ValueError(f"not a serialized value: {str(value)[:100]}")
+    try:
+        match value:
+            case [str(how)]:
+                return how, b""
+            case [str(how), {"$bytes": str(data)}]:
+                return how, b64decode(data, validate=True)
+            case [str(how), tree]:
+                return how, _packed(tree)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        pass  # it has what no MessagePack has
+    raise NotAValue(f"not a serialized value: {str(value)[:100]}")
 
 
 def _unpacked(data: bytes) -> Any:

@@ -20,7 +20,8 @@ from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.logs import PAGE, REQUEST
 from reel.integrations.langgraph.reading import Reader, config_of, where
-from reel.integrations.langgraph.thread import Node, Thread, record
+from reel.integrations.langgraph.records import record
+from reel.integrations.langgraph.thread import Node, Thread
 
 # A value with no more characters is stored again, rather than a reference to it.
 _SHORT: Final = 24
@@ -75,7 +76,8 @@ class Writer:
         """Add a checkpoint, with the messages that are new, if nobody else has written meanwhile."""
         data = {**begun, "values": {}, "same": {}}
         parent = thread.all.get((data["ns"], data["parent"] or ""))
-        before, now = self.reader.versions(parent), checkpoint["channel_versions"]
+        before: Mapping[str, Any] = {} if parent is None else self.reader.versions(parent) or {}
+        now = checkpoint["channel_versions"]
         difference = Difference(None, 0)
         given: Sequence[Any] = ()
         for channel, value in checkpoint["channel_values"].items():
@@ -98,7 +100,7 @@ class Writer:
             else:
                 data["values"][channel] = values.dump(self._serde, value)
         # A run from an older checkpoint leaves what was said after it.
-        is_newest = parent is not None and parent.id == max(thread.checkpoints.get(data["ns"], {}), default="")
+        is_newest = parent is not None and parent is self.reader.latest(thread, parent.space)
         self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
         thread.all[data["ns"], checkpoint["id"]].versions = dict(now)
 
@@ -155,8 +157,8 @@ class Writer:
         """Add what a task wrote, unless it is there."""
         thread_id, space = where(config)
         name = config["configurable"]["checkpoint_id"]
-        rows: list[tuple[int, str, str]] = [
-            (WRITES_IDX_MAP.get(channel, number), channel, values.dump(self._serde, value))
+        rows: list[list[Any]] = [
+            [WRITES_IDX_MAP.get(channel, number), channel, values.dump(self._serde, value)]
             for number, (channel, value) in enumerate(writes)
         ]
         data = {"to": name, "ns": space, "task": task_id, "path": task_path, "writes": rows}

@@ -1,0 +1,131 @@
+"""The saver's own records in the log of a thread: what they say, and whether a record is one of them.
+
+Anybody may add a record under the same key. What has another shape is passed over, as is what a redaction has left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from reel.integrations.langgraph.values import to_json
+
+# The kind of the records: programs read them, and neither people nor a search.
+KIND = "command"
+KEY = "langgraph"
+
+# An agent's id, and a seq in its log.
+Place: TypeAlias = tuple[str, int]
+
+
+class Checkpoint:
+    """A checkpoint, as it is stored.
+
+    Args:
+        seq: the seq of its record.
+        data: what the record says.
+        tip: the newest node of the conversation at that moment.
+    """
+
+    __slots__ = ("data", "id", "metadata", "parent", "seq", "space", "tip", "versions")
+
+    def __init__(self, seq: int, data: Mapping[str, Any], tip: Place | None) -> None:
+        self.seq = seq
+        self.data = data
+        self.id: str = data["put"]
+        self.space: str = data["ns"]
+        self.parent: str | None = data["parent"]
+        self.tip = tip
+        # What a saver has read of it.
+        self.versions: Mapping[str, Any] | None = None
+        self.metadata: Mapping[str, Any] | None = None
+
+
+class Write:
+    """What a task wrote to a channel.
+
+    Args:
+        task: the id of the task.
+        path: the path of the task.
+        index: the number of the write, negative for those of a special channel.
+        channel: the channel.
+        value: the value, as text.
+    """
+
+    __slots__ = ("channel", "index", "path", "task", "value")
+
+    def __init__(self, task: str, path: str, index: int, channel: str, value: str) -> None:
+        self.task = task
+        self.path = path
+        self.index = index
+        self.channel = channel
+        self.value = value
+
+
+def record(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record that says something of a thread."""
+    return {"kind": KIND, "data_json": to_json({KEY: data})}
+
+
+def data_in(text: str | None) -> dict[str, Any] | None:
+    """Return what a record says; ``None`` if it is somebody else's.
+
+    Args:
+        text: the record's ``data_json``.
+    """
+    if text is None or not text.startswith(f'{{"{KEY}"'):
+        return None
+    try:
+        found = json.loads(text)[KEY]
+    except (ValueError, KeyError, RecursionError):
+        return None
+    return found if type(found) is dict else None
+
+
+def is_value(text: Any) -> bool:
+    """Whether a text is a serialized value, and not what a redaction has left of one."""
+    return type(text) is str and text.startswith('["')
+
+
+def is_checkpoint(data: Mapping[str, Any]) -> bool:
+    """Whether a record is a checkpoint."""
+    return (
+        _are(str, data.get("put"), data.get("ns"), data.get("metadata"))
+        and is_value(data.get("checkpoint"))
+        and (data.get("parent", "") is None or type(data.get("parent")) is str)
+        and type(data.get("values")) is dict
+        and _are(str, *data["values"].values())
+        and type(data.get("same")) is dict
+        and _are(int, *data["same"].values())
+        and ("messages" not in data or _is_conversation(data["messages"], is_nested=data["ns"] != ""))
+    )
+
+
+def _is_conversation(found: Any, *, is_nested: bool) -> bool:
+    if type(found) is not dict or type(found.get("skip", [])) is not list:
+        return False
+    keep = found.get("keep") if is_nested else 0
+    return type(keep) is int and keep >= 0 and _are(int, *found.get("skip", ())) and _are(str, found.get("more", ""))
+
+
+def are_writes(data: Mapping[str, Any]) -> bool:
+    """Whether a record is what a task wrote after a checkpoint."""
+    return (
+        _are(str, data.get("to"), data.get("ns"), data.get("task"), data.get("path"))
+        and type(data.get("writes")) is list
+        and all(_is_row(row, int, str, str) for row in data["writes"])
+    )
+
+
+def are_hidden(data: Mapping[str, Any]) -> bool:
+    """Whether a record names checkpoints that are hidden."""
+    return type(data.get("delete")) is list and all(_is_row(row, str, str) for row in data["delete"])
+
+
+def _is_row(row: Any, *kinds: type) -> bool:
+    return type(row) is list and [*map(type, row)] == [*kinds]
+
+
+def _are(kind: type, *found: Any) -> bool:
+    return all(type(each) is kind for each in found)
