@@ -8,9 +8,14 @@ from itertools import count
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import reel
 from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
+from reel.strict_json import encode
 from reel.sync.client import Client
+from reel.values import Numeral
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
 
@@ -23,11 +28,13 @@ from pydantic_ai.conversation_store import (  # noqa: E402
     ConversationEntry,
     ConversationRecord,
 )
+from pydantic_ai.models.function import FunctionModel  # noqa: E402
 from pydantic_ai.models.test import TestModel  # noqa: E402
 from pydantic_ai.tools import DeferredToolRequests  # noqa: E402
 from pydantic_ai.usage import RequestUsage, RunUsage  # noqa: E402
 
 from reel.integrations.pydantic_ai import ReelConversationStore  # noqa: E402
+from reel.integrations.pydantic_ai_entries import items_of, read_messages  # noqa: E402
 
 _NUMBERS = count()
 # What a framework of next year may write.
@@ -452,6 +459,126 @@ def test_a_message_without_json(store: ReelConversationStore, name: str) -> None
     assert run(store.load(name)) is None
 
 
+@pytest.mark.parametrize("levels", [90, 190, 200, 250, 5_000])
+def test_a_value_that_is_deep(store: ReelConversationStore, name: str, levels: int) -> None:
+    """It comes back as it was, or is refused: the framework reads no JSON of more than 200 levels."""
+    value: Any = []
+    for _ in range(levels):
+        value = {"deeper": value}
+    messages = [*asked("one"), m.ModelRequest(parts=[m.ToolReturnPart("look_up", value, "c1")])]
+    if levels < 195:
+        saved(store, name, messages)
+        assert run(store.load(name)).messages == messages
+        return
+    with pytest.raises(framework.UserError, match=r"new message 1: .*(recurs|deep|depth|reference)"):
+        saved(store, name, messages)
+    waiting = DeferredToolRequests(metadata={"c1": {"x": value}})
+    with pytest.raises(framework.UserError, match=r"record: .*(recurs|deep|depth|reference)"):
+        saved(store, name, asked("one"), deferred_tool_requests=waiting)
+    assert run(store.load(name)) is None
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ({}, "{}"),
+        ({"kind": "request", "parts": 5}, '{"kind":"request","parts":5}'),
+        ({"kind": "request", "parts": ["Hello?", None]}, "Hello?"),
+        ({"kind": {}, "parts": [{"part_kind": []}]}, '{"kind":{},"parts":[{"part_kind":[]}]}'),
+        (
+            {"kind": "response", "parts": [{"part_kind": "tool-call", "tool_name": [], "tool_call_id": {}}]},
+            '"tool-call"',
+        ),
+        ({"kind": "request", "parts": [{"part_kind": "user-prompt", "content": Numeral("9" * 5_000)}]}, "9" * 5_000),
+        ({"kind": "request", "parts": [{"part_kind": "later", "content": "\ud800"}]}, "\ufffd"),
+    ],
+)
+def test_what_cannot_be_read(
+    store: ReelConversationStore, name: str, client: Client, item: dict[str, Any], words: str
+) -> None:
+    """What others stored, and the framework cannot read, comes as words, with notes of any sort; a run goes on."""
+    agent = store.prefix + name
+    client.add_items(agent, encode([item]), "x-pydantic-ai", create=True, messages=[[reel.text("user", "Hello?")]])
+    for data in ('{"pydantic_ai_record": {}}', f'{{"pydantic_ai_record": {"9" * 5_000}}}'):
+        client.add(agent, {"kind": "note", "data_json": data})
+    client.add(agent, "And a reel?")
+
+    conversation = run(store.load(name))
+    result = run(framework.Agent(TestModel()).run("Go on.", conversation=conversation))
+    run(store.save(result))
+
+    assert words in texts(conversation)[0]
+    assert "And a reel?" == texts(conversation)[1]
+    assert 4 == len(run(store.load(name)).messages)
+
+
+_JUNK = st.recursive(
+    st.sampled_from((None, True, 5, 1.5, 10**400, "", "text", "tool-call")),
+    lambda inside: (
+        st.lists(inside, max_size=2)
+        | st.dictionaries(st.sampled_from(("part_kind", "content", "kind", "x")), inside, max_size=3)
+    ),
+    max_leaves=4,
+)
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every place in a value: what it is in, and its key there."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield value, key
+        yield from _places(value[key])
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_anything_can_be_read(data: st.DataObject) -> None:
+    """With anything in any place of an item, there is a message that the framework can use."""
+    parts = data.draw(st.sampled_from((requests_parts, response_parts)))()
+    kind = m.ModelRequest if isinstance(parts[0], m.SystemPromptPart) else m.ModelResponse
+    (item,) = items_of([kind(parts=[data.draw(st.sampled_from(parts))])])
+    for _ in range(data.draw(st.integers(1, 3))):
+        inside, key = data.draw(st.sampled_from([*_places(item)]))
+        inside[key] = data.draw(_JUNK)
+    added: Any = {"seq": 2, "time": 1, "message": {"provider_metadata": {}, **reel.tool_result("c1", "done")}}
+
+    messages = read_messages([{"item_json": encode(item)}, added])
+
+    assert 2 == len(messages)
+    assert m.ModelMessagesTypeAdapter.dump_json(m.repair_messages(messages))
+
+
+@pytest.mark.parametrize("answer", [[], [reel.text("assistant", "Yes.")]])
+def test_what_is_added_between_a_call_and_its_result(
+    store: ReelConversationStore, name: str, client: Client, answer: list[Any]
+) -> None:
+    """The framework sends the result right behind the call, and what was added after that."""
+    sent: list[list[m.ModelMessage]] = []
+
+    def model(messages: list[m.ModelMessage], info: Any) -> m.ModelResponse:
+        del info
+        sent.append(messages)
+        return m.ModelResponse(parts=[m.TextPart("Done.")])
+
+    agent = framework.Agent(FunctionModel(model))
+    saved(store, name, [*asked("What?"), m.ModelResponse(parts=[m.ToolCallPart("look_up", {}, "c1")])])
+    client.add(store.prefix + name, ["Hurry up.", *answer])
+    conversation = run(store.load(name))
+    conversation.messages.append(m.ModelRequest(parts=[m.ToolReturnPart("look_up", "A machine.", "c1")]))
+    run(store.save(conversation))
+
+    run(store.save(run(agent.run("Go on.", conversation=run(store.load(name))))))
+
+    kinds = [[part.part_kind for part in message.parts] for message in sent[0]]
+    assert ["tool-call"] == kinds[1]
+    assert ["tool-return", "user-prompt"] == kinds[2][:2]
+    assert "Hurry up." in str(sent[0])
+    assert (
+        6 + len(answer)
+        == len(run(store.load(name)).messages)
+        == len(client.items(store.prefix + name, "x-pydantic-ai").items)
+    )
+
+
 def test_a_note_that_looks_like_a_record(store: ReelConversationStore, name: str, client: Client) -> None:
     """A note of somebody else is none of the store's, whatever it says: the record before it counts."""
     conversation = saved(store, name, asked("one"), usage=RunUsage(requests=3))
@@ -635,10 +762,10 @@ def test_what_is_refused(store: ReelConversationStore, name: str, client: Client
     with pytest.raises(InvalidParams, match="prefix: "):
         ReelConversationStore(prefix=" ")
     one, two = (ConversationEntry(parent_id=None, message=message) for message in asked("one", "two"))
-    for entries, head, why in (((one, two), two.id, "has to be after"), ((one,), two.id, "head_id: expected")):
+    for chain, head, why in (((one, two), two.id, "has to be after"), ((one,), two.id, "head_id: expected")):
         record = ConversationRecord(conversation_id=name, head_id=head)
         with pytest.raises(framework.UserError, match=why):
-            run(store.write_record(record, new_entries=entries, expected_revision=None))
+            run(store.write_record(record, new_entries=chain, expected_revision=None))
     with pytest.raises(ConversationConflict):
         run(store.write_record(record, expected_revision=None))
     with pytest.raises(framework.UserError, match="no JSON"):

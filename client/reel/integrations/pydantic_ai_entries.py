@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from typing import Any, Final
@@ -21,6 +22,7 @@ from pydantic_core import PydanticSerializationError
 
 from reel import requests
 from reel.integrations.pydantic_ai_messages import Json, MessageReader, as_words
+from reel.integrations.results_first import results_first
 from reel.replies import ItemsPage
 from reel.requests import Call
 from reel.sync.client import Client
@@ -30,6 +32,8 @@ FORMAT: Final = "x-pydantic-ai"
 _PAGE: Final = 10_000
 # The id of an entry without a ``ref``: the agent's id, and the seq.
 _PLACE: Final = re.compile(r"([0-9a-f]{32}):([1-9][0-9]{0,14})")
+# With so few brackets, JSON is not nested deeper than the framework reads.
+_SURELY_READ: Final = 100
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -47,13 +51,42 @@ def items_of(messages: list[ModelMessage]) -> list[Json]:
     """Return the JSON of messages, with U+FFFD in the place of lone surrogates, which JSON in UTF-8 cannot have.
 
     Raises:
-        UserError: the framework has no JSON for one of them.
+        UserError: the framework has no JSON for one of them, or could not read that again.
     """
     try:
         dumped = ModelMessagesTypeAdapter.dump_json(messages).decode()
     except PydanticSerializationError:
         dumped = "[{}]".format(",".join(_without_surrogates(message, at) for at, message in enumerate(messages)))
-    return [_shortened(item, message) for item, message in zip(json.loads(dumped), messages, strict=True)]
+    items = json.loads(dumped)
+    if may_be_deep(dumped):
+        _require_depth(items)
+    return [_shortened(item, message) for item, message in zip(items, messages, strict=True)]
+
+
+def may_be_deep(text: str) -> bool:
+    """Whether JSON may be nested deeper than the framework reads, which is 200 levels."""
+    return text.count("[") + text.count("{") > _SURELY_READ
+
+
+def _require_depth(items: list[Json]) -> None:
+    """Require that the framework could read messages again.
+
+    Raises:
+        UserError: it could not.
+    """
+    for at, item in enumerate(items):
+        text = json.dumps([item])
+        if may_be_deep(text):
+            try:
+                ModelMessagesTypeAdapter.validate_json(text)
+            except ValidationError as error:
+                raise UserError(f"new message {at}: {unreadable(error)}") from None
+
+
+def unreadable(error: ValidationError) -> str:
+    """Return why something is refused that has too many levels."""
+    why = error.errors(include_url=False, include_input=False)[0]["msg"]
+    return f"the framework could not read it again, a value in it is nested too deep: {why}"
 
 
 def _without_surrogates(message: ModelMessage, at: int) -> str:
@@ -118,6 +151,8 @@ def behind(client: Client, agent: str, seq: int) -> int | None:
 def read_entries(client: Client, agent: str, at: int, limit: int | None = None) -> list[ConversationEntry]:
     """Return the entries of the conversation as it was at a position.
 
+    A message that somebody else added between a call and its result comes behind the result.
+
     Args:
         client: the client.
         agent: the agent's id.
@@ -133,11 +168,22 @@ def read_entries(client: Client, agent: str, at: int, limit: int | None = None) 
         first = next(pages)
     items = [*first.items, *(item for page in pages for item in page.items)]
     ids = [_entry_id(agent, item) for item in items]
+    added = [place for place, item in enumerate(items) if "item_json" not in item]
+    # The ids stay where they are: what is saved next comes after the last of them.
+    messages = results_first(read_messages(items), _calls, _results, added)
     entries = [
         ConversationEntry(id=entry_id, parent_id=parent_id, message=message)
-        for entry_id, parent_id, message in zip(ids, [None, *ids], _messages(items), strict=False)
+        for entry_id, parent_id, message in zip(ids, [None, *ids], messages, strict=False)
     ]
     return entries if limit is None else entries[-limit:]
+
+
+def _calls(message: ModelMessage) -> list[str]:
+    return [part.tool_call_id for part in message.parts if part.part_kind == "tool-call"]
+
+
+def _results(message: ModelMessage) -> list[str]:
+    return [part.tool_call_id for part in message.parts if part.part_kind in ("tool-return", "retry-prompt")]
 
 
 def _call(agent: str, **window: int) -> Call[ItemsPage]:
@@ -145,7 +191,7 @@ def _call(agent: str, **window: int) -> Call[ItemsPage]:
     return requests.items(agent, FORMAT, **window)._replace(read=lambda result: ItemsPage(**result))
 
 
-def _messages(items: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
+def read_messages(items: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
     """Return what items are to the framework."""
     texts = list(_texts(items))
     try:
@@ -161,32 +207,43 @@ def _texts(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for item in items:
         if "item_json" in item:
             if not is_ours:
-                reader.note(json.loads(item["item_json"]))
+                reader.note(_parsed(item["item_json"]))
             yield item["item_json"]
         else:
             yield json.dumps(reader.item_of(item["message"], item.get("sent") or item["time"]))
 
 
+def _parsed(text: str) -> Json:
+    """Return an item; anybody can write one, also one with a number of more digits than Python reads."""
+    try:
+        item: Json = json.loads(text)
+    except ValueError:
+        return {}
+    return item
+
+
 def _message(text: str) -> ModelMessage:
-    """Return a message; of parts that this version of the framework does not know, the words."""
-    try:
-        return _valid(text)
-    except ValidationError:
-        item = json.loads(text)
-    known = [part if _is_known(item, part) else as_words(part, item.get("kind")) for part in item.get("parts") or ()]
-    try:
-        return _valid(json.dumps({**item, "parts": known}))
-    except ValidationError:
-        return _valid(json.dumps({"kind": "request", "parts": [as_words(item, "request")]}))
+    """Return a message; of what this version of the framework cannot read in it, the words."""
+    with suppress(ValidationError):
+        message: ModelMessage = ModelMessagesTypeAdapter.validate_json(f"[{text}]")[0]
+        return message
+    item = _parsed(text)
+    parts = item.get("parts")
+    if type(parts) is list:
+        known = [part if _is_known(item, part) else as_words(part, item.get("kind")) for part in parts]
+        with suppress(ValidationError):
+            return _valid({**item, "parts": known})
+    return _valid({"kind": "request", "parts": [as_words(item or text, "request")]})
 
 
-def _is_known(item: Json, part: Json) -> bool:
+def _is_known(item: Json, part: Any) -> bool:
     try:
-        _valid(json.dumps({**item, "parts": [part]}))
+        _valid({**item, "parts": [part]})
     except ValidationError:
         return False
     return True
 
 
-def _valid(text: str) -> ModelMessage:
-    return ModelMessagesTypeAdapter.validate_json(f"[{text}]")[0]
+def _valid(item: Json) -> ModelMessage:
+    text = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", json.dumps([item], ensure_ascii=False))
+    return ModelMessagesTypeAdapter.validate_json(text)[0]

@@ -163,14 +163,14 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def as_words(part: Json, kind: Any) -> Json:
-    """Return a part that this version of the framework does not know as one with its words.
+def as_words(part: Any, kind: Any) -> Json:
+    """Return a part that this version of the framework cannot read as one with its words.
 
     Args:
-        part: the part.
+        part: the part, or what somebody stored in the place of one.
         kind: that of its message.
     """
-    content = part.get("content")
+    content = part.get("content") if isinstance(part, dict) else part
     words = content if isinstance(content, str) else _dump(part)
     return {"part_kind": "text" if kind == "response" else "user-prompt", "content": words}
 
@@ -186,10 +186,13 @@ class MessageReader:
         self._tools: dict[str, str] = {}
 
     def note(self, item: Json) -> None:
-        """Remember the calls in a message of the framework's own."""
-        for part in item.get("parts") or ():
-            if part.get("part_kind") in ("tool-call", "builtin-tool-call"):
-                self._tools[part.get("tool_call_id")] = part.get("tool_name")
+        """Remember the calls in a message of the framework's own, which anybody can write."""
+        parts = item.get("parts")
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict) and part.get("part_kind") in ("tool-call", "builtin-tool-call"):
+                call_id, tool = part.get("tool_call_id"), part.get("tool_name")
+                if isinstance(call_id, str) and isinstance(tool, str):
+                    self._tools[call_id] = tool
 
     def item_of(self, message: Mapping[str, Any], time: int) -> Json:
         """Return a message of the protocol as one of the framework.

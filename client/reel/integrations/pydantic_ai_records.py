@@ -13,7 +13,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_core import PydanticSerializationError
 
 from reel.errors import NotFound
-from reel.integrations.pydantic_ai_entries import is_current, seq_of, tip
+from reel.integrations.pydantic_ai_entries import is_current, may_be_deep, seq_of, tip, unreadable
 from reel.messages import Event
 from reel.sync.client import Client
 
@@ -84,6 +84,8 @@ def _record_in(note: Event) -> ConversationRecord | None:
             f"the record of the conversation cannot be read: {'.'.join(map(str, why['loc']))}: {why['msg']}; "
             "use the version of pydantic-ai that has saved it"
         ) from None
+    except ValueError:  # a number of more digits than Python reads
+        return None
 
 
 def begun_by_others(client: Client, uid: str, conversation_id: str) -> ConversationRecord:
@@ -117,9 +119,14 @@ def note_data(record: ConversationRecord) -> str:
     """Return the data of a note that has a record.
 
     Raises:
-        UserError: there is no JSON for it.
+        UserError: there is no JSON for it, or the framework could not read that again.
     """
     try:
-        return json.dumps({_RECORD: _RECORDS.dump_json(record).decode()})
+        text = _RECORDS.dump_json(record).decode()
+        if may_be_deep(text):
+            _RECORDS.validate_json(text)
     except PydanticSerializationError as error:
         raise UserError(f"record: there is no JSON for it: {error}") from None
+    except ValidationError as error:
+        raise UserError(f"record: {unreadable(error)}") from None
+    return json.dumps({_RECORD: text})
