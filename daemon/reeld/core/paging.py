@@ -5,6 +5,7 @@ that a client that reads page by page gets past an item that is larger than a pa
 """
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -27,13 +28,13 @@ def take_page(items: Iterable[T], limit: int, max_bytes: int, size: Callable[[T]
         size: returns the bytes of an item.
     """
     page: list[T] = []
-    room = max_bytes
-    for item in items:
+    room, rest = max_bytes, iter(items)
+    for item in islice(rest, limit):
         room -= size(item)
-        if len(page) == limit or (room < 0 and page):
+        if room < 0 and page:
             return page, True
         page.append(item)
-    return page, False
+    return page, any(True for _ in rest)
 
 
 def packed_page(items: Iterable[bytes], limit: int, max_bytes: int) -> PackedPage:

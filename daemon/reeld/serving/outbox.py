@@ -9,6 +9,7 @@ not take at once is left to the sender, a task.
 
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from traceback import clear_frames
 
 import anyio
@@ -184,7 +185,7 @@ class Outbox:
         try:
             for piece in pieces(batch):
                 self._sending = True
-                await stream.send(piece)
+                await self._send_piece(stream, piece)
                 self._sending = False
                 self._pieces += 1
         except BaseException as error:
@@ -192,6 +193,20 @@ class Outbox:
             # connection, and what was being sent, until the garbage collector runs.
             clear_frames(error.__traceback__)
             raise
+
+    async def _send_piece(self, stream: ByteStream, piece: bytes | memoryview) -> None:
+        """Send a piece.
+
+        The stream would ask the socket first, which has no room for most pieces of a page, and only then wait.
+        """
+        if self._socket is None:
+            await stream.send(bytes(piece))
+            return
+        peer, left = self._socket, memoryview(piece)
+        while left:
+            await anyio.wait_writable(peer)
+            with suppress(BlockingIOError):
+                left = left[peer.send(left) :]
 
     def _take_off(self, replies: int, pushes: int) -> None:
         """Take note that these bytes have been sent."""
@@ -227,7 +242,7 @@ class Outbox:
                 return
 
 
-def pieces(messages: list[bytes], length: int = PIECE) -> Iterator[bytes]:
+def pieces(messages: list[bytes], length: int = PIECE) -> Iterator[bytes | memoryview]:
     """Join whole messages to pieces of at most this length; only a longer message is cut.
 
     Vim drops a message whose rest arrives more than 100 ms after its beginning, so a message is cut only where the
@@ -244,7 +259,8 @@ def pieces(messages: list[bytes], length: int = PIECE) -> Iterator[bytes]:
                 yield b"".join(joined)
             joined, room = [], length
         if len(message) > length:
-            yield from (message[start : start + length] for start in range(0, len(message), length))
+            whole = memoryview(message)
+            yield from (whole[start : start + length] for start in range(0, len(message), length))
         else:
             joined.append(message)
             room -= len(message)

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from reel.frames import PackedList
@@ -21,6 +22,7 @@ PAGE_BYTES = 8 << 20
 PAGE_ITEMS = 1000
 # From how many entries on a thread is worth it.
 _MANY = 50
+_MESSAGE = attrgetter("message")
 ROW = ("seq", "kind", "content", "data_json", "time")
 
 
@@ -130,9 +132,10 @@ def _counts(view: str, entry: Entry) -> bool:
 
 def _page(entries: Iterable[Entry], window: Window) -> PackedPage:
     """Return the items of a page, at least one, and whether there are more; it may run in a thread."""
+    items: Iterable[bytes]
     if window.view == "conversation":
         pack = packer()
         items = (record(entry, pack) for entry in entries)
     else:
-        items = (entry.message for entry in entries if entry.message is not None)
+        items = filter(None, map(_MESSAGE, entries))
     return packed_page(items, window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES)

@@ -14,7 +14,7 @@ LENGTH = 20
 def test_pieces_of_a_queue(sent: list[int]) -> None:
     """Nothing is lost, pieces have a limit, and messages that fit are whole, and joined if they fit together."""
     messages = [bytes([number]) * length for number, length in enumerate(sent)]
-    found = list(pieces(messages, LENGTH))
+    found = [bytes(piece) for piece in pieces(messages, LENGTH)]
 
     assert b"".join(messages) == b"".join(found)
     assert all(0 < len(piece) <= LENGTH for piece in found)
