@@ -698,9 +698,9 @@ def test_a_redaction(saver: ReelSaver, new: Callable[..., ReelSaver], client: Cl
         assert state.values["notes"] == ["asked", "asked"]
     seqs = [event["seq"] for event in client.history(name).events if event["kind"] == "command"]
     client.redact(name, seqs=seqs)
-    assert [] == [*saver.list(config_of(thread))]
+    assert ["update"] == [found.metadata["source"] for found in saver.list(config_of(thread))]
     again = graph.invoke({"messages": [lc.HumanMessage("three")]}, config_of(thread))
-    assert ["three", "You said: three"] == [message.text for message in again["messages"]]
+    assert ["two", "You said: two", "three", "You said: three"] == [message.text for message in again["messages"][2:]]
 
 
 def test_a_conversation_that_is_taken_over(
@@ -724,6 +724,56 @@ def test_a_conversation_that_is_taken_over(
 
     chat(forget, saver).invoke({"messages": [lc.HumanMessage("three")]}, config_of(thread))
     assert ["What is a reel?"] == [m.text for m in graph.get_state(config_of(thread)).values["messages"]]
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_conversation_that_others_have_begun(
+    new: Callable[..., ReelSaver], client: Client, thread: str, durability: Any
+) -> None:
+    """The first turn of a graph goes on with the messages that are there; later that state is read as any other."""
+    client.create(thread, system="You are brief.")
+    client.add(thread, ["What is a reel?", {"role": "assistant", "content": "A spool."}])
+    saver = new(prefix="")
+    state = chat(echo, saver).get_state(config_of(thread))
+    assert ["What is a reel?", "A spool."] == [message.text for message in state.values["messages"]]
+    assert [state] == [*chat(echo, new(prefix="")).get_state_history(config_of(thread))]
+
+    def answer(state: State) -> dict[str, Any]:
+        client.add(thread, "by the way")
+        return echo(state)
+
+    asked = {"messages": [lc.HumanMessage("two")]}
+    done = chat(answer, saver).invoke(asked, config_of(thread), durability=durability)
+
+    expected = ["What is a reel?", "A spool.", "two", "You said: two"]
+    assert expected == [message.text for message in done["messages"]]
+    for reader in (saver, new(prefix="")):
+        live = reader.get_tuple(config_of(thread))
+        assert live is not None
+        assert {*expected, "by the way"} == {*texts(live)}
+        assert 5 == len(texts(live)) == len(client.messages(thread).messages)
+        *_, first = reader.list(config_of(thread))
+        assert ("update", expected[:2]) == (first.metadata["source"], texts(first))
+        assert first == reader.get_tuple(first.config)
+        assert state.config == first.config
+
+
+def test_a_branch_from_what_others_have_begun(new: Callable[..., ReelSaver], client: Client, thread: str) -> None:
+    """What a graph has made of it can be left again, and a message that it removes is removed."""
+    client.add(thread, ["What is a reel?", {"role": "assistant", "content": "A spool."}], create=True)
+    saver = new(prefix="")
+    graph = chat(echo, saver)
+    (begun,) = graph.get_state_history(config_of(thread))
+    removed = lc.RemoveMessage(begun.values["messages"][0].id)
+    graph.invoke({"messages": [removed, lc.HumanMessage("two")]}, config_of(thread))
+    assert ["A spool.", "two", "You said: two"] == [
+        m["content"][0]["text"]  # type: ignore[typeddict-item]
+        for m in client.messages(thread).messages
+    ]
+
+    done = chat(echo, new(prefix="")).invoke({"messages": [lc.HumanMessage("three")]}, begun.config)
+
+    assert ["What is a reel?", "A spool.", "three", "You said: three"] == [m.text for m in done["messages"]]
 
 
 def test_messages_of_others(saver: ReelSaver, client: Client, thread: str) -> None:

@@ -61,6 +61,14 @@ class Conversations:
         own = messages.restored(self._serde, message)
         return messages.converted(self._serde, message, thread.agent or "") if own is None else [own]
 
+    def current(self, thread: Thread) -> list[Node]:
+        """Return the messages that a thread has now."""
+        return self._path(thread, thread.tip, thread.head)
+
+    def unseen(self, thread: Thread) -> list[Node]:
+        """Return the messages that a thread has now, and that the framework was not given yet."""
+        return [node for node in self.current(thread) if thread.is_unseen(node)]
+
     def _path(self, thread: Thread, tip: Place | None, at: int) -> list[Node]:
         """Return the messages of a conversation, of the log that was read or as the daemon knows them."""
         found = thread.path() if tip == thread.tip else thread.path_to(tip)
@@ -75,8 +83,9 @@ class Conversations:
     def of(self, thread: Thread, space: str, checkpoint: Checkpoint, *, is_live: bool) -> Any:
         """Return the messages of a checkpoint; those of the last one go on with what others have added since."""
         found = checkpoint.data["messages"]
-        if is_live and not space and thread.newest.get(space) is checkpoint:
-            path = self._in_turn(thread, self._path(thread, thread.tip, thread.head))
+        is_newest = is_live and not space and thread.newest.get(space) is checkpoint
+        if is_newest or checkpoint is thread.outset:
+            path = self._in_turn(thread, self.current(thread))
             thread.given.update(node.place for node in path if thread.is_foreign(node))
         else:
             skipped = frozenset(found.get("skip", ()))
@@ -133,7 +142,7 @@ class Conversations:
         """
         skipped: list[Node] = []
         same = 0
-        path = self._path(thread, thread.tip, thread.head)
+        path = self.current(thread)
         for number, node in enumerate(path):
             kept = self._kept(thread, node)
             end = same + len(kept)
@@ -147,7 +156,7 @@ class Conversations:
 
     def nested(self, thread: Thread, given: Sequence[Any]) -> dict[str, Any]:
         """Return the messages of a subgraph: how many are as in the conversation, and the others."""
-        path = self._path(thread, thread.tip, thread.head)
+        path = self.current(thread)
         kept = [each for node in path for each in self._kept(thread, node)]
         same = 0
         for each, message in zip(kept, given, strict=False):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory, get_checkpoint_id
+from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory, empty_checkpoint, get_checkpoint_id
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from reel.errors import InvalidParams
 from reel.integrations.langgraph import values
@@ -16,6 +18,10 @@ from reel.integrations.langgraph.conversations import Conversations
 from reel.integrations.langgraph.logs import Logs
 from reel.integrations.langgraph.records import Checkpoint
 from reel.integrations.langgraph.thread import Thread
+
+# What the id of a checkpoint begins with that nobody has put: the messages that are there before the first turn of a
+# graph. It is older than any other one. The first that is put is put after it, and then it is stored as well.
+_OUTSET: Final = "00000000-0000-6000-8000-"
 
 
 class Reader:
@@ -42,6 +48,8 @@ class Reader:
         with thread.lock:
             self.logs.read(thread)
             found = thread.checkpoints.get(space, {}).get(wanted) if wanted else self.latest(thread, space)
+            if found is None and not space and (outset := self._outset(thread)) is not None:
+                found = outset if not wanted or wanted == outset.id else None
             made = None if found is None else self.tuple_of(thread, thread_id, found, is_live=not wanted)
         return made._replace(config=config) if made is not None and wanted else made
 
@@ -50,6 +58,24 @@ class Reader:
         while (found := thread.latest(space)) is not None and self.versions(found) is None:
             thread.drop(found)
         return found
+
+    def _outset(self, thread: Thread) -> Checkpoint | None:
+        """Return the checkpoint that a graph begins with if others have begun the conversation; see :data:`_OUTSET`."""
+        if "" in thread.newest or not isinstance(self.serde, JsonPlusSerializer):
+            return None
+        path = self.conversations.current(thread)
+        if not path:
+            return None
+        name = _OUTSET + f"{path[-1].seq:012x}"
+        if thread.outset is None or thread.outset.id != name:
+            time = datetime.fromtimestamp(path[-1].record.get("time", 0) / 1000, UTC).isoformat()
+            state = empty_checkpoint() | {"id": name, "ts": time, "channel_versions": {self.key: 1}}
+            del state["channel_values"]
+            data: dict[str, Any] = {"put": name, "ns": "", "parent": None, "values": {}, "same": {}, "messages": {}}
+            data["checkpoint"] = values.dump(self.serde, state)
+            data["metadata"] = values.dump(self.serde, {"source": "update", "step": -2, "parents": {}})
+            thread.outset = Checkpoint(thread.head, data, thread.tip)
+        return thread.outset
 
     def listed(
         self,
@@ -77,7 +103,10 @@ class Reader:
         found = []
         for thread_id, thread in threads:
             with thread.lock:
-                for made in thread.listed(space):
+                there = thread.listed(space)
+                if not space and (outset := self._outset(thread)) is not None:
+                    there.append(outset)
+                for made in there:
                     is_there = (not name or made.id == name) and (not end or made.id < end)
                     if is_there and self._matches(made, wanted or {}):
                         found.append((made.id, made.space, thread_id, thread, made))

@@ -127,6 +127,8 @@ class Thread:
         # By namespace: the one whose record is the newest, and the one whose id is the greatest.
         self.newest: dict[str, Checkpoint] = {}
         self._latest: dict[str, Checkpoint] = {}
+        # What the framework was given of a conversation that has no checkpoint yet.
+        self.outset: Checkpoint | None = None
         self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
         # The records of checkpoints, by their commands.
         self._puts: dict[int, int] = {}

@@ -20,7 +20,7 @@ from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.logs import PAGE, REQUEST
 from reel.integrations.langgraph.reading import Reader, config_of, where
-from reel.integrations.langgraph.records import record
+from reel.integrations.langgraph.records import Checkpoint, record
 from reel.integrations.langgraph.thread import Node, Thread
 
 # A value with no more characters is stored again, rather than a reference to it.
@@ -64,11 +64,23 @@ class Writer:
                 self.logs.read(thread)
             while True:
                 try:
+                    if thread.outset is not None and thread.outset.id == data["parent"]:
+                        self._add_outset(thread, thread.outset)
                     self._add_checkpoint(thread, data, checkpoint, new_versions)
                     break
                 except (Conflict, NotFound):  # somebody else has written, or deleted the thread
                     self.logs.read(thread)
         return config_of(thread_id, space, checkpoint["id"])
+
+    def _add_outset(self, thread: Thread, outset: Checkpoint) -> None:
+        """Store what a graph was given of a conversation that others have begun."""
+        if ("", outset.id) not in thread.all:
+            skip = [node.seq for node in self._conversations.unseen(thread)]
+            data = {**outset.data, "messages": {"skip": skip} if skip else {}}
+            added = self.logs.add(thread, [record(data)], if_seq=thread.head)
+            thread.head = added.head
+            thread.take(added.head, added.command, data)
+        thread.outset = None
 
     def _add_checkpoint(
         self, thread: Thread, begun: Mapping[str, Any], checkpoint: State, new_versions: ChannelVersions
