@@ -138,6 +138,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.importing",),
     ("reel.cli", "reel.integrations", "reel.viewing"),
     ("reeld.core",),
+    ("reeld.poller",),
     ("reeld.formats", "reeld.store"),
     ("reeld.search",),
     ("reeld.verify",),
@@ -172,7 +173,8 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
     [
         ("reeld.core", ("reel", "reeld.core")),
         ("reeld.formats", ("reel", "reeld.core", "reeld.formats")),
-        ("reeld.store", ("reel", "reeld.core", "reeld.store", "anyio", "trio", "aiosqlite")),
+        ("reeld.poller", ("reeld.core", "anyio")),
+        ("reeld.store", ("reel", "reeld.core", "reeld.poller", "reeld.store", "anyio", "trio", "aiosqlite")),
         ("reeld.verify", ("reel", "reeld.core", "reeld.store", "reeld.verify", "anyio")),
         ("reeld.search", ("reel", "reeld.core", "reeld.store", "reeld.search", "anyio")),
         ("reeld.agents", ("reel", "reeld.core", "reeld.store", "reeld.agents", "anyio", "msgpack")),

@@ -28,7 +28,7 @@ from reel.msgpack_codec import packer
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.idempotency import CommandOptions, key_row
-from reeld.core.commands import Reply, Stage
+from reeld.core.commands import Reply, Stage, add_text
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
@@ -57,6 +57,20 @@ class Write(NamedTuple):
     answer: Callable[[Any], None]
 
 
+class WriteText(NamedTuple):
+    """A command that adds one plain text, as nearly all do; ``on_staged`` is given the agent's row."""
+
+    kind: str
+    content: str
+    options: CommandOptions
+    answer: Callable[[Any], None]
+    on_staged: Callable[[int], None]
+
+    def stage(self, stage: Stage) -> Reply | bytes:
+        """Return the reply, as MessagePack if possible."""
+        return add_text(stage, self.kind, self.content)
+
+
 class Read(NamedTuple):
     """A function of the committed state, which must not take long; ``answer`` takes its result or the error."""
 
@@ -71,7 +85,10 @@ class Exclusive(NamedTuple):
     answer: Callable[[Any], None]
 
 
-Job: TypeAlias = Write | Read | Exclusive
+Job: TypeAlias = Write | WriteText | Read | Exclusive
+_WRITES = frozenset({Write, WriteText})
+# The writes of one transaction, and what each replies.
+_Run: TypeAlias = list[tuple[Write | WriteText, Reply | bytes]]
 
 
 class Phase(Enum):
@@ -180,7 +197,7 @@ class Agent:
         """Do as many jobs as possible without awaiting anything."""
         while self._mailbox and self._phase is Phase.IDLE:
             job = self._mailbox[0]
-            if type(job) is Write:
+            if type(job) in _WRITES:
                 self._begin_transaction()
                 continue
             self._mailbox.popleft()
@@ -217,17 +234,21 @@ class Agent:
 
     def _begin_transaction(self) -> None:
         """Stage the run of writes that waits, and submit it."""
-        run: list[tuple[Write, Reply | bytes]] = []
+        run: _Run = []
         try:
             self._stage_run(run)
         except Exception as bug:
             self.crash(bug, [write for write, _ in run])
 
-    def _stage_run(self, run: list[tuple[Write, Reply | bytes]]) -> None:
+    def _stage_run(self, run: _Run) -> None:
         stage = Stage(self.committed, now(), _pack)
         limit = 1 if self._retry_singly else _MAX_RUN
         keys = []
-        while self._mailbox and len(run) < limit and type(write := self._mailbox[0]) is Write:
+        mailbox = self._mailbox
+        while mailbox and len(run) < limit:
+            write = mailbox[0]
+            if type(write) is not WriteText and type(write) is not Write:
+                break
             options = write.options
             try:
                 stage.client = options.client
@@ -235,15 +256,17 @@ class Agent:
                     stage.require_head(options.if_seq)
                 command = stage.head + 1
                 reply = write.stage(stage)
+                if type(write) is WriteText:
+                    write.on_staged(self.row)
             except ReelError as error:
                 if run:
                     # The cause may be in this very run: a head that it moves, or a key that it repeats. Commit what
                     # there is, and stage this command again.
                     break
-                self._mailbox.popleft()
+                mailbox.popleft()
                 self._refuse(write, error)
                 continue
-            self._mailbox.popleft()
+            mailbox.popleft()
             run.append((write, reply))
             if options.key is not None:
                 keys.append(key_row(options.key, self.row, reply, command))
@@ -252,11 +275,11 @@ class Agent:
             part = AgentWrite(stage.profile, stage.events)
             self.store.submit(Transaction([part], keys), lambda outcome: self._settle(run, part, outcome))
 
-    def _refuse(self, write: Write, error: ReelError) -> None:
+    def _refuse(self, write: Write | WriteText, error: ReelError) -> None:
         self._retry_singly = max(0, self._retry_singly - 1)
         write.answer(error)
 
-    def _settle(self, run: list[tuple[Write, Reply | bytes]], part: AgentWrite, outcome: Outcome) -> None:
+    def _settle(self, run: _Run, part: AgentWrite, outcome: Outcome) -> None:
         """Apply and answer a transaction that was committed, or find out which command made it fail."""
         self._phase = Phase.IDLE
         if isinstance(outcome, DivergedError):

@@ -10,7 +10,7 @@ from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
 from reel.msgpack_codec import packer
 from reel.strict_json import encode
 from reeld.core.conversation import Replacement, Takeover
-from reeld.core.events import TEXT_HEADS, Event, Mark, Pack, Tools, pack_message, text_message, with_origin
+from reeld.core.events import TEXT_HEADS, Event, Mark, Origin, Pack, Tools, pack_message, text_message, with_origin
 from reeld.core.milestones import Extent
 from reeld.core.open_calls import OpenCalls
 from reeld.core.state import Profile, State, info
@@ -145,25 +145,27 @@ class Stage:
         if is_node(kind):
             self._tip = ~(len(events) - 1)
 
+    def put_text(self, command: int, kind: str, content: str, origin: Origin | None = None) -> None:
+        """Put a row that is a plain text, of a kind of ``TEXT_HEADS``: what :meth:`put_row` does with nearly all."""
+        events = self.events
+        self.head = seq = self.head + 1
+        message = text_message(self.pack, TEXT_HEADS[kind], content, seq, self._packed[1])
+        if origin is not None:
+            message = with_origin(self.pack, message, origin)
+        values = (seq, command, kind, content, None, self._tip, self.now, self.client, message, None, origin)
+        events.append(_new(Event, values))
+        self._tip = -len(events)
+
     def put_rows(self, command: int, rows: list[CheckedRow]) -> list[dict[str, Any]]:
         """Put checked rows; return the results among them that answer no call."""
         orphans: list[dict[str, Any]] = []
-        pack, now, client, events, (_, packed_now) = self.pack, self.now, self.client, self.events, self._packed
         for row, parts in rows:
             kind, content, data_json, origin = row
-            head = TEXT_HEADS.get(kind) if data_json is None else None
-            if head is not None and content is not None:
-                self.head = seq = self.head + 1
-                message = text_message(pack, head, content, seq, packed_now)
-                if origin is not None:
-                    message = with_origin(pack, message, origin)
-                # Nearly every row is such a text: it is what put_row puts.
-                values = (seq, command, kind, content, None, self._tip, now, client, message, None, origin)
-                events.append(_new(Event, values))
-                self._tip = ~(len(events) - 1)
+            if data_json is None and content is not None and kind in TEXT_HEADS:
+                self.put_text(command, kind, content, origin)
                 continue
             seq = self.head + 1
-            packed, tools = pack_message(pack, parts, data_json, seq, now, origin)
+            packed, tools = pack_message(self.pack, parts, data_json, seq, self.now, origin)
             if tools is not None:
                 orphans += self.note_tools(seq, tools)
             self.put_row(command, row, packed, tools)
@@ -254,6 +256,14 @@ def add_packed(stage: Stage, rows: list[CheckedRow], altered: Altered) -> Reply 
     if orphans or altered is not UNALTERED or stage.open_calls:
         return _added(stage, first, first, orphans, altered)
     return stage.packed_added(first)
+
+
+def add_text(stage: Stage, kind: str, content: str) -> Reply | bytes:
+    """Do what :func:`add_packed` does with one plain text, which nearly every command adds."""
+    stage.require_alive()
+    seq = stage.head + 1
+    stage.put_text(seq, kind, content)
+    return _added(stage, seq, seq, [], UNALTERED) if stage.open_calls else stage.packed_added(seq)
 
 
 def _added(stage: Stage, command: int, first: int, orphans: list[dict[str, Any]], altered: Altered) -> Reply:

@@ -107,7 +107,7 @@ def rows_from(
         if type(element) is str and is_clean(element):
             rows.append(_text("user", element))
             continue
-        if type(element) is dict and (row := _plain_text(element)) is not None:
+        if type(element) is dict and (row := plain_text(element)) is not None:
             rows.append(row)
             continue
         try:
@@ -127,7 +127,7 @@ def _text(kind: str, content: str) -> CheckedRow:
     return _new(CheckedRow, (_new(Row, (kind, content, None, None)), None))
 
 
-def _plain_text(message: dict[str, Any]) -> CheckedRow | None:
+def plain_text(message: dict[str, Any]) -> CheckedRow | None:
     """Return the row of a message that is one clean text and nothing else; ``None`` for any other, valid or not.
 
     Most messages are. This is what :func:`_from_message` makes of them, in a fifth of the time.
@@ -153,7 +153,7 @@ def _read(element: Any) -> tuple[CheckedRow, int, int]:
         return checked, replaced, numbers
     origin = origin_from(element.get("sent"), element.get("ref"))
     rest = {field: value for field, value in element.items() if field not in _ORIGIN}
-    plain = _plain_text(rest)
+    plain = plain_text(rest)
     checked, replaced, numbers = _read(rest) if plain is None else (plain, 0, 0)
     return with_origin(checked, origin), replaced, numbers
 

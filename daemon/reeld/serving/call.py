@@ -76,6 +76,9 @@ class Peer(Protocol):
     def draft(self, profile: Profile, text: str) -> None:
         """Show subscribers what the peer is writing."""
 
+    def end_draft(self, row: int) -> None:
+        """Take note that the peer has added to an agent what it was writing."""
+
 
 class Call:
     """A request that has not been answered.

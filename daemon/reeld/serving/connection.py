@@ -2,7 +2,9 @@
 
 Its tasks, while there is a peer:
 
-- the *reader* (the connection's own task) reads, and submits calls to the dispatcher; it never waits for a handler;
+- the *reader* reads, and submits calls to the dispatcher; it never waits for a handler. For a socket it is a function
+  that the poller calls (:mod:`reeld.poller`), while the connection's own task waits for the end; of any other stream,
+  that task reads;
 - the *sender* sends whatever waits in the outbox;
 - the *watcher* ends the connection if the peer stops reading;
 - subscriptions that catch up, and detached calls, have a task each.
@@ -19,6 +21,7 @@ import logging
 import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from socket import socket
 from traceback import clear_frames
 from typing import Any
 
@@ -121,6 +124,8 @@ class Connection:
         self._socket = stream.extra(SocketAttribute.raw_socket, None)
         self._services = services
         self._traffic = traffic
+        # Whether its framing is known.
+        self._has_spoken = False
         # Bytes of an incomplete message.
         self._incomplete = 0
         self._complaints = 0
@@ -232,41 +237,75 @@ class Connection:
     # --- from bytes to calls
 
     async def _receive(self) -> None:
+        """Read until the peer has sent everything, or is lost."""
         try:
-            data = await self._read()
-            framing = detect(data[0], self.limits.message, self.limits.values)
-            if framing is None:
-                self._outbox.reply(_EXPECTED)
-                return
-            self._replies.framing = framing
-            while self._take(self.framing.feed(data)):
-                self._count_incomplete(self.framing.held)
-                data = await self._read()
+            if self._socket is None:
+                await self._read_stream()
+            else:
+                await self._read_socket(self._socket)
         except anyio.EndOfStream:
             self._take(self.framing.end())
         except BaseException as error:
             clear_frames(error.__traceback__)  # as in Outbox.send
             raise
 
-    async def _read(self) -> bytes:
-        """Return what has arrived.
+    async def _read_stream(self) -> None:
+        while self._on_data(await self._stream.receive(_CHUNK)):
+            pass
 
-        The stream would ask the socket first, which nearly always has nothing, and only then wait.
+    async def _read_socket(self, peer: socket) -> None:
+        """Let the poller read.
 
         Raises:
             anyio.EndOfStream: nothing more will come.
         """
-        if self._socket is None:
-            return await self._stream.receive(_CHUNK)
-        while True:
-            await anyio.wait_readable(self._socket)
+        poller, ended = self._services.store.poller, anyio.Event()
+        failures: list[Exception] = []
+
+        def on_readable() -> None:
             try:
-                data: bytes = self._socket.recv(_CHUNK)
-            except BlockingIOError:
-                continue
-            if not data:
-                raise anyio.EndOfStream
-            return data
+                if self._read_once(peer):
+                    return
+            except Exception as error:
+                failures.append(error)
+            poller.forget(peer)  # now, or it would be called again before the task runs
+            ended.set()
+
+        with poller.reading(peer, on_readable):
+            await ended.wait()
+        if failures:
+            raise failures.pop()  # an error that stays in the list would keep the frames that have the list
+
+    def _read_once(self, peer: socket) -> bool:
+        """Take what has arrived at a socket; return whether the connection goes on.
+
+        Raises:
+            anyio.EndOfStream: nothing more will come.
+            OSError: the peer is lost.
+        """
+        if self._gone:
+            return False
+        try:
+            data = peer.recv(_CHUNK)
+        except BlockingIOError:
+            return True
+        if not data:
+            raise anyio.EndOfStream
+        return self._on_data(data)
+
+    def _on_data(self, data: bytes) -> bool:
+        """Submit the calls that these bytes complete; return whether the connection goes on."""
+        if not self._has_spoken:
+            self._has_spoken = True
+            framing = detect(data[0], self.limits.message, self.limits.values)
+            if framing is None:
+                self._outbox.reply(_EXPECTED)
+                return False
+            self._replies.framing = framing
+        if not self._take(self.framing.feed(data)):
+            return False
+        self._count_incomplete(self.framing.held)
+        return True
 
     def _count_incomplete(self, size: int) -> None:
         if size != self._incomplete:
@@ -331,6 +370,10 @@ class Connection:
         """Show subscribers what the peer is writing, while it is connected."""
         if not self._gone:
             self._services.drafts.write(Writer(self.number, self.client), profile, text)
+
+    def end_draft(self, row: int) -> None:
+        """Take note that the peer has added to an agent what it was writing."""
+        self._services.drafts.end(self.number, row)
 
     def as_map(self) -> dict[str, Any]:
         """Return what is known of it, in the form of the protocol."""

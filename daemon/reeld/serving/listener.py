@@ -251,7 +251,7 @@ class Server:
         self, listener: Listener, services: Services, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
         """Serve until :meth:`close`; connections then get their replies before they end."""
-        self._load.batch = services.store.writer.batch
+        self._load.batch = services.store.poller.batch
         async with anyio.create_task_group() as tasks:
             task_status.started()
             with self._accepting:

@@ -1,8 +1,8 @@
 """The bridge between the daemon's trio loop and the asyncio loop that aiosqlite needs.
 
-The asyncio loop runs in a thread of its own. A call goes out with ``call_soon_threadsafe`` and comes back with
-``TrioToken.run_sync_soon``. Neither blocks, and no worker thread is involved: there and back takes 84 us, where
-``BlockingPortal.call`` in a worker thread takes 235. trio's guest mode and trio-asyncio would put both loops into one
+The asyncio loop runs in a thread of its own. A call goes out with ``call_soon_threadsafe`` and comes back through the
+poller. Neither blocks, and no worker thread is involved: there and back takes 84 us, where ``BlockingPortal.call`` in a
+worker thread takes 235. trio's guest mode and trio-asyncio would put both loops into one
 thread, and so let SQLite's callbacks delay connections.
 
 A cancelled caller abandons the outcome, never the work: a cancelled aiosqlite call would leave its transaction open.
@@ -10,11 +10,13 @@ A cancelled caller abandons the outcome, never the work: a cancelled aiosqlite c
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from threading import Thread
 from typing import Any, Generic, ParamSpec, TypeVar
 
-import trio
+import anyio
+
+from reeld.poller import Poller, open_poller
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -23,11 +25,11 @@ P = ParamSpec("P")
 class Future(Generic[T]):
     """A future that is awaited in trio and may be set from any thread; only the first outcome counts."""
 
-    __slots__ = ("_arrived", "_error", "_is_set", "_token", "_value")
+    __slots__ = ("_arrived", "_error", "_is_set", "_poller", "_value")
 
-    def __init__(self, token: trio.lowlevel.TrioToken) -> None:
-        self._token = token
-        self._arrived = trio.Event()
+    def __init__(self, poller: Poller) -> None:
+        self._poller = poller
+        self._arrived = anyio.Event()
         self._is_set = False
         self._value: T | None = None
         self._error: BaseException | None = None
@@ -46,8 +48,10 @@ class Future(Generic[T]):
 
     def _announce(self) -> None:
         self._is_set = True
-        with suppress(trio.RunFinishedError):  # the trio loop has ended, so nobody waits
-            self._token.run_sync_soon(self._arrived.set)
+        self._poller.call_soon(Future._arrive, self)
+
+    def _arrive(self) -> None:
+        self._arrived.set()
 
     async def wait(self) -> T:
         """Wait for the outcome; a cancelled caller abandons it."""
@@ -63,40 +67,41 @@ class Callback(Generic[T]):
     Nobody waits, so no task is woken. The function gets the result or the error, and must not raise anything.
     """
 
-    __slots__ = ("_function", "_token")
+    __slots__ = ("_function", "_poller")
 
-    def __init__(self, token: trio.lowlevel.TrioToken, function: Callable[[T | BaseException], None]) -> None:
-        self._token = token
+    def __init__(self, poller: Poller, function: Callable[[T | BaseException], None]) -> None:
+        self._poller = poller
         self._function = function
 
     def set_result(self, value: T) -> None:
         """Call the function with the result."""
-        self._call(value)
+        self._poller.call_soon(self._function, value)
 
     def set_error(self, error: BaseException) -> None:
         """Call the function with the error."""
-        self._call(error)
-
-    def _call(self, outcome: T | BaseException) -> None:
-        with suppress(trio.RunFinishedError):  # the trio loop has ended, so nobody is interested
-            self._token.run_sync_soon(self._function, outcome)
+        self._poller.call_soon(self._function, error)
 
 
 class AsyncioBridge:
-    """An asyncio loop that can be called from trio; see :func:`open_bridge`."""
+    """An asyncio loop that can be called from trio; see :func:`open_bridge`.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, token: trio.lowlevel.TrioToken) -> None:
+    Args:
+        loop: the asyncio loop, which runs in another thread.
+        poller: takes what comes back.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, poller: Poller) -> None:
+        self.poller = poller
         self._loop = loop
-        self._token = token
         self._tasks: set[asyncio.Task[None]] = set()
 
     def future(self) -> Future[Any]:
         """Return a new future."""
-        return Future(self._token)
+        return Future(self.poller)
 
     def callback(self, function: Callable[[T | BaseException], None]) -> Callback[T]:
         """Return what calls a function with an outcome."""
-        return Callback(self._token, function)
+        return Callback(self.poller, function)
 
     def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Start an async function on the asyncio side, and do not wait for it."""
@@ -125,12 +130,13 @@ class AsyncioBridge:
 @asynccontextmanager
 async def open_bridge() -> AsyncIterator[AsyncioBridge]:
     """Run an asyncio loop in a thread until the block ends."""
-    loop = asyncio.new_event_loop()
-    thread = Thread(target=loop.run_forever, name="reeld-asyncio")
-    thread.start()
-    try:
-        yield AsyncioBridge(loop, trio.lowlevel.current_trio_token())
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    async with open_poller() as poller:
+        loop = asyncio.new_event_loop()
+        thread = Thread(target=loop.run_forever, name="reeld-asyncio")
+        thread.start()
+        try:
+            yield AsyncioBridge(loop, poller)
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()

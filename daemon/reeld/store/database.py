@@ -52,6 +52,7 @@ class Database:
     """One connection; jobs run one after the other."""
 
     def __init__(self, bridge: AsyncioBridge) -> None:
+        self.poller = bridge.poller
         self._bridge = bridge
         self._jobs: SimpleQueue[tuple[Job[Any], Future[Any] | Callback[Any]] | None] = SimpleQueue()
         self.waiting = 0

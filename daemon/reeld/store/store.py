@@ -74,6 +74,8 @@ class Store:
     ) -> None:
         # The id of the newest event that was there when the store was opened.
         self.newest = newest
+        # What brings commits back; sockets wait with it.
+        self.poller = database.poller
         self._database = database
         self._readers = readers
         self._rows = count(next_row)

@@ -24,7 +24,6 @@ from anyio.abc import TaskStatus
 from reel.errors import Internal, Storage
 from reel.histograms import SIZES, Recorder
 from reel.wakeup import Signal
-from reeld.core.batch import Batch
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.presence import DATABASE, Displaced, Presence
@@ -51,7 +50,13 @@ _MAX_PATIENCE = 5000
 
 
 class Writer:
-    """Takes transactions at any time, commits them in order, and settles each with its outcome."""
+    """Takes transactions at any time, commits them in order, and settles each with its outcome.
+
+    Args:
+        database: the writing connection.
+        events: writes the events.
+        presence: looks whether the files are still there.
+    """
 
     def __init__(self, database: Database, events: EventWriter, presence: Presence) -> None:
         self._database = database
@@ -73,7 +78,7 @@ class Writer:
         # What ends the writer.
         self._bug: BaseException | None = None
         # All that is submitted during one shares a commit.
-        self.batch = Batch()
+        self._batch = database.poller.batch
         self._pages = 0
         self._large = _LARGE
         self.commits = 0
@@ -99,7 +104,7 @@ class Writer:
             self._fail_queued()
         elif not self._busy:
             self._busy = True
-            if not self.batch.note(self._commit):
+            if not self._batch.note(self._commit):
                 self._wake.set()  # in its turn, so that what others submit in this one shares the commit
 
     def note(self, milestones: Sequence[Milestone]) -> None:
@@ -216,7 +221,7 @@ class Writer:
             if self.news is not None:
                 self.news.set()
         self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
-        with self.batch:
+        with self._batch:
             for outcome in outcomes:
                 _, settle = self._queue.popleft()
                 settle(outcome)

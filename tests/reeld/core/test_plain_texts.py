@@ -12,7 +12,7 @@ from reel.records import read_row
 from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
-from reeld.core.events import Event, pack_message, plain_text, read
+from reeld.core.events import Event, Tools, pack_message, plain_text, read
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
 from tests.reeld.core.memory import pack, profile
@@ -63,6 +63,19 @@ def test_a_reply_that_is_encoded_at_once(elements: list[Any], now: int) -> None:
 
     assert (unpack(reply) if isinstance(reply, bytes) else reply) == commands.add(other, rows, altered)
     assert isinstance(reply, bytes) == (altered is UNALTERED)
+    assert one.events == other.events
+    assert one.profile == other.profile
+
+
+@given(st.sampled_from(("user", "assistant")), st.text(), st.integers(1, 2**53), st.booleans())
+def test_a_text_is_added_as_a_list_of_it(kind: str, text: str, now: int, is_open: bool) -> None:
+    """To add one text stages and replies what adding it in a list does, whether a call is open or not."""
+    one, other = (Stage(State(profile(1), Conversation()), now, pack) for _ in range(2))
+    for stage in (one, other):
+        stage.note_tools(1, Tools((("c1", "look"),) if is_open else (), ()))
+    rows, altered = rows_from([{"role": kind, "content": text.replace("\0", "")}])
+
+    assert commands.add_packed(one, rows, altered) == commands.add_text(other, kind, text.replace("\0", ""))
     assert one.events == other.events
     assert one.profile == other.profile
 

@@ -10,6 +10,7 @@ import anyio
 import pytest
 import trio
 
+from reeld.poller import open_poller
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from tests.patience import PATIENCE
 
@@ -134,9 +135,9 @@ def test_an_answer_for_nobody_is_dropped() -> None:
         gate.wait(PATIENCE)  # until the caller's loop has ended
 
     async def leave() -> None:
-        bridge = AsyncioBridge(loop, trio.lowlevel.current_trio_token())
-        with anyio.move_on_after(0):
-            await bridge.call(work)
+        async with open_poller() as poller:
+            with anyio.move_on_after(0):
+                await AsyncioBridge(loop, poller).call(work)
 
     trio.run(leave)
     gate.set()

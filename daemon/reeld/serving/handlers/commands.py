@@ -63,11 +63,11 @@ def add(
         added = Addition(rows, altered, refs, begin, expected=expected)
         return Deferred(partial(create_and_add, services, target, options, added, tags=tags, create=bool(create)))
     if not refs and not expected and begin is None:
-        return write_rows(services, call, target, options, rows, altered, call.answer)
+        return write_rows(call, target, options, rows, altered, call.answer)
     added, row = Addition(rows, altered, refs, begin, expected=expected), target.row
 
     def end_draft() -> None:
-        services.drafts.end(call.peer.number, row)
+        call.peer.end_draft(row)
 
     return Exclusive(lambda agent: exclusive.add(agent, options, added, end_draft), call.answer)
 

@@ -74,6 +74,6 @@ async def _parse_and_add(
         return await create_and_add(services, target, options, Addition(rows, altered, {}), more, create=create)
     agent = target
     reply: Result | bytes = await services.registry.ask(
-        agent, lambda answer: write_rows(services, call, agent, options, rows, altered, answer, more)
+        agent, lambda answer: write_rows(call, agent, options, rows, altered, answer, more)
     )
     return reply

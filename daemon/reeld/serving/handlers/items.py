@@ -140,7 +140,7 @@ def _job(
     """Return the job that adds what was found; if nothing was, it is read there, with the open calls."""
 
     def end_draft() -> None:
-        services.drafts.end(call.peer.number, row)
+        call.peer.end_draft(row)
 
     if found is None or found.refs or found.begin is not None:
 

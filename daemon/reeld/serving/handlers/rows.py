@@ -19,7 +19,6 @@ _new = tuple.__new__
 
 
 def write_rows(
-    services: Services,
     call: Call,
     agent: Agent,
     options: CommandOptions,
@@ -31,7 +30,6 @@ def write_rows(
     """Return the job that adds rows, and ends what the connection shows as its draft.
 
     Args:
-        services: the daemon's.
         call: the request.
         agent: whose job it is.
         options: the command's.
@@ -43,7 +41,7 @@ def write_rows(
 
     def stage_rows(stage: Stage) -> Reply | bytes:
         reply = {**commands.add(stage, rows, altered), **more} if more else commands.add_packed(stage, rows, altered)
-        services.drafts.end(call.peer.number, agent.row)
+        call.peer.end_draft(agent.row)
         return reply
 
     return _new(Write, (stage_rows, options, answer))

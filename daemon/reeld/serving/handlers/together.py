@@ -109,7 +109,7 @@ def commit(
     async def run() -> Result:
         reply = await Together(services.registry, services.factory, options, read).commit()
         for row in reader.spoken:
-            services.drafts.end(call.peer.number, row)
+            call.peer.end_draft(row)
         return reply
 
     return Deferred(run)
