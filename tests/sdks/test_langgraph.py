@@ -2,6 +2,10 @@
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -18,6 +22,7 @@ from reel.errors import InvalidParams, Killed, NotRunning, TooLarge
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
+from tests.patience import PATIENCE
 
 pytest.importorskip("langgraph.checkpoint.conformance", reason="langgraph is not installed")
 
@@ -833,20 +838,77 @@ def test_an_id_that_is_not_a_name(name: str, new: Callable[..., ReelSaver]) -> N
     ]
 
 
-def test_a_long_list_of_messages(saver: ReelSaver, new: Callable[..., ReelSaver], thread: str) -> None:
-    """More messages than fit into one request are stored; a value that does not fit is refused, and nothing changes."""
-    many = [lc.HumanMessage("x" * (1 << 20), id=str(number)) for number in range(6)]
-    put(saver, thread, {"messages": many})
-    put(saver, thread, {"messages": many[:-1]})
+@pytest.fixture(scope="module")
+def narrow() -> Iterator[Daemon]:
+    """A daemon that takes requests of 200 kB, so that a turn of several is short."""
+    with short_directory() as directory:
+        daemon = ForkedDaemon(directory)
+        daemon.environment = {**os.environ, "REEL_CONNECTION_MESSAGE": "200000"}
+        yield daemon.start()
+        daemon.close()
+
+
+LONG = [lc.HumanMessage("x" * 50_000, id=f"m{number}") for number in range(8)]
+
+
+def test_a_long_list_of_messages(narrow: Daemon) -> None:
+    """What fits into a request is one command, else several; a value that does not fit is refused before any is."""
+    saver, reader = ReelSaver(socket=narrow.socket), ReelSaver(socket=narrow.socket)
+    put(saver, "long", {"messages": LONG[:3]})
+    with narrow.client() as client:
+        assert {1} == {event["command"] for event in client.iter_history("langgraph/long")}
+    put(saver, "long", {"messages": LONG[::-1]})
+    put(saver, "long", {"messages": LONG[:-1]})
 
     with pytest.raises(TooLarge):
-        put(saver, thread, {"messages": [], "n": "x" * (17 << 20)})
+        put(saver, "long", {"messages": [], "n": "x" * 200_000})
     with pytest.raises(TooLarge):
-        put(saver, thread, {"messages": [*reversed(many), lc.HumanMessage("x" * (17 << 20))]})
+        put(saver, "long", {"messages": [*reversed(LONG), lc.HumanMessage("x" * 200_000)]})
 
-    found = new().get_tuple(config_of(thread))
+    found = reader.get_tuple(config_of("long"))
+    saver.close()
+    reader.close()
     assert found is not None
-    assert many[:-1] == found.checkpoint["channel_values"]["messages"]
+    assert LONG[:-1] == found.checkpoint["channel_values"]["messages"]
+
+
+# A program that dies when the first of several commands of a turn is written.
+_DYING = """
+import os, signal, sys
+from reel.integrations.langgraph import ReelSaver
+from reel.sync.client import Client
+from tests.sdks.test_langgraph import LONG, config_of, put
+
+add = Client.add
+
+def add_and_die(*given, **options):
+    add(*given, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+saver = ReelSaver(socket=sys.argv[1])
+saver.get_tuple(config_of("dying"))
+Client.add = add_and_die
+put(saver, "dying", {"messages": LONG}, sys.argv[2])
+"""
+
+
+def test_death_between_the_commands_of_a_turn(narrow: Daemon) -> None:
+    """What is written of the messages is read at the next turn; the same turn again doubles none of them."""
+    saver = ReelSaver(socket=narrow.socket)
+    first = put(saver, "dying", {"messages": []})
+    command = [sys.executable, "-c", _DYING, narrow.socket, first]
+    died = subprocess.run(command, cwd=Path(__file__).parents[2], check=False, timeout=PATIENCE)
+    assert -signal.SIGKILL == died.returncode
+
+    found = saver.get_tuple(config_of("dying"))
+    assert found is not None
+    assert first == found.checkpoint["id"]
+    assert LONG[:3] == found.checkpoint["channel_values"]["messages"]
+    put(saver, "dying", {"messages": LONG}, first)
+
+    with narrow.client() as client:
+        assert 8 == len(client.messages("langgraph/dying").messages)
+    saver.close()
 
 
 def test_what_is_refused(saver: ReelSaver, client: Client, thread: str) -> None:

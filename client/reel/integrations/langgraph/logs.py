@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
-
-from msgpack import packb
 
 from reel import requests
 from reel.errors import NotFound, ReelError
-from reel.frames import too_large
+from reel.frames import MAX_MESSAGE
 from reel.integrations.langgraph.thread import Post, Thread, Threads
 from reel.replies import Added
 from reel.sync.client import Client
 
 # The most events on a page.
 PAGE: Final = 10_000
-# Characters of messages in one request, and of records that waited; the protocol's limit is 16 MiB for all of it.
-REQUEST: Final = 4 << 20
-# So many bytes may be around a record in a request.
-_AROUND: Final = 1 << 12
+# So many bytes may be around the records in a request.
+_AROUND: Final = 1 << 14
 
 
 class Logs:
@@ -91,7 +86,7 @@ class Logs:
                 thread.withdraw(mine)
 
     def _say_all(self, thread: Thread, mine: Post) -> None:
-        waiting = [*(each for each in thread.posted(REQUEST) if each is not mine), mine]
+        waiting = [*(each for each in thread.posted(self.room()) if each is not mine), mine]
         while True:
             try:
                 added = self.add(thread, [each.record for each in waiting])
@@ -118,11 +113,11 @@ class Logs:
             if first is not None:
                 thread.take(first + number, added.command, each.data)
 
-    def require_size(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Require that each record fits into a request, before any is added."""
+    def room(self) -> int:
+        """Return how many characters fit into one request, whatever they are."""
+        return self.limit() // 4
+
+    def limit(self) -> int:
+        """Return how many bytes of records fit into one request."""
         server = self.client.server or self.client.connect().server
-        limit = server.limits["message"] - _AROUND if server is not None else math.inf
-        for each in records:
-            size = len(packb(each))
-            if size > limit:
-                raise too_large(int(limit), size)
+        return (MAX_MESSAGE if server is None else int(server.limits["message"])) - _AROUND

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -14,11 +14,13 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.base import Checkpoint as State
+from msgpack import packb
 
 from reel.errors import Conflict, NotFound, ReelError
+from reel.frames import too_large
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.conversations import Difference
-from reel.integrations.langgraph.logs import PAGE, REQUEST
+from reel.integrations.langgraph.logs import PAGE
 from reel.integrations.langgraph.reading import Reader, config_of, where
 from reel.integrations.langgraph.records import Checkpoint, record
 from reel.integrations.langgraph.thread import Node, Thread
@@ -27,6 +29,9 @@ from reel.integrations.langgraph.thread import Node, Thread
 _SHORT: Final = 24
 # The kinds of events that messages are, as far as a thread looks at them.
 _KINDS: Final = {"user": "user", "assistant": "assistant", "tool": "tool_result"}
+
+# A message as it is added, and as it will be read.
+Stored: TypeAlias = tuple[dict[str, Any], messages.Kept]
 
 
 class Writer:
@@ -118,15 +123,15 @@ class Writer:
 
     def _commit(self, thread: Thread, data: Mapping[str, Any], difference: Difference, given: Sequence[Any]) -> None:
         """Write a checkpoint and its new messages as one command, and take them in."""
-        *parts, last = _parts(messages.stored(self._serde, message) for message in given)
         own, begin = record(data), difference.begin
         later = [
             {name: message[name] for name in ("role", "content", "provider_metadata")}
             for node in difference.later
             if (message := node.message()) is not None
         ]
-        if parts:
-            self.logs.require_size([own, *(message for part in [*parts, last] for message, _ in part)])
+        new = [messages.stored(self._serde, message) for message in given]
+        size = len(own["data_json"]) + sum(len(repr(message)) for message, _ in new)
+        *parts, last = [new] if size <= self.logs.room() and len(new) <= PAGE else self._parts(new, [own, *later])
         from_ = None if begin is None else begin.seq
         for part in parts:  # there are too many for one request
             self.logs.add(thread, [message for message, _ in part], from_=from_, if_seq=thread.head)
@@ -134,7 +139,7 @@ class Writer:
             thread.given.update(thread.nodes)
             from_ = None
         said = [message for message, _ in last]
-        waiting = thread.posted(REQUEST - len(own["data_json"]))
+        waiting = thread.posted(self.logs.room() - size)
         try:
             records = [*(each.record for each in waiting), *said, own, *later]
             added = self.logs.add(thread, records, from_=from_, if_seq=thread.head)
@@ -163,6 +168,27 @@ class Writer:
             thread.append(node)
         thread.take(added.head, added.command, data)
 
+    def _parts(self, new: Sequence[Stored], others: Sequence[Mapping[str, Any]]) -> list[list[Stored]]:
+        """Return messages in as few parts as fit into a request; the last part fits into one with other records.
+
+        Raises:
+            TooLarge: a message, or all of the others, fit into none.
+        """
+        limit = self.logs.limit()
+        rest = sum(len(packb(each)) for each in others)
+        sizes = [len(packb(message)) for message, _ in new]
+        if (largest := max([rest, *sizes])) > limit:
+            raise too_large(limit, largest)
+        parts: list[list[Stored]] = [[]]
+        room = limit
+        for one, size in zip(new, sizes, strict=True):
+            if size > room or len(parts[-1]) == PAGE:
+                parts.append([])
+                room = limit
+            parts[-1].append(one)
+            room -= size
+        return parts if rest <= room else [*parts, []]
+
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> None:
@@ -181,16 +207,3 @@ class Writer:
             known = thread.writes.get((space, name), {})
             if not all(index >= 0 and (task_id, index) in known for index, _, _ in rows):
                 self.logs.say(thread, data)
-
-
-def _parts(added: Iterable[tuple[dict[str, Any], messages.Kept]]) -> list[list[tuple[dict[str, Any], messages.Kept]]]:
-    """Return messages in parts that fit into a request: one at least, which may be empty."""
-    parts: list[list[tuple[dict[str, Any], messages.Kept]]] = [[]]
-    size = 0
-    for one in added:
-        size += len(repr(one[0]))
-        if parts[-1] and (size > REQUEST or len(parts[-1]) == PAGE):
-            parts.append([])
-            size = 0
-        parts[-1].append(one)
-    return parts
