@@ -91,3 +91,11 @@ def connection_refused(path: str, error: OSError) -> NotRunning:
     if is_marked(path):
         return NotRunning(STOPPED)
     return NotRunning(f"no daemon answers on {path} ({error.strerror or error}); start it with: reel start")
+
+
+def was_there(path: str) -> bool:
+    """Whether a daemon was on a socket, or is about to be, and was not stopped on purpose.
+
+    One that was killed leaves its socket, and every one its lock.
+    """
+    return not is_marked(path) and any(os.path.lexists(name) for name in (path, f"{path}.lock"))

@@ -11,7 +11,7 @@ from reel.address import default_socket
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
 from reel.frames import MAX_REPLY, InvalidFrame, Response
 from reel.light_typing import TYPE_CHECKING
-from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connect_within, connection_refused, require_trusted
+from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connect_within, connection_refused, require_trusted, was_there
 from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
 from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
@@ -82,6 +82,7 @@ class Client:
         patience: how long to try to reconnect after the connection was lost, in seconds.
         timeout: how long one call may take, in seconds, beside the start of a daemon. Default: no limit.
         name: the name of this client, which the daemon stores with its events.
+        awaits_restart: be as patient with the first connection, if a daemon was on the socket before.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Client:
         patience: float = RECONNECT_SECONDS,
         timeout: float | None = None,
         name: str = "python",
+        awaits_restart: bool = False,
     ) -> None:
         self.path = path or default_socket()
         self.server: replies.Hello | None = None
@@ -99,6 +101,7 @@ class Client:
         self._patience = patience
         self._timeout = timeout
         self._name = name
+        self._awaits_restart = awaits_restart
         self._lock = allocate_lock()
         self._socket: socket.socket | None = None
         self._framing = MessagePack(MAX_REPLY)
@@ -172,7 +175,8 @@ class Client:
         """Send a request until its reply comes, over as many connections as that takes."""
         with self._lock:
             # Only a connection that was lost is worth waiting for; a first one fails at once.
-            patience = 0.0 if self._socket is None else self._patience
+            is_worth_it = self._socket is not None or (self._awaits_restart and self._may_come_back())
+            patience = self._patience if is_worth_it else 0.0
             until = time.monotonic() + patience
             while True:
                 try:
@@ -285,6 +289,10 @@ class Client:
 
     def _deadline(self) -> float | None:
         return None if self._timeout is None else time.monotonic() + self._timeout
+
+    def _may_come_back(self) -> bool:
+        """Whether a daemon was on the socket, and neither was stopped on purpose nor is started by this client."""
+        return not self._autostart and was_there(self.path)
 
     def _pause(self, error: Exception, until: float) -> None:
         """Wait before the next try, or give up."""

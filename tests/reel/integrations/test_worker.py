@@ -1,12 +1,65 @@
 """Calls of a blocking client, awaited from async programs."""
 
 import asyncio
+import os
+import signal
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+import trio
+import trio.testing
 
+from reel.errors import NotRunning, Timeout
 from reel.integrations.worker import Worker
+from reel.process import lock_holder
+from reel.stop_marker import mark
 from reel.sync.client import Client
+from tests.daemon import Daemon, short_directory
+from tests.forkserver import ForkedDaemon
+from tests.patience import PATIENCE
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    with short_directory() as directory:
+        daemon = ForkedDaemon(directory).start()
+        yield daemon
+        daemon.close()
+
+
+@contextmanager
+def hanging(daemon: Daemon) -> Iterator[None]:
+    """Make a daemon hang for the block."""
+    os.kill(daemon.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(daemon.process.pid, signal.SIGCONT)
+
+
+@pytest.fixture
+def worker(daemon: Daemon) -> Iterator[Callable[[], Worker]]:
+    """Make workers; they are closed after the test."""
+    made: list[Worker] = []
+
+    def make() -> Worker:
+        made.append(Worker(daemon.socket, autostart=False, name="test"))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def say(client: Client) -> None:
+    client.add("deck", "Hello?", create=True)
+
+
+def said(daemon: Daemon) -> list[str]:
+    with daemon.client() as client:
+        return [str(message["content"]) for message in client.iter_messages("deck")]
 
 
 @pytest.mark.parametrize("error", [None, ValueError("no")])
@@ -34,3 +87,101 @@ def test_a_cancelled_call_settles(error: Exception | None) -> None:
         assert error is cancelled.value.__cause__
 
     asyncio.run(cancel())
+
+
+def test_a_daemon_that_hangs(daemon: Daemon, worker: Callable[[], Worker], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call ends with an error that says that it may still be carried out, and so do those that need a connection."""
+    monkeypatch.setattr("reel.integrations.worker._LIMIT", 0.1)
+    one, other = worker(), worker()
+    one.run_here(Client.ping)
+    with hanging(daemon):
+        with pytest.raises(Timeout, match=r"add took longer than 0.1 s; it may still be carried out"):
+            asyncio.run(one.run(say))
+        with pytest.raises(Timeout, match=r"did not answer within 0.1 s"):
+            trio.run(other.run, say)
+    monkeypatch.undo()
+
+    asyncio.run(worker().run(say))
+
+    assert 1 <= len(said(daemon)) <= 2
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+def test_a_call_that_is_cancelled_while_the_daemon_hangs(
+    daemon: Daemon, worker: Callable[[], Worker], monkeypatch: pytest.MonkeyPatch, loop: str
+) -> None:
+    """The cancellation does not wait for ever: its cause says whether the call may still be carried out."""
+    monkeypatch.setattr("reel.integrations.worker._SETTLES_WITHIN", 0.1)
+    hung = worker()
+    hung.run_here(say)
+    begun = threading.Event()
+    causes: list[BaseException | None] = []
+
+    def begin(client: Client) -> None:
+        begun.set()
+        say(client)
+
+    async def cancel() -> None:
+        calls = [asyncio.ensure_future(hung.run(begin)) for _ in range(2)]
+        await asyncio.to_thread(begun.wait)
+        for call in calls:
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError) as cancelled:
+                await call
+            causes.append(cancelled.value.__cause__)
+
+    async def call() -> None:
+        try:
+            await hung.run(begin)
+        except trio.Cancelled as cancelled:
+            causes.append(cancelled.__cause__)
+            raise
+
+    async def cancel_both() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(call)
+            await trio.to_thread.run_sync(begun.wait)
+            nursery.start_soon(call)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+
+    with hanging(daemon):
+        trio.run(cancel_both) if loop == "trio" else asyncio.run(cancel())
+    # What was not cancelled in time is carried out before what comes later.
+    asyncio.run(hung.run(Client.ping))
+
+    assert all(isinstance(cause, Timeout) for cause in causes)
+    assert ["it may still be carried out", "it was not carried out"] == sorted(
+        str(cause).split("; ")[1] for cause in causes
+    )
+    assert 2 == len(said(daemon))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_first_call_during_a_restart(daemon: Daemon, worker: Callable[[], Worker], number: signal.Signals) -> None:
+    """It waits for the daemon, whether that was killed or has removed its socket."""
+    daemon.process.send_signal(number)
+    daemon.process.wait(PATIENCE)
+
+    async def run() -> None:
+        saying = asyncio.ensure_future(worker().run(say))
+        await asyncio.to_thread(daemon.start)
+        await saying
+
+    asyncio.run(run())
+
+    assert 1 == len(said(daemon))
+
+
+def test_the_first_call_without_a_daemon(daemon: Daemon, worker: Callable[[], Worker]) -> None:
+    """It fails at once if no daemon was there, or one that was stopped on purpose."""
+    daemon.close()
+    assert lock_holder(daemon.socket) is None
+    mark(daemon.socket)
+
+    with pytest.raises(NotRunning, match="reel start"):
+        asyncio.run(worker().run(say))
+    with pytest.raises(NotRunning, match="reel stop"):
+        asyncio.run(Worker(daemon.socket, autostart=True, name="test").run(say))
+    with pytest.raises(NotRunning, match="/nowhere"):
+        asyncio.run(Worker("/nowhere/s.sock", autostart=False, name="test").run(say))
