@@ -282,6 +282,15 @@ def test_the_client_is_thin(statement: str) -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
 
 
+def test_a_start_is_thin() -> None:
+    """The daemon starts without what some of its methods and settings need: formats, checks, TOML."""
+    unwanted = ("reeld.formats", "reeld.verify", "reeld.backups.commands", "reel.streams", "tomllib", "difflib")
+    imports = "import sys, reeld.__main__; from reeld import app, config"
+    code = f"{imports}; print([name for name in sys.modules if name.startswith({unwanted})])"
+
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
 @pytest.mark.parametrize(
     ("module", "framework", "package", "extra"),
     [

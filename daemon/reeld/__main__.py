@@ -1,19 +1,25 @@
 """``reeld``, or ``python -m reeld``."""
 
+import gc
 import sys
 
 from reeld.startup import CANNOT_START
 
+# The commands of :mod:`reeld.backups.commands`.
+_ON_A_FILE = ("verify", "restore")
+
 
 def main() -> int:
     """Run the daemon, or work on a file."""
-    from reeld.backups import commands  # noqa: PLC0415 - the daemon's own imports come after the check below
+    if sys.argv[1:2] and sys.argv[1] in _ON_A_FILE:
+        from reeld.backups import commands  # noqa: PLC0415 - the daemon does not need it to start
 
-    if sys.argv[1:2] and sys.argv[1] in commands.NAMES:
         return commands.main(sys.argv[1:])
+    # What is imported stays, so that the collector would look at it in vain; the daemon enables it.
+    gc.disable()
     try:
-        import aiosqlite  # noqa: F401, PLC0415 - as above
-        import anyio  # noqa: F401, PLC0415 - to see whether it is there
+        import aiosqlite  # noqa: F401, PLC0415 - to see whether it is there
+        import anyio  # noqa: F401, PLC0415 - as above
         import trio  # noqa: F401, PLC0415 - as above
     except ImportError as error:
         print(f"reeld: {error.name} is missing; the daemon comes with: pip install reeld", file=sys.stderr)  # noqa: T201 - it cannot log yet

@@ -81,6 +81,7 @@ def main(config: Config) -> int:
     # Live conversations are long-lived and acyclic: repeated passes of the collector over them would find nothing.
     gc.freeze()
     gc.set_threshold(*_GC)
+    gc.enable()
     if not logs.on_terminal():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it is served, and again at the end
     os.chdir("/")  # so that the current file system can be unmounted

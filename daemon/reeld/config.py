@@ -5,11 +5,9 @@ import json
 import math
 import os
 import sys
-import tomllib
 from argparse import ArgumentTypeError
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -252,7 +250,10 @@ def read_file(path: str) -> dict[str, Any]:
         ArgumentTypeError: it cannot be read, or it has an unknown setting or an invalid value.
     """
     try:
-        tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        import tomllib  # noqa: PLC0415 - most have no file
+
+        tables = tomllib.loads(text)
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -280,6 +281,8 @@ def _flat(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _nearest(name: str, known: Mapping[str, Setting]) -> str:
     """Return a hint at the setting that was probably meant, even if its section is missing."""
+    from difflib import get_close_matches  # noqa: PLC0415 - nearly every name is known
+
     last = {each.rpartition(".")[2]: each for each in known}
     near = get_close_matches(name, known, 1) or get_close_matches(name.rpartition(".")[2], last, 1)
     return f"; did you mean {last.get(near[0], near[0])}?" if near else ""

@@ -23,7 +23,6 @@ _NICE = 19
 # Seconds between two lines about how far it is.
 _REPORT_EVERY = 0.25
 REFUSED = 1
-NAMES = ("verify", "restore")
 
 
 def main(arguments: list[str]) -> int:

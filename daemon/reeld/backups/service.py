@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import anyio
-from anyio.streams.text import TextReceiveStream
 
 from reel.errors import Storage, from_wire
 from reel.process import trusted_environment
@@ -91,6 +90,8 @@ async def _check_in_child(path: str, tell: Callable[[int, int], None]) -> dict[s
     Raises:
         Storage: it cannot be checked.
     """
+    from anyio.streams.text import TextReceiveStream  # noqa: PLC0415 - the daemon starts without it
+
     # -P: without it, -m looks for the module in the current directory first.
     command = [sys.executable, "-P", "-m", "reeld", "verify", "--background", path]
     last: dict[str, Any] = {}

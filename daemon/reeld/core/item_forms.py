@@ -3,12 +3,21 @@
 :mod:`reel.item_forms` says what a form is. Here is what has to be known of it to remove one.
 """
 
+import re
 from typing import Any
 
 from reel.blocks import InvalidRecord
 from reel.item_forms import ITEM
 from reel.records import Parts, read_exactly
 from reeld.core.validation import Row, row_from_blocks
+
+# What begins so will never be a format of the daemon.
+_OWN = re.compile(r"x-[a-z0-9][a-z0-9-]{0,61}")
+
+
+def is_own(name: str) -> bool:
+    """Whether a format is a client's own."""
+    return _OWN.fullmatch(name) is not None
 
 
 def place_of(metadata: dict[str, Any]) -> int:

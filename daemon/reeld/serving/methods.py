@@ -10,11 +10,9 @@ from reeld.serving.call import Call, Result, Services, Work
 from reeld.serving.handlers import (
     async_call,
     commands,
-    database,
     erasing,
-    ingest,
+    late,
     queries,
-    render,
     searching,
     subscriptions,
     together,
@@ -272,7 +270,7 @@ _ALL = (
         Param("after", params.cursor),
     ),
     _read(
-        render.render,
+        late.render,
         "Render the conversation as the body of a provider's request",
         _FORMAT,
         _AT,
@@ -287,7 +285,7 @@ _ALL = (
         Param("tools", params.strings),
     ),
     _command(
-        ingest.ingest,
+        late.ingest,
         "Add a provider's response and its token usage",
         _ANSWERING_FORMAT,
         _BODY,
@@ -298,7 +296,7 @@ _ALL = (
         may_create=True,
     ),
     _command(
-        ingest.load,
+        late.load,
         "Add the history of a whole provider request",
         _FORMAT,
         _BODY,
@@ -331,12 +329,12 @@ _ALL = (
     _read(subscriptions.draft, "Show subscribers a text that is being typed", _needs("text", params.free_text)),
     Method("call_async", async_call.SIGNATURE, "Call a method; the reply comes as a push", async_call.call_async),
     _plain(
-        database.verify,
+        late.verify,
         "Check the database file, the logs and the live states",
         Param("agent", params.string),
     ),
     _plain(queries.stats, "Return counters, sizes and latencies", Param("details", params.boolean)),
-    _plain(database.backup, "Write a copy of the database into a new file", _needs("path", params.absolute_path)),
+    _plain(late.backup, "Write a copy of the database into a new file", _needs("path", params.absolute_path)),
     _plain(queries.shutdown, "Finish what is in flight, commit and stop"),
 )
 METHODS = {method.name: method for method in _ALL}

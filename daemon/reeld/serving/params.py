@@ -9,8 +9,8 @@ from reel.errors import InvalidParams
 from reel.formats import FORMATS
 from reel.kinds import KNOWN
 from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
+from reeld.core.item_forms import is_own
 from reeld.core.validation import why_not_a_name
-from reeld.formats.items.own import is_own
 from reeld.search.query import ROLES
 
 # Levels of lists and maps in a request; the params themselves are the first.

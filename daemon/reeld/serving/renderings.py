@@ -2,11 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from reeld.formats.render_state import RenderState
+if TYPE_CHECKING:
+    from reeld.formats.render_state import RenderState
 
 T = TypeVar("T")
 # An agent's row in the database, and a format.
@@ -38,7 +39,7 @@ class RenderCache:
         # One thread at a time: each one that computes takes its share of the loop's time under the GIL.
         self._limiter = anyio.CapacityLimiter(1)
 
-    def pop(self, key: Key) -> RenderState | None:
+    def pop(self, key: Key) -> "RenderState | None":
         """Take an entry out; it belongs to the caller until it is put back, because rendering changes it."""
         state = self._take(key)
         if state is None:
@@ -47,7 +48,7 @@ class RenderCache:
             self.hits += 1
         return state
 
-    def _take(self, key: Key) -> RenderState | None:
+    def _take(self, key: Key) -> "RenderState | None":
         state, size = self._entries.pop(key, (None, 0))
         self.size -= size
         return state
@@ -58,7 +59,7 @@ class RenderCache:
         for key in [key for key in self._entries if key[0] in rows]:
             self._take(key)
 
-    def put(self, key: Key, state: RenderState, age: int) -> None:
+    def put(self, key: Key, state: "RenderState", age: int) -> None:
         """Put an entry in, and drop the least recently used ones if there are too many.
 
         Args:

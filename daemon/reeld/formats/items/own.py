@@ -4,7 +4,6 @@ The daemon cannot convert them. So a client sends both, the item and its message
 everybody else reads the messages. A message that somebody else added comes back as a message.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,15 +13,8 @@ from reel.strict_json import Json
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.items.rows import ItemRows, with_form
 
-# What begins so will never be a format of the daemon.
-_OWN = re.compile(r"x-[a-z0-9][a-z0-9-]{0,61}")
 # Whose messages an item may be.
 _ROLES = ("user", "assistant", "tool")
-
-
-def is_own(name: str) -> bool:
-    """Whether a format is a client's own."""
-    return _OWN.fullmatch(name) is not None
 
 
 def own_rows(name: str, items: Sequence[Json], messages: Any) -> ItemRows:

@@ -13,7 +13,8 @@ from reeld.core import commands
 from reeld.core.commands import Reply
 from reeld.core.validation import UNALTERED, Expected, rows_from
 from reeld.serving.call import Call, Deferred, Result, Services, Work
-from reeld.serving.handlers.items import add_items, given_items
+from reeld.serving.handlers import late
+from reeld.serving.handlers.given_items import given_items
 from reeld.serving.handlers.rows import create_and_add, write_rows
 
 
@@ -54,7 +55,7 @@ def add(
         raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
     given = given_items(messages, items, format_name, model, item_refs, sent)
     if given is not None:
-        return add_items(services, call, target, options, given, create=bool(create), begin=begin, tags=tags)
+        return late.add_items(services, call, target, options, given, create=bool(create), begin=begin, tags=tags)
     refs: dict[str, int] = {}
     nothing = begin is not None and messages == []
     expected: list[Expected] = []

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from reel.blocks import InvalidRecord, kind_of
 from reel.errors import InvalidMessage, InvalidParams
@@ -15,12 +15,14 @@ from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.events import Origin
+from reeld.core.item_forms import is_own
 from reeld.core.open_calls import OpenCall
 from reeld.core.validation import origin_from, with_origin
-from reeld.formats.items.own import is_own, own_rows
+from reeld.formats.items.own import own_rows
 from reeld.formats.items.reading import ItemReader, OpenCallsNeeded, parse_items
 from reeld.formats.table import FORMATS
 from reeld.serving.call import Call, Deferred, Result, Services, Work
+from reeld.serving.handlers.given_items import GivenItems
 from reeld.serving.handlers.rows import create_and_add
 
 # A larger request is read in a thread; to go there and back takes as long as to read half as much.
@@ -30,50 +32,6 @@ _ID_BYTES = 6
 
 # Reads items behind open calls; ``None`` if these are not known.
 _Read: TypeAlias = Callable[[Iterable[OpenCall] | None], Addition]
-
-
-class GivenItems(NamedTuple):
-    """The parameters of ``add`` that say what the items are; ``refs`` and ``sent`` are lists with one for each.
-
-    ``messages`` are what items of a client's own format say; those of a provider's format are converted here.
-    """
-
-    items: Any
-    format: str
-    messages: Any
-    model: str | None
-    refs: Any
-    sent: Any
-
-
-def given_items(
-    messages: Any, items: Any, format_name: str | None, model: str | None, refs: Any, sent: Any
-) -> GivenItems | None:
-    """Return the items that an ``add`` has; ``None`` if it has messages.
-
-    Raises:
-        InvalidParams: it has both or neither, or the format is missing.
-    """
-    if items is None:
-        others = {"format": format_name, "model": model, "refs": refs, "sent": sent}
-        for name, value in others.items():
-            if value is not None:
-                raise InvalidParams(f"{name}: it is about items; give items, or leave it out", field=name)
-        if messages is None:
-            raise InvalidParams("messages is missing; give messages, or items and their format", field="messages")
-        return None
-    if format_name is None:
-        raise InvalidParams(f"format is missing; items have one of {', '.join(FORMATS)}", field="format")
-    if not is_own(format_name):
-        if messages is not None:
-            raise InvalidParams("items: give messages or items, not both; use two commands", field="items")
-    elif messages is None:
-        why = f"messages is missing; what items of {format_name!r} say, only the client can tell"
-        raise InvalidParams(why, field="messages")
-    elif model is not None:
-        why = "model: the messages say it; put it into the provider_metadata of those that the model wrote"
-        raise InvalidParams(why, field="model")
-    return GivenItems(items, format_name, messages, model, refs, sent)
 
 
 def add_items(

@@ -14,7 +14,6 @@ from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps
 from reeld.search.query import label_filter
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
-from reeld.serving.item_pages import read_item_page
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, read_page, view_of
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
 from reeld.serving.stats import collect
@@ -150,6 +149,8 @@ def messages(
         shown = await _view(services, agent, at)
         if format_name is None:
             return await read_page(services.store, shown, window)
+        from reeld.serving.item_pages import read_item_page  # noqa: PLC0415 - it needs all formats
+
         return await read_item_page(services, shown, window, format_name)
 
     return Deferred(run)

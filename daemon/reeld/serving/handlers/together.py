@@ -13,7 +13,8 @@ from reeld.agents.together import New, Part, Put, Target, Together, in_part
 from reeld.core.commands import Reply
 from reeld.core.validation import UNALTERED, Expected, rows_from
 from reeld.serving.call import Call, Deferred, Result, Services
-from reeld.serving.handlers.items import given_items, read_items
+from reeld.serving.handlers import late
+from reeld.serving.handlers.given_items import given_items
 from reeld.serving.params import Signature
 
 
@@ -71,7 +72,7 @@ class _Reader:
         async def put(whole: Together, target: Target) -> Reply:
             added = Addition(rows, altered, refs, begin, expected=expected)
             if given is not None:
-                added = await read_items(self._services, self._call, given, begin, target.stage.open_calls)
+                added = await late.read_items(self._services, self._call, given, begin, target.stage.open_calls)
             result = await together.add(whole, target, added)
             self.spoken.append(target.row)
             return result

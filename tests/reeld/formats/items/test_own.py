@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from reel.errors import InvalidMessage, InvalidParams
 from reel.item_forms import canonical
 from reel.strict_json import parse
-from reeld.formats.items.own import is_own, own_rows
+from reeld.core.item_forms import is_own
+from reeld.formats.items.own import own_rows
 from reeld.formats.items.rows import _shown
 from reeld.formats.items.writing import write_items
 
