@@ -102,14 +102,19 @@ class Poller:
 
 @asynccontextmanager
 async def open_poller() -> AsyncIterator[Poller]:
-    """Call functions until the block ends."""
+    """Call functions until the block ends. An error of the block leaves it as it is, and in no group."""
     poller = Poller()
+    errors: list[Exception] = []
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(poller.run)
             try:
                 yield poller
+            except Exception as error:
+                errors.append(error)
             finally:
                 poller.stop()
     finally:
         poller.close()
+    if errors:
+        raise errors.pop()  # an error that stays in the list would keep the frames that have the list

@@ -100,6 +100,13 @@ async def test_a_failure_ends_the_block() -> None:
             await anyio.sleep_forever()
 
 
+async def test_an_error_of_the_block_is_in_no_group() -> None:
+    """Who opens a database learns what is wrong with it, and not that a group of tasks has failed."""
+    with pytest.raises(OSError, match="full"):
+        async with open_poller():
+            raise OSError("full")
+
+
 async def test_a_cancelled_block_still_gets_its_answers() -> None:
     """What is cleaned up after a cancellation can wait for a thread."""
     cleaned = False
