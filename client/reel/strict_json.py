@@ -34,6 +34,10 @@ def _float(text: str) -> float | Numeral:
 # The most digits of an integer that Python reads and writes, however it was started; it is 4,300 if nobody said so.
 _DIGITS = 640
 _DECODER = JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_float)
+# The parser is in C, and holds the interpreter's lock to the end: for 8 MB no other thread goes on for 80 ms. With
+# a function to call for each object, others get their turn there. Texts of this length and more are parsed so.
+_YIELDING = JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_float, object_hook=lambda value: value)
+_LONG = 1 << 16
 
 
 class _NumeralFound(Exception):
@@ -113,7 +117,7 @@ def parse(text: str) -> Any:
         ValueError: the text is not JSON.
         RecursionError: it is nested deeper than the parser can follow, some thousand levels.
     """
-    return _DECODER.decode(text)
+    return (_DECODER if len(text) < _LONG else _YIELDING).decode(text)
 
 
 def encode(value: Any, *, ascii_only: bool = False) -> str:

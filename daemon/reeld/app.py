@@ -27,6 +27,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
@@ -65,6 +66,9 @@ log = logging.getLogger(__name__)
 # Allocations before a young collection, and young collections before an older one; Python's default is
 # (700, 10, 10).
 _GC = (50_000, 20, 100)
+# Seconds after which a thread that computes lets another one go on. With Python's default of 5 ms, an `add` beside a
+# thread that reads a request waits 5 ms wherever it goes from thread to thread.
+_TURN = 0.001
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # Seconds between two rounds of maintenance.
 _MAINTENANCE_EVERY = 60.0
@@ -82,6 +86,7 @@ def main(config: Config) -> int:
     gc.freeze()
     gc.set_threshold(*_GC)
     gc.enable()
+    sys.setswitchinterval(_TURN)
     if not logs.on_terminal():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it is served, and again at the end
     os.chdir("/")  # so that the current file system can be unmounted
