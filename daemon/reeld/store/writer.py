@@ -80,6 +80,8 @@ class Writer:
         # All that is submitted during one shares a commit.
         self._batch = database.poller.batch
         self._pages = 0
+        # Whether the checkpoint that is due waits for one more commit.
+        self._postponed = False
         self._large = _LARGE
         self.commits = 0
         self.events = 0
@@ -198,7 +200,10 @@ class Writer:
                 self._bug = outcomes
             else:
                 self._settle(outcomes)
-            if self._bug is not None or self._closing or self._pages >= _CHECKPOINT_EVERY:
+            due = self._pages >= _CHECKPOINT_EVERY
+            # Who waited for a long commit does not wait for its checkpoint, too.
+            self._postponed = due and not self._postponed and bool(self._queue)
+            if self._bug is not None or self._closing or (due and not self._postponed):
                 self._wake.set()
             elif self._queue:
                 self._commit()
@@ -240,11 +245,8 @@ class Writer:
         if (displaced := self.presence.displaced) is not None:
             return str(displaced)
         failure = self._event_writer.failures.current
-        where = "disk" if self.presence.paths else "server"
         return (
-            None
-            if failure is None
-            else f"the last commit failed: {failure}; look at the {where}, see docs/operations.md"
+            None if failure is None else f"the last commit failed: {failure}; look at the disk, see docs/operations.md"
         )
 
     async def report_failures(self) -> None:
@@ -254,8 +256,6 @@ class Writer:
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""
         self._pages = 0
-        if not self.presence.paths:
-            return
         try:
             size = (await self._database.run(checkpoint)).frames * _PAGE
             if size < self._large // 2:  # it was overwritten from its beginning since

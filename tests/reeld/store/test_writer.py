@@ -137,7 +137,6 @@ async def test_a_bug_in_a_transaction_takes_the_store_down(path: str) -> None:
     assert [Internal] == [type(outcome) for outcome in outcomes]
 
 
-@pytest.mark.file
 async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writer checkpoints between two commits, so that the WAL is reused and does not grow."""
     monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
@@ -147,6 +146,27 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
         await write(store, said(1, event(seq, content="x" * 4000)))
 
     assert size(path + "-wal") < 40 * 4120 < size(path)
+
+
+async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waited for a commit is committed before the checkpoint that is due; who comes after that waits for it."""
+    await write(store, made(1))
+    await store.writer.checkpoint()
+    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 1)
+    pages: list[int] = []
+    over = anyio.Event()
+
+    def settle(_: Outcome) -> None:
+        pages.append(store.writer._pages)
+        if len(pages) < 4:
+            store.submit(said(1, event(1 + len(pages))), settle)
+        else:
+            over.set()
+
+    store.submit(said(1, event(1)), settle)
+    await over.wait()
+
+    assert [1, 2, 1, 2] == [count // writer_module._PAGES_OF_A_COMMIT for count in pages]
 
 
 @contextmanager
@@ -175,7 +195,6 @@ def relay(path: str) -> Iterator[None]:
         thread.join()
 
 
-@pytest.mark.file
 async def test_the_wal_is_bounded_though_somebody_always_reads(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,7 +212,6 @@ async def test_the_wal_is_bounded_though_somebody_always_reads(
     assert largest < 3 << 20 < 5 << 20 < size(path)
 
 
-@pytest.mark.file
 async def test_the_wal_is_bounded_while_it_is_all_verified(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,7 +244,6 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
     assert largest < 3 << 20 < 4 << 20 < size(path)
 
 
-@pytest.mark.file
 async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
     """A very long read is not waited for repeatedly: the next try comes when the WAL is twice as large."""
     await write(store, made(1))
@@ -244,7 +261,6 @@ async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCa
     assert 1 << 20 < store.writer._large
 
 
-@pytest.mark.file
 async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> None:
     """One long read does not let the WAL grow further the next time."""
     await write(store, made(1))
@@ -254,7 +270,6 @@ async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> N
     assert writer_module._LARGE == store.writer._large
 
 
-@pytest.mark.file
 async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     """If checkpoints fail, the WAL grows, the log says why, and transactions are written."""
     store.writer._database = None  # type: ignore[assignment]
@@ -292,7 +307,6 @@ async def test_proof_of_life(store: Store) -> None:
     assert 0 == store.writer.events
 
 
-@pytest.mark.file
 @pytest.mark.parametrize("durability", schema.DURABILITIES)
 async def test_a_heartbeat_reaches_the_disk(path: str, durability: str) -> None:
     """A heartbeat of an idle writer commits a page, and leaves the connection's durability as it was."""
@@ -305,7 +319,6 @@ async def test_a_heartbeat_reaches_the_disk(path: str, durability: str) -> None:
         assert before == await pragma(store, "synchronous")
 
 
-@pytest.mark.file
 async def test_commits_that_fail_are_logged(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
     """What the disk does to commits is logged, once; a transaction that is wrong in itself is not the disk's fault."""
     await write(store, made(1))
