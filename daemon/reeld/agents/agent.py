@@ -28,6 +28,7 @@ from reel.msgpack_codec import packer
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.idempotency import CommandOptions, key_row
+from reeld.agents.many_rows import prepare
 from reeld.core.commands import Reply, Stage, add_text
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.reading import LEAST_READ
@@ -357,7 +358,8 @@ class Agent:
         """
         part = AgentWrite(stage.profile, stage.events, changed=changed)
         keys = [] if options.key is None else [key_row(options.key, self.row, reply, reply["command"])]
-        await write(self.store, Transaction([part], keys), lambda firsts: self.apply(part, firsts[0], past))
+        transaction = await prepare(self.store, Transaction([part], keys))
+        await write(self.store, transaction, lambda firsts: self.apply(part, firsts[0], past))
         return reply
 
     async def run(self) -> None:

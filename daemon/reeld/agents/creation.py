@@ -3,12 +3,13 @@
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from reel.errors import Exists
 from reel.ids import new_id
 from reel.msgpack_codec import packer
-from reeld.agents import exclusive
+from reeld.agents import exclusive, many_rows
 from reeld.agents.agent import Agent, Exclusive, Write, now, write
 from reeld.agents.exclusive import Addition, state_at
 from reeld.agents.idempotency import CommandOptions, key_row
@@ -83,7 +84,7 @@ class AgentFactory:
         return await self._with_free_name(name, make)
 
     async def create_and_add(
-        self, options: CommandOptions, name: str, added: Addition, more: Reply, tags: dict[str, str] | None = None
+        self, options: CommandOptions, name: str, added: Addition, tags: dict[str, str] | None = None
     ) -> Reply:
         """Create an agent and add to it in one command; if somebody else has just created it, add to it.
 
@@ -91,18 +92,17 @@ class AgentFactory:
             options: the command's.
             name: the agent's.
             added: what is added.
-            more: what the reply says beside that the rows were added.
             tags: its tags.
         """
 
         def add(stage: Stage, command: int | None = None) -> Reply:
-            return added.with_seqs({**commands.add(stage, added.rows, added.altered, command=command), **more}, {})
+            return added.complete(commands.add(stage, added.rows, added.altered, command=command), {})
 
         async def make(free: str) -> Reply:
             stage = self._stage(options, self.new_profile(free, None, tags, None))
             exclusive.require_values(stage, added.expected, {})
             created = commands.create(stage, None)
-            reply = add(stage, created["command"])
+            reply = await many_rows.put(stage, added.rows, partial(add, stage, created["command"]))
             await self._commit(options, stage, reply, Conversation())
             return reply
 
@@ -113,9 +113,9 @@ class AgentFactory:
             reply: Reply = await self._registry.ask(
                 agent,
                 lambda answer: (
-                    Exclusive(lambda agent: exclusive.add(agent, options, added), answer)
-                    if added.refs or added.expected or added.items is not None
-                    else Write(add, options, answer)
+                    Write(add, options, answer)
+                    if added.is_plain and added.items is None
+                    else Exclusive(lambda agent: exclusive.add(agent, options, added), answer)
                 ),
             )
             return reply
@@ -168,7 +168,7 @@ class AgentFactory:
             self._registry.bus.publish_new_agent(part.profile, part.events, firsts[0], conversation)
 
         try:
-            await write(self._store, Transaction([part], keys), on_commit)
+            await write(self._store, await many_rows.prepare(self._store, Transaction([part], keys)), on_commit)
         except Exists:
             raise taken(stage.base.name) from None
 

@@ -7,9 +7,11 @@ takes its locks itself.
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from reel.errors import Conflict, InvalidMessage, InvalidParams, NothingToUndo
+from reeld.agents import many_rows
 from reeld.agents.agent import Agent, write
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
@@ -21,6 +23,8 @@ from reeld.core.validation import Altered, CheckedRow, Expected
 from reeld.store.states import Position, Skip
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Transaction
+
+_NOTHING: Mapping[str, Any] = {}
 
 
 async def clear(agent: Agent, options: CommandOptions) -> Reply:
@@ -49,6 +53,7 @@ class Addition(NamedTuple):
         begin: the seq of the entry from which on the rows replace the conversation, if they do; there may be no rows.
         items: for each row, the number of the element of the request that it is part of, if elements may be several
             rows; the index of a reference is then that of its element.
+        more: what the reply says beside that the rows were added.
     """
 
     rows: list[CheckedRow]
@@ -57,14 +62,21 @@ class Addition(NamedTuple):
     begin: int | None = None
     items: Sequence[int] | None = None
     expected: Sequence[Expected] = ()
+    more: Mapping[str, Any] = _NOTHING
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it can share a transaction with what others add: its rows are few, and nothing is looked up."""
+        return not self.refs and not self.expected and self.begin is None and not many_rows.are_many(self.rows)
 
     def without(self, known: Mapping[int, int]) -> list[CheckedRow]:
         """Return the rows without the elements that are known, by their index."""
         numbers = range(len(self.rows)) if self.items is None else self.items
         return [row for row, number in zip(self.rows, numbers, strict=True) if number not in known]
 
-    def with_seqs(self, reply: Reply, known: Mapping[int, int]) -> Reply:
-        """Return a reply with the seq of each element, if elements may be several rows."""
+    def complete(self, reply: Reply, known: Mapping[int, int]) -> Reply:
+        """Return a reply with all that it says: the seq of each element as well, if elements may be several rows."""
+        reply = {**reply, **self.more}
         if self.items is None:
             return reply
         seqs = dict(known)
@@ -122,14 +134,16 @@ async def stage_rows(
     there = {added.refs[ref]: seq for ref, seq in found.items()}
     rows = added.without(there)
     known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]
+    past: Takeover | None = None
     if added.begin is None:
-        past, reply = None, commands.add(stage, rows, added.altered, command)
+        put = partial(commands.add, stage, rows, added.altered, command)
     else:
         tip = await _tip_before(store, state, added.begin)
         past = await store.takeover(tip, state.conversation)
-        reply = commands.replace(stage, state, added.begin, tip, past, rows, added.altered)
+        put = partial(commands.replace, stage, state, added.begin, tip, past, rows, added.altered)
+    reply = await many_rows.put(stage, rows, put)
     wrote = bool(rows) or added.begin is not None
-    return added.with_seqs(commands.with_known(reply, known, wrote=wrote), there), past
+    return added.complete(commands.with_known(reply, known, wrote=wrote), there), past
 
 
 def require_values(stage: Stage, expected: Iterable[Expected], seqs: Mapping[str, int]) -> None:

@@ -16,6 +16,7 @@ from reeld.agents.agent import Agent, now, write
 from reeld.agents.creation import AgentFactory, short_name, taken
 from reeld.agents.exclusive import Addition, require_values, stage_rows
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
+from reeld.agents.many_rows import prepare
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
@@ -249,7 +250,7 @@ class Together:
                         self._registry.reindex(target.agent)
 
         try:
-            await write(self.store, Transaction(writes, keys), on_commit)
+            await write(self.store, await prepare(self.store, Transaction(writes, keys)), on_commit)
         except Exists as error:
             raise _NameTaken(error.message) from None
         return reply

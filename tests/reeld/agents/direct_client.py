@@ -1,6 +1,8 @@
 """A client without a wire: it runs every command as the daemon's handlers do."""
 
+import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
@@ -19,7 +21,7 @@ from reeld.core.events import Mark
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
 from reeld.store.listing import Listing
-from tests.reeld.store.making import seal, unguarded
+from tests.reeld.store.making import seal
 
 Reply: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[Any], None]
@@ -50,7 +52,7 @@ class DirectClient:
         rows, altered = rows_from(list(messages), refs)
         added = Addition(rows, altered, refs)
         if create and await self.store.find(address) is None:
-            return await self._or_first(options, self.factory.create_and_add(options, address, added, {}))
+            return await self._or_first(options, self.factory.create_and_add(options, address, added))
         if refs:
             return await self._exclusive(address, options, lambda agent: exclusive.add(agent, options, added))
         return await self._do(
@@ -246,10 +248,10 @@ def shown(conversation: Conversation) -> list[str]:
 
 def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
     """Add an event after the newest one of the only agent, in a file that nobody has open."""
-    with unguarded(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
-            "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, time, checksum)"
-            " SELECT id + 1, agent, :seq, :seq, :kind, NULL, :data_json, id, 1, 0 FROM events WHERE seq = :seq - 1",
+            "INSERT INTO events (agent, seq, command, kind, content, data_json, parent, time)"
+            " SELECT agent, :seq, :seq, :kind, NULL, :data_json, id, 1 FROM events WHERE seq = :seq - 1",
             {"seq": seq, "kind": kind, "data_json": data_json},
         )
         connection.execute("UPDATE agents SET head = ?", (seq,))
@@ -258,8 +260,4 @@ def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
 
 async def read_only(client: DirectClient, on: bool) -> None:
     """Make the database refuse every write, or accept writes again."""
-    if client.store.is_file:
-        set_it = f"PRAGMA query_only = {on}"
-    else:
-        set_it = f"SET default_transaction_read_only = {'on' if on else 'off'}"
-    await client.store._database.run(lambda connection: connection.execute(set_it))
+    await client.store._database.run(lambda connection: connection.execute(f"PRAGMA query_only = {on}").fetchall())

@@ -15,7 +15,7 @@ from reeld.core.validation import UNALTERED, Expected, rows_from
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 from reeld.serving.handlers import late
 from reeld.serving.handlers.given_items import given_items
-from reeld.serving.handlers.rows import create_and_add, write_rows
+from reeld.serving.handlers.rows import addition, create_and_add, is_long, read_and_add, write_addition, write_rows
 
 
 def create(
@@ -56,21 +56,19 @@ def add(
     given = given_items(messages, items, format_name, model, item_refs, sent)
     if given is not None:
         return late.add_items(services, call, target, options, given, create=bool(create), begin=begin, tags=tags)
+    if is_long(call, messages):
+        read = partial(addition, messages, begin)
+        return Deferred(partial(read_and_add, services, call, target, options, read, create=bool(create), tags=tags))
     refs: dict[str, int] = {}
-    nothing = begin is not None and messages == []
     expected: list[Expected] = []
+    nothing = begin is not None and messages == []
     rows, altered = ([], UNALTERED) if nothing else rows_from(messages, refs, expected)
-    if isinstance(target, str):
-        added = Addition(rows, altered, refs, begin, expected=expected)
-        return Deferred(partial(create_and_add, services, target, options, added, tags=tags, create=bool(create)))
-    if not refs and not expected and begin is None:
+    if not refs and not expected and begin is None and not isinstance(target, str):
         return write_rows(call, target, options, rows, altered, call.answer)
-    added, row = Addition(rows, altered, refs, begin, expected=expected), target.row
-
-    def end_draft() -> None:
-        call.peer.end_draft(row)
-
-    return Exclusive(lambda agent: exclusive.add(agent, options, added, end_draft), call.answer)
+    added = Addition(rows, altered, refs, begin, expected=expected)
+    if isinstance(target, str):
+        return Deferred(partial(create_and_add, services, target, options, added, tags=tags, create=bool(create)))
+    return write_addition(call, target.row, options, added, call.answer)
 
 
 def clear(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:

@@ -9,11 +9,9 @@ from reel.blocks import InvalidRecord, kind_of
 from reel.errors import InvalidMessage, InvalidParams
 from reel.strict_json import Json
 from reeld.agents import exclusive
-from reeld.agents.agent import Agent, Exclusive, Job, Write
+from reeld.agents.agent import Agent, Exclusive, Job
 from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
-from reeld.core import commands
-from reeld.core.commands import Stage
 from reeld.core.events import Origin
 from reeld.core.item_forms import is_own
 from reeld.core.open_calls import OpenCall
@@ -23,7 +21,7 @@ from reeld.formats.items.reading import ItemReader, OpenCallsNeeded, parse_items
 from reeld.formats.table import FORMATS
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 from reeld.serving.handlers.given_items import GivenItems
-from reeld.serving.handlers.rows import create_and_add
+from reeld.serving.handlers.rows import create_and_add, write_addition
 
 # A larger request is read in a thread; to go there and back takes as long as to read half as much.
 _SMALL = 64 << 10
@@ -96,27 +94,15 @@ def _job(
     answer: Callable[[Any], None],
 ) -> Job:
     """Return the job that adds what was found; if nothing was, it is read there, with the open calls."""
+    if found is not None:
+        return write_addition(call, row, options, found, answer)
 
-    def end_draft() -> None:
-        call.peer.end_draft(row)
+    async def add(agent: Agent) -> Result:
+        behind = partial(read, list(agent.committed.conversation.open_calls))
+        added = behind() if call.size < _SMALL else await services.render_cache.run_in_thread(behind)
+        return await exclusive.add(agent, options, added, lambda: call.peer.end_draft(row))
 
-    if found is None or found.refs or found.begin is not None:
-
-        async def add(agent: Agent) -> Result:
-            if found is not None:
-                return await exclusive.add(agent, options, found, end_draft)
-            behind = partial(read, list(agent.committed.conversation.open_calls))
-            added = behind() if call.size < _SMALL else await services.render_cache.run_in_thread(behind)
-            return await exclusive.add(agent, options, added, end_draft)
-
-        return Exclusive(add, answer)
-
-    def stage_rows(stage: Stage) -> Result:
-        reply = found.with_seqs(commands.add(stage, found.rows, found.altered), {})
-        end_draft()
-        return reply
-
-    return Write(stage_rows, options, answer)
+    return Exclusive(add, answer)
 
 
 def _addition(given: GivenItems, begin: int | None, made: str, open_calls: Iterable[OpenCall] | None) -> Addition:

@@ -7,14 +7,13 @@ from typing import Any
 from reel.blocks import kind_of
 from reel.errors import InvalidParams
 from reeld.agents import together
-from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.together import New, Part, Put, Target, Together, in_part
 from reeld.core.commands import Reply
-from reeld.core.validation import UNALTERED, Expected, rows_from
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers import late
 from reeld.serving.handlers.given_items import given_items
+from reeld.serving.handlers.rows import addition, is_long
 from reeld.serving.params import Signature
 
 
@@ -63,17 +62,14 @@ class _Reader:
         if tags is not None and not create:
             raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
         given = given_items(messages, *items)
-        refs: dict[str, int] = {}
-        nothing = begin is not None and messages == []
-        expected: list[Expected] = []
-        is_empty = given is not None or nothing
-        rows, altered = ([], UNALTERED) if is_empty else rows_from(messages, refs, expected)
+        added = None if given is not None else addition(messages, begin)
 
         async def put(whole: Together, target: Target) -> Reply:
-            added = Addition(rows, altered, refs, begin, expected=expected)
+            found = added
             if given is not None:
-                added = await late.read_items(self._services, self._call, given, begin, target.stage.open_calls)
-            result = await together.add(whole, target, added)
+                found = await late.read_items(self._services, self._call, given, begin, target.stage.open_calls)
+            assert found is not None, "there are messages or items"  # noqa: S101
+            result = await together.add(whole, target, found)
             self.spoken.append(target.row)
             return result
 
@@ -102,13 +98,19 @@ def commit(
         parts: the commands.
     """
     reader = _Reader(services, call, signatures)
-    read = []
-    for number, part in enumerate(parts):
-        with in_part(number):
-            read.append(reader.read(part))
+
+    def read() -> list[Part]:
+        found = []
+        for number, part in enumerate(parts):
+            with in_part(number):
+                found.append(reader.read(part))
+        return found
+
+    is_small = not is_long(call, parts)
 
     async def run() -> Result:
-        reply = await Together(services.registry, services.factory, options, read).commit()
+        found = read() if is_small else await services.render_cache.run_in_thread(read)
+        reply = await Together(services.registry, services.factory, options, found).commit()
         for row in reader.spoken:
             call.peer.end_draft(row)
         return reply
