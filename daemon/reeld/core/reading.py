@@ -5,8 +5,10 @@ SQLite, and the tests offer it on a list.
 """
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
@@ -154,7 +156,7 @@ class Reader:
         for node_id in self._log.ids(tip):
             if conversation.has(node_id):
                 return Branch(node_id, self._log.nodes(ids[::-1]))
-            if len(ids) >= self._step:
+            if len(ids) >= self._least:
                 break
             ids.append(node_id)
         else:
@@ -178,8 +180,8 @@ class Reader:
                 of_other.append(next(others))
         common = of_other.pop()
         for after in reversed(of_other):
-            ids = self._ids_between(of_other, common.id, after.id)
-            known = set(self._ids_between(of_one, common.id, after.id))
+            ids = self._ids_between(other, of_other, common.id, after.id)
+            known = set(self._ids_between(one, of_one, common.id, after.id))
             shared = [node_id for node_id in ids if node_id in known]
             if len(shared) < len(ids):
                 return _longer(common.extent, self._log.nodes(shared))
@@ -197,8 +199,13 @@ class Reader:
                 yield from self._log.chain(state.base.previous)
         yield Waypoint(0, 0, Extent(0, 0))
 
-    def _ids_between(self, waypoints: Sequence[Waypoint], after: int, upto: int) -> list[int]:
-        """Return the ids of a path after a node, up to another, the oldest first, from the nearest known place down."""
+    def _ids_between(self, state: Conversation, waypoints: Sequence[Waypoint], after: int, upto: int) -> list[int]:
+        """Return the ids of a state's path after a node, up to another, the oldest first.
+
+        What is not in memory is read from the nearest known place down.
+        """
+        if state.base is None or state.base.id <= after:
+            return sorted(_ids_in(state.entries, after, upto) + _ids_in(state.marks, after, upto))
         begin = min((at.id for at in waypoints if at.id >= upto), default=max((at.id for at in waypoints), default=0))
         down = takewhile(lambda node_id: node_id > after, self._log.ids(begin) if begin else ())
         return [node_id for node_id in down if node_id <= upto][::-1]
@@ -251,6 +258,12 @@ class Reader:
     def _batches(self, ids: Sequence[int]) -> Iterator[Node]:
         for first in range(0, len(ids), self._step):
             yield from self._log.nodes(ids[first : first + self._step])
+
+
+def _ids_in(nodes: Sequence[Node], after: int, upto: int) -> list[int]:
+    """Return the ids of nodes after one, up to another."""
+    begin, end = (bisect_right(nodes, place, key=attrgetter("id")) for place in (after, upto))
+    return [node.id for node in nodes[begin:end]]
 
 
 def _longer(extent: Extent, nodes: Sequence[Node]) -> Extent:

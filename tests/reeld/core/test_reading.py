@@ -1,6 +1,7 @@
 """Reading a log through its milestones gives what a walk over all of it gives."""
 
 from collections.abc import Sequence
+from itertools import permutations, takewhile
 
 import pytest
 from hypothesis import example, given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from reeld.core import commands
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation
+from reeld.core.conversation import Conversation, Replacement
 from reeld.core.events import Entry
 from reeld.core.reading import Before, Reader
 from reeld.core.state import State
@@ -32,6 +33,12 @@ STEPS = st.lists(st.sampled_from([*ELEMENTS, "mark"]), min_size=1, max_size=12)
 def made(steps: Sequence[str], step: int) -> tuple[MemoryLog, State]:
     """Return a log with a command for each step, and the state after them."""
     log, state = MemoryLog(), State(profile(1), Conversation(step=step))
+    go_on(log, state, steps)
+    return log, state
+
+
+def go_on(log: MemoryLog, state: State, steps: Sequence[str]) -> None:
+    """Carry out a command for each step."""
     for name in steps:
         stage = Stage(state, 1, pack)
         if name == "mark":
@@ -39,7 +46,6 @@ def made(steps: Sequence[str], step: int) -> tuple[MemoryLog, State]:
         else:
             commands.add(stage, rows_from([ELEMENTS[name]])[0])
         log.commit(state, stage)
-    return log, state
 
 
 def _is_message(entry: Entry) -> bool:
@@ -79,6 +85,32 @@ def test_the_state_before_an_entry(steps: list[str], step: int) -> None:
             reader.before(base, seq) for seq in range(base.seq + 1)
         ]
     assert Conversation(log.walk(state.conversation.tip), step=step) == reader.state(state.conversation.tip)[0]
+
+
+@given(
+    STEPS,
+    st.lists(st.tuples(st.integers(0, 20), STEPS), min_size=1, max_size=3),
+    st.integers(1, 4),
+    st.integers(0, 4),
+)
+def test_what_two_states_share(steps: list[str], branches: list[tuple[int, list[str]]], step: int, least: int) -> None:
+    """What a state keeps if another is taken over is what their walks have in common, whatever is in memory."""
+    log, state = made(steps, step)
+    reader = Reader(log, step=step, least=least)
+    tips = [state.conversation.tip]
+    for place, more in branches:
+        nodes = [None, *(row.id for row in log.rows if row.event.kind != "note")]
+        state.conversation.become(reader.state(nodes[place % len(nodes)])[0])
+        go_on(log, state, more)
+        tips.append(state.conversation.tip)
+    for mine, other in permutations(tips, 2):
+        conversation, _ = reader.state(mine)
+        past = reader.takeover(other, conversation)
+        kept = past.kept if isinstance(past, Replacement) else conversation.extent_at(past.base)
+        pairs = zip(log.walk(mine), log.walk(other), strict=False)
+        shared = [one for one, two in takewhile(lambda pair: pair[0].id == pair[1].id, pairs)]
+
+        assert Conversation(shared).extent == kept
 
 
 @given(STEPS)
