@@ -46,6 +46,9 @@ _SHORT_LIST = 1 << 7
 # The buffers of a connection, in bytes; they grow as needed. The library's own, 1 MiB for each decoder, made 4,000
 # short connections cost the daemon 106 MB.
 _BUFFER = 1 << 12
+# Decoders of short pieces that nobody uses at the moment. Each takes 45 KB, most of it for lists inside one another,
+# and is needed for microseconds.
+_idle: list[Unpacker] = []
 # The first element of a message, and how many elements each kind has.
 _REQUEST, _RESPONSE, _NOTIFICATION = 0, 1, 2
 _LENGTHS = (4, 3)
@@ -70,7 +73,6 @@ class MessageReader:
         self._short = min(_SHORT, max_message, _SHORT if max_values is None else max_values // 2)
         # The values of a message of this size, in bytes, or above are counted.
         self._counted = UNCOUNTED_BYTES if max_values is not None else max_message + 1
-        self._quick: Unpacker | None = None
         # Reads the message of which the beginning has arrived.
         self._careful: _CarefulReader | None = None
         self._lost = False
@@ -83,7 +85,7 @@ class MessageReader:
     def discard(self) -> None:
         """Free what is kept, and ignore all further bytes."""
         self._lost = True
-        self._quick = self._careful = None
+        self._careful = None
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
@@ -97,9 +99,10 @@ class MessageReader:
 
     def _read_whole(self, data: bytes, frames: list[Frame]) -> int:
         """Read messages that have arrived whole; return where the first one begins that has not, or is not valid."""
-        if self._quick is None:
-            self._quick = _decoder(_SHORT, _SHORT_LIST)
-        decoder = self._quick
+        try:
+            decoder = _idle.pop()
+        except IndexError:
+            decoder = _decoder(_SHORT, _SHORT_LIST)
         tell, before, begin, new, counted = decoder.tell, decoder.tell(), 0, _new, self._counted
         try:
             decoder.feed(data)
@@ -119,9 +122,9 @@ class MessageReader:
                 else:
                     frames.append(_frame(message, cost))
         except Exception:
-            self._quick = None
-        if begin < len(data):
-            self._quick = None  # it keeps what it has read of the next message
+            return begin
+        if begin == len(data):  # or it keeps what it has read of the next message
+            _idle.append(decoder)
         return begin
 
     def _read_carefully(self, data: memoryview, frames: list[Frame]) -> None:

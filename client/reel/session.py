@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reel.framing import Framing
 
 # The buffer of a connection's encoder, in bytes; it grows as needed. The library's own has 256 KiB.
-_BUFFER = 1 << 12
+_BUFFER = 1 << 9
 # What is not encoded again; any text may have the longest of the headers.
 _SPLICED = (PackedList, EncodedText)
 _TEXT_HEADER = Struct(">BI")

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgpack
+
 from tests.bench.setting import TEXT, Setting, environment, running
 from tests.bench.table import Line, in_turns
 
@@ -67,7 +69,7 @@ def memory(setting: Setting) -> Iterator[Line]:
             for _ in range(_CONNECTIONS):
                 connection = stack.enter_context(socket.socket(socket.AF_UNIX))
                 connection.connect(daemon.socket)
-                connection.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+                connection.sendall(msgpack.packb((0, 1, "ping", [])))
                 connection.recv(100)
             each = (daemon.memory()[0] - own) * 1000 / _CONNECTIONS
         yield Line("a connection", f"{each:.0f} KB", f"{_CONNECTIONS} that are open", None, "<= 20 KB")

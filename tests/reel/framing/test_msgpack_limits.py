@@ -172,3 +172,14 @@ def test_a_whole_message_weighs_the_same_as_its_pieces(params: Any) -> None:
 def test_the_daemons_limit_is_the_protocols_in_msgpack() -> None:
     """A message may have 16 MiB by default."""
     assert MAX_MESSAGE == 16 * 1024 * 1024
+
+
+def test_an_idle_connection_is_small() -> None:
+    """A connection on which nothing is incomplete keeps no decoder, which would be 45 KB."""
+    tracemalloc.start()
+    framings = [MessagePack(MAX_MESSAGE, MAX_VALUES) for _ in range(50)]
+    assert all([PINGED] == framing.feed(PING) for framing in framings)
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert size < 50 * 10_000
