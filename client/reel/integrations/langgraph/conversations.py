@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -52,7 +51,8 @@ class Conversations:
     def _kept(self, thread: Thread, node: Node) -> Sequence[messages.Kept]:
         """Return what a message of the log is for the framework: one message, or none, or several."""
         if node.kept is None:
-            node.kept = self._read_message(thread, node.message())
+            own = messages.restored_from_record(self._serde, node.record)
+            node.kept = self._read_message(thread, node.message()) if own is None else [own]
         return node.kept
 
     def _read_message(self, thread: Thread, message: Any) -> list[messages.Kept]:
@@ -117,8 +117,8 @@ class Conversations:
         waiting: list[Node] = []
         calls: set[str] = set()
         for node in path:
-            made = [each.copy() for each in self._kept(thread, node)]
-            results = {message.tool_call_id for message in made if isinstance(message, ToolMessage)}
+            made = self._kept(thread, node)
+            results = {found for each in made if (found := each.result()) is not None}
             is_foreign = thread.is_foreign(node)
             if calls and is_foreign and not results:
                 waiting.append(node)
@@ -129,7 +129,7 @@ class Conversations:
             ordered.append(node)
             calls -= results
             if not is_foreign:
-                calls |= {call["id"] for message in made for call in getattr(message, "tool_calls", ())}
+                calls |= {found for each in made for found in each.calls()}
             if not calls:
                 ordered += waiting
                 waiting = []

@@ -27,6 +27,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from reel.integrations.langgraph import values
 from reel.integrations.langgraph.values import NotAValue
 from reel.item_forms import ITEM, check_of, form_of, item_from, texts_of
+from reel.kinds import ROLES
 from reel.values import clean, clean_deep
 
 Json = dict[str, Any]
@@ -99,6 +100,18 @@ class Kept:
         )
         return made
 
+    def calls(self) -> list[str]:
+        """Return the ids of the calls of tools in the message."""
+        return [call["id"] for call in self._field("tool_calls", ())]
+
+    def result(self) -> str | None:
+        """Return the id of the call whose result the message is; ``None`` if it is no result."""
+        found: str | None = self._field("tool_call_id", None)
+        return found
+
+    def _field(self, name: str, default: Any) -> Any:
+        return getattr(self.copy(), name, default) if self._fields is None else self._fields.get(name, default)
+
     def is_like(self, message: Any) -> bool:
         """Whether a message would be stored as this one."""
         try:
@@ -146,6 +159,26 @@ def stored(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kept]
     form = form_of(item, texts_of([said]))
     metadata = {"format": FORMAT, "check": check_of([said], form), "form_json": values.to_json(form)}
     return {**said, "provider_metadata": {**said["provider_metadata"], ITEM: metadata}}, kept
+
+
+def restored_from_record(serde: SerializerProtocol, record: Mapping[str, Any]) -> Kept | None:
+    """Return a message that :func:`stored` made; ``None`` if the record may be anything else.
+
+    What the record says is not checked as that of others is, which takes longer than all the rest: its checksum is.
+
+    Args:
+        serde: the serializer.
+        record: an event of the log, or what of it makes a message.
+    """
+    try:
+        data, role = json.loads(record["data_json"]), ROLES[record["kind"]]
+        if "blocks" in data:
+            content, metadata = data["blocks"], data["provider_metadata"]
+        else:
+            content, metadata = [_text(record["content"])], data
+        return restored(serde, {"role": role, "content": content, "provider_metadata": metadata})
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
 
 
 def restored(serde: SerializerProtocol, message: Json) -> Kept | None:
@@ -202,7 +235,7 @@ def kept_from(serde: SerializerProtocol, item: Json) -> Kept:
     """
     match item:
         case {"class": str(name), "fields": dict(given)} if name in _CLASSES:
-            fields = {**_copied(_empty(name)), **given}
+            fields = {**_empty(name), **given}
             if any(type(value) is not _SIMPLE.get(field) for field, value in given.items()):
                 _require_valid(name, fields)
             return Kept(serde, _CLASSES[name], fields)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -45,7 +46,7 @@ class Reader:
         thread_id, space = where(config)
         thread = self.logs.threads.of(thread_id)
         wanted = get_checkpoint_id(config)
-        with thread.lock:
+        with thread.lock, _uncollected():
             self.logs.read(thread)
             found = thread.checkpoints.get(space, {}).get(wanted) if wanted else self.latest(thread, space)
             if found is None and not space and (outset := self._outset(thread)) is not None:
@@ -231,6 +232,18 @@ class Reader:
             if channel in seeds:
                 made[channel]["seed"] = seeds[channel]
         return made
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let no garbage be looked for: all that is made here is kept, and there is much of it in a long thread."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 def where(config: RunnableConfig) -> tuple[str, str]:

@@ -6,7 +6,7 @@ Anybody may add a record under the same key. What has another shape is passed ov
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from reel.integrations.langgraph.values import to_json
@@ -90,32 +90,38 @@ def is_value(text: Any) -> bool:
 
 def is_checkpoint(data: Mapping[str, Any]) -> bool:
     """Whether a record is a checkpoint."""
-    return (
-        _are(str, data.get("put"), data.get("ns"), data.get("metadata"))
-        and is_value(data.get("checkpoint"))
-        and (data.get("parent", "") is None or type(data.get("parent")) is str)
-        and type(data.get("values")) is dict
-        and _are(str, *data["values"].values())
-        and type(data.get("same")) is dict
-        and _are(int, *data["same"].values())
-        and ("messages" not in data or _is_conversation(data["messages"], is_nested=data["ns"] != ""))
-    )
+    match data:
+        case {"put": str(), "ns": str(space), "metadata": str(), "checkpoint": text, "parent": str() | None}:
+            values, same = data.get("values"), data.get("same")
+            return (
+                is_value(text)
+                and type(values) is type(same) is dict
+                and _are(str, values.values())
+                and _are(int, same.values())
+                and ("messages" not in data or _is_conversation(data["messages"], is_nested=space != ""))
+            )
+    return False
 
 
 def _is_conversation(found: Any, *, is_nested: bool) -> bool:
-    if type(found) is not dict or type(found.get("skip", [])) is not list:
+    if type(found) is not dict:
         return False
-    keep = found.get("keep") if is_nested else 0
-    return type(keep) is int and keep >= 0 and _are(int, *found.get("skip", ())) and _are(str, found.get("more", ""))
+    skip, keep = found.get("skip", []), found.get("keep") if is_nested else 0
+    return (
+        type(skip) is list
+        and _are(int, skip)
+        and type(keep) is int
+        and keep >= 0
+        and type(found.get("more", "")) is str
+    )
 
 
 def are_writes(data: Mapping[str, Any]) -> bool:
     """Whether a record is what a task wrote after a checkpoint."""
-    return (
-        _are(str, data.get("to"), data.get("ns"), data.get("task"), data.get("path"))
-        and type(data.get("writes")) is list
-        and all(_is_row(row, int, str, str) for row in data["writes"])
-    )
+    match data:
+        case {"to": str(), "ns": str(), "task": str(), "path": str(), "writes": list(rows)}:
+            return all(_is_row(row, int, str, str) for row in rows)
+    return False
 
 
 def are_hidden(data: Mapping[str, Any]) -> bool:
@@ -127,5 +133,5 @@ def _is_row(row: Any, *kinds: type) -> bool:
     return type(row) is list and [*map(type, row)] == [*kinds]
 
 
-def _are(kind: type, *found: Any) -> bool:
-    return all(type(each) is kind for each in found)
+def _are(kind: type, found: Iterable[Any]) -> bool:
+    return {*map(type, found)} <= {kind}
