@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import NotRunning
+from reel.errors import Killed, NotRunning
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
@@ -318,6 +318,120 @@ def test_what_a_newer_version_wrote(service: ReelSessionService, client: Client,
 
     assert ("new", "hi", "hi") == (first.id, first.content.parts[0].text, second.content.parts[0].text)
     assert item == client.items(agent, "x-google-adk").items[0]["item"]
+
+
+OTHERS: list[Any] = [None, True, -1, 2**70, 1e300, "x", [], [5], [{"x": 5}], {}, {"x": 5}, {"parts": [{"text": 5}]}]
+
+
+def others(value: Any) -> Iterator[Any]:
+    """Yield a value with another one in each place, and without each of its parts."""
+    yield from OTHERS
+    if isinstance(value, dict):
+        for key in value:
+            yield {name: inside for name, inside in value.items() if name != key}
+            yield from ({**value, key: other} for other in others(value[key]))
+    if isinstance(value, list):
+        for number in range(len(value)):
+            yield from ([*value[:number], other, *value[number + 1 :]] for other in others(value[number]))
+
+
+def test_every_other_shape_of_an_event(service: ReelSessionService, client: Client, app: str) -> None:
+    """An item that is no event of the framework's is read as what is left of it, and the session goes on."""
+    session = made(service, app)
+    content = types.Content(role="model", parts=PARTS)
+    actions = EventActions(state_delta={"a": 1}, artifact_delta={"f": 1})
+    append(service, session, Event(invocation_id="i", author="deck", content=content, actions=actions, branch="b"))
+    agent = service.agent_name(app, "u", "s")
+    whole = client.items(agent, "x-google-adk").items[0]["item"]
+    shapes = [other for other in others(whole) if isinstance(other, dict)]
+    for begin in range(0, len(shapes), 1000):
+        part = shapes[begin : begin + 1000]
+        words: Any = [[{"role": "assistant", "content": "said"}]] * len(part)
+        client.add_items(agent, json.dumps(part), "x-google-adk", messages=words)
+
+    found = got(service, app)
+
+    assert session.events == found.events[:1]
+    assert len(shapes) == len(found.events) - 1
+    append(service, found, last := said("go on"))
+    assert last == got(service, app, num_recent_events=1).events[0]
+    assert got(service, app, after_timestamp=0.0).events
+
+
+def test_messages_that_are_no_contents(service: ReelSessionService, client: Client, app: str) -> None:
+    """A file that is not in base64, and arguments of any depth, which others add, stop no session."""
+    made(service, app)
+    file: Any = {"type": "media", "mime_type": "image/png", "data_base64": "!?"}
+    call = {"type": "tool_call", "id": "c", "name": "f"}
+    messages: list[Any] = [
+        {"role": "user", "content": [file]},
+        {"role": "user", "content": [{"type": "text", "text": "what is it?"}, file]},
+        {"role": "assistant", "content": [{**call, "arguments": "[" * 100_000}]},
+        {"role": "assistant", "content": [{**call, "arguments": '{"x":' + "[" * 400 + "]" * 400 + "}"}]},
+    ]
+    client.add(service.agent_name(app, "u", "s"), messages)
+
+    events = got(service, app).events
+
+    assert "what is it?" == events[0].content.parts[0].text
+    assert 1 == len(events[0].content.parts)
+
+
+def test_tags_that_are_none(service: ReelSessionService, client: Client, app: str) -> None:
+    """An agent with tags that no service has written is no session, and stops no list."""
+    made(service, app)
+    agent = service.agent_name(app, "u", "s")
+    client.change(agent, tags={**client.agent(agent).tags, "adk_created": "nan"})
+    for number, tags in enumerate(
+        ({"adk_user": "a\tb"}, {"adk_session": "s"}, {"adk_user": "u", "adk_session": "\x7f"})
+    ):
+        client.create(f"odd-{app}-{number}", tags={"adk_app": app, **tags})
+
+    assert ["s"] == [each.id for each in run(lambda: service.list_sessions(app_name=app)).sessions]
+    assert got(service, app).last_update_time > 0
+
+
+def test_a_marker_of_another_service(service: ReelSessionService, app: str) -> None:
+    """A session that another service has loaded is compared by its events."""
+    session = made(service, app)
+    session._storage_update_marker = "2026-01-01T00:00:00:00"
+    append(service, session, said("one"))
+
+    assert 1 == len(got(service, app).events)
+
+
+@pytest.mark.parametrize("shared", ["app", "user"])
+def test_the_state_of_a_killed_agent(service: ReelSessionService, client: Client, app: str, shared: str) -> None:
+    """If the agent of a user or an app is killed, its state is read, and no event changes it until it is revived."""
+    session = made(service, app, state={f"{shared}:a": 1})
+    agent = service.agent_name(app, *(["u"] if shared == "user" else []))
+    client.kill(agent)
+
+    for event in (changing(**{f"{shared}__a": 2}), changing(**{f"{shared}__a": 2, "b": 2})):
+        with pytest.raises(Killed, match=agent):
+            append(service, got(service, app), event)
+    assert {f"{shared}:a": 1} == got(service, app).state
+    assert [] == got(service, app).events
+    client.revive(agent)
+    append(service, session, changing(**{f"{shared}__a": 2}))
+    assert {f"{shared}:a": 2} == got(service, app).state
+
+
+def test_a_list_reads_each_state_once(service: ReelSessionService, client: Client, app: str) -> None:
+    """A list asks for a page of agents, the state of the app, the user and each session, and nothing else."""
+    for number in range(5):
+        made(service, app, f"s{number}", state={"user:a": 1, "app:b": 2, "c": number})
+
+    def asked() -> dict[str, int]:
+        return {method: sum(found["counts"]) for method, found in client.stats()["request_seconds"].items()}
+
+    before = asked()
+    listed = run(lambda: service.list_sessions(app_name=app, user_id="u")).sessions
+    after = asked()
+
+    assert {"user:a": 1, "app:b": 2, "c": 3} == listed[3].state
+    new = {method: count - before.get(method, 0) for method, count in after.items()}
+    assert {"agents": 1, "state": 7} == {method: new[method] for method in new if new[method] and method != "stats"}
 
 
 @pytest.mark.parametrize("session_id", ["a/b", "ü 📼", "sha256-x", "x" * 1000, "32" * 16, ".hidden"])

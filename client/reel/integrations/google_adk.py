@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from math import isfinite
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -14,43 +15,50 @@ try:
     from google.adk.errors.input_validation_error import InputValidationError
     from google.adk.errors.session_not_found_error import SessionNotFoundError
     from google.adk.events.event import Event
-    from google.adk.events.event_actions import EventActions
     from google.adk.platform import time as platform_time
     from google.adk.platform import uuid as platform_uuid
     from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
     from google.adk.sessions.session import Session
-    from google.adk.sessions.state import State
 except ImportError as error:
     raise ImportError(
         "reel.integrations.google_adk needs google-adk, which is not installed; install it with: "
         "pip install 'reeld[google-adk]'"
     ) from error
 
-from pydantic import ValidationError
-from pydantic_core import to_jsonable_python
 
 from reel import replies, requests
 from reel.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, TooLarge
-from reel.integrations.google_adk_items import content_of, messages_of
-from reel.integrations.naming import Named, is_hashed, named, tag_value
+from reel.integrations.google_adk_events import FORMAT, events_after, events_at
+from reel.integrations.google_adk_items import messages_of
+from reel.integrations.google_adk_places import (
+    APP,
+    SESSION,
+    USER,
+    Deltas,
+    Place,
+    Shared,
+    agent_of,
+    checked,
+    deltas_of,
+    is_id,
+    place_of,
+    records,
+    state_at,
+    state_of,
+)
+from reel.integrations.naming import named
 from reel.integrations.worker import Worker
-from reel.new_messages import state as value
 from reel.requests import Call
 from reel.sync.client import Client
 
 R = TypeVar("R")
 Json = dict[str, Any]
 
-_FORMAT: Final = "x-google-adk"
 _CLIENT: Final = "google-adk"
-# The most messages on a page, and so the most that ``last`` may be.
+# The most events of the log on a page.
 _PAGE: Final = 10_000
-# How many of the newest events are read first to find those after a time.
-_FIRST: Final = 64
-# The most characters of an id, which tags have.
-_LONGEST: Final = 1024
-# The tags of the agent of a session.
-_APP, _USER, _SESSION, _CREATED = "adk_app", "adk_user", "adk_session", "adk_created"
+# The tag of the agent of a session that says when it was made.
+_CREATED: Final = "adk_created"
 # What somebody else may add while the framework runs, without the session being another one.
 _ADDED: Final = frozenset({"user", "assistant", "tool_call", "tool_result", "note", "usage", "mark"})
 _STALE: Final = (
@@ -81,7 +89,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
 
     def agent_name(self, app_name: str, user_id: str | None = None, session_id: str | None = None) -> str:
         """Return the name of the agent of a session, or of the one that has the state of a user or an app."""
-        return self._named(*(part for part in (app_name, user_id, session_id) if part is not None)).name
+        return agent_of(self._prefix, *(each for each in (app_name, user_id, session_id) if each is not None)).name
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
@@ -100,19 +108,19 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         own_id = (session_id or "").strip() or platform_uuid.new_uuid()
         place = self._place(app_name, user_id, own_id)
         created = platform_time.get_time()
-        deltas = _split(state or {})
+        deltas = deltas_of(state or {})
         tags = {**place.session.tags, _CREATED: repr(created)}
 
         def make(client: Client) -> Session:
-            parts = [requests.create(place.session.name, tags=tags), *place.values(deltas)]
+            own: list[Call[Any]] = [requests.create(place.session.name, tags=tags)]
             if deltas.session:
-                parts.append(requests.add(place.session.name, _records(deltas.session)))
+                own.append(requests.add(place.session.name, records(deltas.session)))
             try:
-                done = client.commit(parts)
+                done = place.commit(client, own, deltas)
             except Exists:
                 raise AlreadyExistsError(f"Session with id {own_id} already exists.") from None
             head = [result for result in done.results if result.agent == done.results[0].agent][-1].head
-            merged = {**deltas.session, **place.shared(client)}
+            merged = {**deltas.session, **Shared(client).of(place)}
             made = Session(app_name=app_name, user_id=user_id, id=own_id, state=merged, last_update_time=created)
             made._storage_update_marker = _marker(done.results[0].agent, head)
             return made
@@ -143,20 +151,15 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """Return the sessions of a user, or of all users, without events; the one that changed last is the last one."""
-        tags = {_APP: _checked(app_name), **({} if user_id is None else {_USER: _checked(user_id)})}
+        tags = {APP: checked(app_name), **({} if user_id is None else {USER: checked(user_id)})}
 
         def read(client: Client) -> list[Session]:
-            found = []
-            for page in client.pages(requests.agents(alive=True, tags=tags)):
-                for row in page.agents:
-                    if not row.tags.keys() >= {_USER, _SESSION}:
-                        continue
-                    place = self._place(app_name, row.tags[_USER], row.tags[_SESSION])
-                    if row.name != place.session.name:  # a clone has the tags of its source
-                        continue
-                    with suppress(NotFound):  # somebody has deleted it meanwhile
-                        found.append(_session(client, place, row, GetSessionConfig(num_recent_events=0)))
-            return sorted(found, key=lambda session: (session.last_update_time, session.user_id, session.id))
+            shared = Shared(client)
+            rows = (row for page in client.pages(requests.agents(alive=True, tags=tags)) for row in page.agents)
+            found = (_listed(shared, client, self._prefix, row) for row in rows)
+            return sorted(
+                filter(None, found), key=lambda session: (session.last_update_time, session.user_id, session.id)
+            )
 
         return ListSessionsResponse(sessions=await self._run(read))
 
@@ -174,8 +177,8 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> Json:
         """Return what the sessions of a user share; the keys are without ``user:``."""
-        agent = self._named(app_name, user_id).name
-        return await self._run(lambda client: _state(client, agent))
+        agent = agent_of(self._prefix, app_name, user_id).name
+        return await self._run(lambda client: state_of(client, agent))
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Write an event, and the state that it changes, in one command.
@@ -194,7 +197,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         event = self._trim_temp_delta_state(event)
         place = self._place(session.app_name, session.user_id, session.id)
         text = event.model_dump_json(exclude_none=True)
-        deltas = _split(event.actions.state_delta if event.actions else {})
+        deltas = deltas_of(event.actions.state_delta if event.actions else {})
         await self._run(lambda client: _append(client, place, session, _Written(event, text, deltas)))
         return self._commit_event_to_session(session, event)
 
@@ -210,34 +213,13 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
     ) -> None:
         await self.close()
 
-    def _place(self, app_name: str, user_id: str, session_id: str) -> _Place:
-        return _Place(
-            self._named(app_name), self._named(app_name, user_id), self._named(app_name, user_id, session_id),
-            (app_name, user_id, session_id),
-        )  # fmt: skip
-
-    def _named(self, *parts: str) -> Named:
-        """Return the name of an agent and its tags; no two lists of parts have one name."""
-        for part in parts:
-            _checked(part)
-        tags = dict(zip((_APP, _USER, _SESSION), parts, strict=False))
-        is_joined = not any("/" in part or not part or is_hashed(part) for part in parts)
-        if is_joined and not parts[0].startswith("["):  # else it might be the JSON of others
-            return Named(named(self._prefix, "/".join(parts)).name, tags)
-        return Named(named(self._prefix, json.dumps(parts)).name, tags)
+    def _place(self, *ids: str) -> Place:
+        app_name, user_id, session_id = ids
+        return place_of(self._prefix, (app_name, user_id, session_id))
 
     async def _run(self, work: Callable[[Client], R]) -> R:
         with _as_theirs():
             return await self._worker.run(work)
-
-
-def _checked(part: str) -> str:
-    if not isinstance(part, str) or len(part) > _LONGEST or tag_value(part) != part:
-        shown = f"{part[:40]!r}" if isinstance(part, str) else f"a {type(part).__name__}"
-        raise InputValidationError(
-            f"expected an id of at most {_LONGEST:,} characters, without control characters, got {shown}"
-        )
-    return part
 
 
 @contextmanager
@@ -249,79 +231,20 @@ def _as_theirs() -> Iterator[None]:
         raise InputValidationError(str(error)) from error
 
 
-class _Deltas(NamedTuple):
-    """A change of state, by who shares it; the keys are without ``app:`` and ``user:``."""
-
-    app: Json
-    user: Json
-    session: Json
-
-
-class _Place(NamedTuple):
-    """The agents of an app, of a user and of a session, and the three ids."""
-
-    app: Named
-    user: Named
-    session: Named
-    ids: tuple[str, str, str]
-
-    def values(self, deltas: _Deltas) -> list[Call[Any]]:
-        """Return the commands that write what the user and the app share."""
-        return [
-            requests.add(agent.name, _records(delta), create=True, tags=agent.tags)
-            for agent, delta in ((self.app, deltas.app), (self.user, deltas.user))
-            if delta
-        ]
-
-    def shared(self, client: Client) -> Json:
-        """Return what the user and the app share, with ``app:`` and ``user:``."""
-        return {
-            prefix + key: found
-            for agent, prefix in ((self.app, State.APP_PREFIX), (self.user, State.USER_PREFIX))
-            for key, found in _state(client, agent.name).items()
-        }
-
-
 class _Written(NamedTuple):
     """An event, its JSON, and the state that it changes."""
 
     event: Event
     text: str
-    deltas: _Deltas
+    deltas: Deltas
 
 
-def _split(delta: Mapping[str, Any]) -> _Deltas:
-    """Return a change of state as JSON; what JSON does not have is what the framework's own stores keep of it."""
-    found = _Deltas({}, {}, {})
-    given = to_jsonable_python(dict(delta), serialize_unknown=True, inf_nan_mode="null")
-    for key, new in given.items():
-        if key.startswith(State.APP_PREFIX):
-            found.app[key.removeprefix(State.APP_PREFIX)] = new
-        elif key.startswith(State.USER_PREFIX):
-            found.user[key.removeprefix(State.USER_PREFIX)] = new
-        elif not key.startswith(State.TEMP_PREFIX):
-            found.session[key] = new
-    return found
-
-
-def _records(delta: Json) -> list[Any]:
-    return [value(key, new) for key, new in delta.items()]
-
-
-def _state(client: Client, agent: str, at: int | None = None) -> Json:
-    try:
-        pages = client.pages(requests.state(agent, at=at, limit=_PAGE))
-        return {found.key: found.value for page in pages for found in page.values}
-    except NotFound:
-        return {}
-
-
-def _append(client: Client, place: _Place, session: Session, written: _Written) -> None:
+def _append(client: Client, place: Place, session: Session, written: _Written) -> None:
     try:
         agent, head = _known(client, place.session.name, session)
         while True:
             try:
-                done = client.commit([*_parts(agent, written, head), *place.values(written.deltas)])
+                done = place.commit(client, _parts(agent, written, head), written.deltas)
                 break
             except Conflict as error:
                 head = _passed_over(client, agent, head, error)
@@ -338,12 +261,12 @@ def _parts(agent: str, written: _Written, head: int) -> list[Call[Any]]:
     added = requests.add_items(
         agent,
         f"[{text}]",
-        _FORMAT,
+        FORMAT,
         messages=[messages_of(json.loads(text))],
         sent=[max(0, int(event.timestamp * 1000))],
         if_seq=head,
     )
-    return [added, requests.add(agent, _records(deltas.session))] if deltas.session else [added]
+    return [added, requests.add(agent, records(deltas.session))] if deltas.session else [added]
 
 
 def _marker(agent: str, head: int) -> str:
@@ -356,11 +279,11 @@ def _known(client: Client, name: str, session: Session) -> tuple[str, int]:
     Raises:
         StaleSessionError: the session does not say, and is older than what is stored.
     """
-    if session._storage_update_marker is not None:
-        agent, _, head = session._storage_update_marker.partition(":")
+    agent, _, head = (session._storage_update_marker or "").partition(":")
+    if head.isdecimal():  # else the session was loaded by another service, which has markers of its own
         return agent, int(head)
     found = client.agent(name)
-    newest = _events(client, found.id, found.head, 1)
+    newest = events_at(client, found.id, found.head, 1)
     is_newest = not newest or (session.events and session.events[-1].id == newest[-1].id)
     if newest and newest[-1].timestamp > session.last_update_time and not is_newest:
         raise StaleSessionError(_STALE)
@@ -381,9 +304,7 @@ def _passed_over(client: Client, agent: str, head: int, error: Conflict) -> int:
     return page.head
 
 
-def _session(
-    client: Client, place: _Place, about: replies.AgentInfo | replies.AgentRow, asked: GetSessionConfig
-) -> Session:
+def _session(client: Client, place: Place, about: replies.AgentInfo, asked: GetSessionConfig) -> Session:
     """Return a session as it is at the head of its agent.
 
     Raises:
@@ -391,96 +312,44 @@ def _session(
     """
     agent, head = about.id, about.head
     count, after = asked.num_recent_events, asked.after_timestamp
-    events = _events_after(client, agent, head, after) if after is not None else _events(client, agent, head, count)
+    events = events_after(client, agent, head, after) if after is not None else events_at(client, agent, head, count)
     if count is not None:
         events = events[-count:] if count else []
-    newest = events[-1:] or _events(client, agent, head, 1)
-    created = about.tags.get(_CREATED)
+    newest = events[-1:] or events_at(client, agent, head, 1)
     app_name, user_id, session_id = place.ids
     found = Session(
         app_name=app_name,
         user_id=user_id,
         id=session_id,
-        state={**_state(client, agent, head), **place.shared(client)},
+        state={**state_at(client, agent, head), **Shared(client).of(place)},
         events=events,
-        last_update_time=newest[-1].timestamp if newest else float(created or about.created / 1000),
+        last_update_time=newest[-1].timestamp if newest else _created(about),
     )
     found._storage_update_marker = _marker(about.id, head)
     return found
 
 
-class _RawPage(NamedTuple):
-    """A page of items whose JSON has not been read."""
-
-    head: int
-    at: int
-    items: list[Any]
-    more: bool
-
-
-def _read_raw(result: Json) -> _RawPage:
-    return _RawPage(result["head"], result["at"], result["items"], result["more"])
+def _created(about: replies.AgentInfo | replies.AgentRow) -> float:
+    """Return when a session was made."""
+    with suppress(KeyError, ValueError):
+        if isfinite(found := float(about.tags[_CREATED])):
+            return found
+    return about.created / 1000  # somebody has changed the tags
 
 
-def _events(client: Client, agent: str, at: int, last: int | None = None) -> list[Event]:
-    """Return the events at a position, or only so many of the newest ones, which may be more than a page has."""
-    if last == 0:
-        return []
-    if last is not None and last <= _PAGE:
-        call: Call[Any] = requests.items(agent, _FORMAT, last=last, at=at)
-    else:
-        call = requests.items(agent, _FORMAT, limit=_PAGE, at=at)
-    pages = client.pages(call._replace(read=_read_raw))
-    events: list[Event] = []
-    for page in pages:
-        for found in page.items:
-            event = _event(found, events)
-            if event is not None:
-                events.append(event)
-    return events
-
-
-def _events_after(client: Client, agent: str, at: int, time: float) -> list[Event]:
-    """Return the events from a time on; those before it are not all read."""
-    count = _FIRST
-    while True:
-        events = _events(client, agent, at, count)
-        if len(events) < count or events[0].timestamp < time:
-            return [event for event in events if event.timestamp >= time]
-        count *= 4
-
-
-def _event(found: Json, before: list[Event]) -> Event | None:
-    """Return an event; one that somebody else has added is in the name of who spoke last for the model."""
-    if "item_json" in found:
-        return _parsed(found["item_json"])
-    content = content_of(found["message"])
-    if content is None:
+def _listed(shared: Shared, client: Client, prefix: str, row: replies.AgentRow) -> Session | None:
+    """Return a session without its events; ``None`` if the agent is none, or somebody has deleted it meanwhile."""
+    app_name, user_id, session_id = (row.tags.get(tag) for tag in (APP, USER, SESSION))
+    if not (is_id(app_name) and is_id(user_id) and is_id(session_id)):
         return None
-    speaker = next((event.author for event in reversed(before) if event.author != "user"), "model")
-    made = {
-        "id": f"reel-{found['seq']}",
-        "invocation_id": f"reel-{found['seq']}",
-        "author": speaker if found["message"]["role"] == "assistant" else "user",
-        "timestamp": (found.get("sent") or found["time"]) / 1000,
-        "content": content,
-    }
-    return Event.model_validate_json(json.dumps(made))
-
-
-def _parsed(text: str) -> Event:
-    """Return an event; what a newer version has written into it, and this one does not know, is left out."""
+    place = place_of(prefix, (str(app_name), str(user_id), str(session_id)))
+    if row.name != place.session.name:  # a clone has the tags of its source
+        return None
     try:
-        return Event.model_validate_json(text)
-    except ValidationError:
-        event: Json = json.loads(text)
-    event["actions"] = {key: new for key, new in event.get("actions", {}).items() if key in EventActions.model_fields}
-    try:
-        return Event.model_validate_json(json.dumps(event))
-    except ValidationError:
-        names = ("id", "invocation_id", "author", "branch")
-        known: Json = {key: event[key] for key in names if isinstance(event.get(key), str)}
-        if isinstance(event.get("timestamp"), int | float):
-            known["timestamp"] = event["timestamp"]
-        contents = [content for said in messages_of(event) if (content := content_of(said)) is not None]
-        return Event.model_validate_json(json.dumps({**known, **({"content": contents[0]} if contents else {})}))
+        state = {**state_at(client, row.id, row.head), **shared.of(place)}
+    except NotFound:
+        return None
+    changed = _created(row) if row.updated == row.created else row.updated / 1000
+    found = Session(app_name=app_name, user_id=user_id, id=session_id, state=state, last_update_time=changed)
+    found._storage_update_marker = _marker(row.id, row.head)
+    return found

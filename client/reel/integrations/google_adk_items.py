@@ -135,7 +135,7 @@ def _part(block: Json) -> Json | None:
 def _map(arguments: str) -> Json:
     try:
         found = json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"arguments": arguments}
     return found if isinstance(found, dict) else {"arguments": found}
 

@@ -1,0 +1,176 @@
+"""Where a session of Google's ADK is: the agents of the session, the user and the app, which keep their state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from google.adk.errors.input_validation_error import InputValidationError
+from google.adk.sessions.state import State
+from pydantic_core import to_jsonable_python
+
+from reel import replies, requests
+from reel.errors import NotFound
+from reel.integrations.naming import Named, is_hashed, named, tag_value
+from reel.new_messages import state as value
+from reel.requests import Call
+from reel.sync.client import Client
+
+Json = dict[str, Any]
+
+# The most values on a page.
+_PAGE: Final = 10_000
+# The most characters of an id, which tags have.
+_LONGEST: Final = 1024
+# The tags of an agent.
+APP: Final = "adk_app"
+USER: Final = "adk_user"
+SESSION: Final = "adk_session"
+
+
+class Deltas(NamedTuple):
+    """A change of state, by who shares it; the keys are without ``app:`` and ``user:``."""
+
+    app: Json
+    user: Json
+    session: Json
+
+
+class Place(NamedTuple):
+    """The agents of an app, of a user and of a session, and the three ids."""
+
+    app: Named
+    user: Named
+    session: Named
+    ids: tuple[str, str, str]
+
+    def commit(self, client: Client, own: Iterable[Call[Any]], deltas: Deltas) -> replies.Committed:
+        """Carry out commands on a session, together with those that change what the user and the app share.
+
+        Raises:
+            Killed: the agent of one of them was killed; its state would begin anew otherwise.
+        """
+        begun = [*own]
+        shared = [(agent, delta) for agent, delta in ((self.app, deltas.app), (self.user, deltas.user)) if delta]
+        new: list[Named] = []
+        while True:
+            changes = [
+                requests.add(agent.name, records(delta), create=True, tags=agent.tags)
+                if agent in new
+                else requests.add(agent.name, records(delta))
+                for agent, delta in shared
+            ]
+            try:
+                return client.commit([*begun, *changes])
+            except NotFound as error:
+                number = error.data.get("part", 0) - len(begun)
+                if number < 0:
+                    raise
+                new.append(shared[number][0])
+
+
+class Shared:
+    """What sessions share with others, each of it read once.
+
+    Args:
+        client: reads it.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._states: dict[str, Json] = {}
+
+    def of(self, place: Place) -> Json:
+        """Return what a session shares, with ``app:`` and ``user:``."""
+        prefixes = ((place.app.name, State.APP_PREFIX), (place.user.name, State.USER_PREFIX))
+        return {prefix + key: found for agent, prefix in prefixes for key, found in self._state(agent).items()}
+
+    def _state(self, agent: str) -> Json:
+        if agent not in self._states:
+            self._states[agent] = state_of(self._client, agent)
+        return self._states[agent]
+
+
+def place_of(prefix: str, ids: tuple[str, str, str]) -> Place:
+    """Return the place of a session.
+
+    Args:
+        prefix: what the names of agents begin with.
+        ids: those of the app, the user and the session.
+
+    Raises:
+        InputValidationError: one of them is no id.
+    """
+    return Place(agent_of(prefix, *ids[:1]), agent_of(prefix, *ids[:2]), agent_of(prefix, *ids), ids)
+
+
+def agent_of(prefix: str, *ids: str) -> Named:
+    """Return the name of an agent and its tags; no two lists of ids have one name.
+
+    Raises:
+        InputValidationError: as above.
+    """
+    for each in ids:
+        checked(each)
+    tags = dict(zip((APP, USER, SESSION), ids, strict=False))
+    is_joined = not any("/" in each or not each or is_hashed(each) for each in ids)
+    if is_joined and not ids[0].startswith("["):  # else it might be the JSON of others
+        return Named(named(prefix, "/".join(ids)).name, tags)
+    return Named(named(prefix, json.dumps(ids)).name, tags)
+
+
+def checked(given: str) -> str:
+    """Return an id.
+
+    Raises:
+        InputValidationError: it is none.
+    """
+    if not is_id(given):
+        got = f"{given[:40]!r}" if isinstance(given, str) else f"a {type(given).__name__}"
+        raise InputValidationError(
+            f"expected an id of at most {_LONGEST:,} characters, without control characters, got {got}"
+        )
+    return given
+
+
+def is_id(given: Any) -> bool:
+    """Whether something can be the id of an app, a user or a session."""
+    return isinstance(given, str) and len(given) <= _LONGEST and tag_value(given) == given
+
+
+def deltas_of(delta: Mapping[str, Any]) -> Deltas:
+    """Return a change of state as JSON; what JSON does not have is what the framework's own stores keep of it."""
+    found = Deltas({}, {}, {})
+    given = to_jsonable_python(dict(delta), serialize_unknown=True, inf_nan_mode="null")
+    for key, new in given.items():
+        if key.startswith(State.APP_PREFIX):
+            found.app[key.removeprefix(State.APP_PREFIX)] = new
+        elif key.startswith(State.USER_PREFIX):
+            found.user[key.removeprefix(State.USER_PREFIX)] = new
+        elif not key.startswith(State.TEMP_PREFIX):
+            found.session[key] = new
+    return found
+
+
+def records(delta: Json) -> list[Any]:
+    """Return the records that change the state of an agent."""
+    return [value(key, new) for key, new in delta.items()]
+
+
+def state_of(client: Client, agent: str) -> Json:
+    """Return the state that an agent keeps; an empty one if there is no such agent."""
+    try:
+        return state_at(client, agent)
+    except NotFound:
+        return {}
+
+
+def state_at(client: Client, agent: str, at: int | None = None) -> Json:
+    """Return the state that an agent keeps, or has kept at a position.
+
+    Raises:
+        NotFound: there is no such agent.
+    """
+    pages = client.pages(requests.state(agent, at=at, limit=_PAGE))
+    return {found.key: found.value for page in pages for found in page.values}
