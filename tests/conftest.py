@@ -54,6 +54,7 @@ _REMEDIES = {
     "the newest nvim is not installed": ".venv/bin/python -m pip install -e '.[editors]'",
     "the SDKs are not installed": "make install",
     "agent-framework-core is not installed": "make install",
+    "a PostgreSQL server is not installed": "apt-get install postgresql",
     "openai-agents is not installed": ".venv/bin/python -m pip install -e '.[openai-agents]'",
     "claude-agent-sdk is not installed": "make adapters",
     "pytest-asyncio is not installed": "make adapters",
@@ -76,6 +77,14 @@ _REMEDIES = {
 
 # Tests of functions and tasks; all others start programs, and count as slow.
 _UNITS = tuple(str(Path(__file__).parent / folder) + os.sep for folder in ("formats", "reel", "reeld"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what uses a database over each engine, unless it is about files."""
+    if "engine" in metafunc.fixturenames:
+        about_files = metafunc.definition.get_closest_marker("file") is not None
+        servers = [] if about_files else [pytest.param("postgres", marks=pytest.mark.slow)]
+        metafunc.parametrize("engine", ["sqlite", *servers], indirect=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

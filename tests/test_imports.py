@@ -174,7 +174,7 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
         ("reeld.core", ("reel", "reeld.core")),
         ("reeld.formats", ("reel", "reeld.core", "reeld.formats")),
         ("reeld.poller", ("reeld.core", "anyio")),
-        ("reeld.store", ("reel", "reeld.core", "reeld.poller", "reeld.store", "anyio", "trio", "aiosqlite")),
+        ("reeld.store", ("reel", "reeld.core", "reeld.poller", "reeld.store", "anyio", "trio", "aiosqlite", "psycopg")),
         ("reeld.verify", ("reel", "reeld.core", "reeld.store", "reeld.verify", "anyio")),
         ("reeld.search", ("reel", "reeld.core", "reeld.store", "reeld.search", "anyio")),
         ("reeld.agents", ("reel", "reeld.core", "reeld.store", "reeld.agents", "anyio", "msgpack")),
@@ -246,6 +246,7 @@ def test_integrations_do_not_know_each_other() -> None:
     [
         ("trio", ["reeld.store.bridge"]),
         ("aiosqlite", ["reeld.store.database"]),
+        ("psycopg", ["reeld.store.postgres"]),
         (
             "sqlite3",
             [

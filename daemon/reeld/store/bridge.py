@@ -99,10 +99,6 @@ class AsyncioBridge:
         """Return a new future."""
         return Future(self.poller)
 
-    def callback(self, function: Callable[[T | BaseException], None]) -> Callback[T]:
-        """Return what calls a function with an outcome."""
-        return Callback(self.poller, function)
-
     def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Start an async function on the asyncio side, and do not wait for it."""
 

@@ -21,6 +21,7 @@ from urllib.parse import quote
 import aiosqlite
 import anyio
 
+from reeld.poller import Poller
 from reeld.store.bridge import AsyncioBridge, Callback, Future
 
 SQLITE = sqlite3.sqlite_version
@@ -51,15 +52,14 @@ class _FunctionRunner(sqlite3.Connection):
 class Database:
     """One connection; jobs run one after the other."""
 
-    def __init__(self, bridge: AsyncioBridge) -> None:
-        self.poller = bridge.poller
-        self._bridge = bridge
+    def __init__(self, poller: Poller) -> None:
+        self.poller = poller
         self._jobs: SimpleQueue[tuple[Job[Any], Future[Any] | Callback[Any]] | None] = SimpleQueue()
         self.waiting = 0
 
     async def run(self, job: Job[T]) -> T:
         """Run a job on the connection's thread; a cancelled caller abandons the result, not the job."""
-        future: Future[T] = self._bridge.future()
+        future: Future[T] = Future(self.poller)
         self.waiting += 1
         try:
             self._jobs.put((job, future))
@@ -69,9 +69,9 @@ class Database:
 
     def submit(self, job: Job[T], take: Callable[[T | BaseException], None]) -> None:
         """Run a job on the connection's thread; ``take`` then gets its result, or its error, in trio's thread."""
-        self._jobs.put((job, self._bridge.callback(take)))
+        self._jobs.put((job, Callback(self.poller, take)))
 
-    def serve(self, connection: sqlite3.Connection) -> None:
+    def serve(self, connection: Any) -> None:
         """Run jobs on the connection's thread until :meth:`end`."""
         while (item := self._jobs.get()) is not None:
             job, future = item
@@ -106,7 +106,7 @@ async def open_database(
     uri = f"file:{quote(os.path.abspath(path))}?mode={'ro' if readonly else 'rw'}"  # noqa: ASYNC240, PTH100 - no I/O in it, and a symlink stays one
     with anyio.CancelScope(shield=True):  # a connection whose opening is cancelled would never be closed
         connection = await bridge.call(_connect, uri)
-    database = Database(bridge)
+    database = Database(bridge.poller)
     bridge.spawn(partial(_serve, connection, database))
     try:
         await database.run(setup)

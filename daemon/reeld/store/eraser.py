@@ -18,7 +18,7 @@ import anyio
 
 from reel.errors import Storage
 from reel.msgpack_codec import packer
-from reeld.store import erasures
+from reeld.store import erasures, traces
 from reeld.store.database import Database, Job
 from reeld.store.erasing_backups import Find, erase_in
 from reeld.store.erasures import Change, Order
@@ -45,11 +45,18 @@ class Eraser:
         database: the writing connection.
         others: the reading connections.
         read: runs a job on one of them.
+        is_file: whether the database is a file, from which traces can be removed.
     """
 
     def __init__(
-        self, database: Database, others: Sequence[Database], read: Callable[[Job[Any]], Awaitable[Any]]
+        self,
+        database: Database,
+        others: Sequence[Database],
+        read: Callable[[Job[Any]], Awaitable[Any]],
+        *,
+        is_file: bool,
     ) -> None:
+        self._is_file = is_file
         self._database = database
         self._others = others
         self._read = read
@@ -143,7 +150,13 @@ class Eraser:
             ) from error
 
     async def clean(self) -> bool:
-        """Remove every trace from the file and the WAL; return whether nothing is left."""
+        """Remove every trace from the file and the WAL; return whether nothing is left.
+
+        A server's files are its administrator's.
+        """
+        if not self._is_file:
+            await self._end()
+            return True
         self.has_traces = True
         try:
             await self._rewrite()
@@ -156,10 +169,10 @@ class Eraser:
         return False
 
     async def _rewrite(self) -> None:
-        size = await self._read(erasures.file_size)
+        size = await self._read(traces.file_size)
         self._rewritten_by = anyio.current_time() + _REWRITING + size / _SLOWEST
         try:
-            await self._database.run(erasures.rewrite)
+            await self._database.run(traces.rewrite)
         finally:
             self._rewritten_by = -math.inf
 
@@ -171,7 +184,7 @@ class Eraser:
         """Empty the WAL if nobody reads it; return whether there are no traces any more."""
         if await self._database.run(partial(truncate_wal, patience=_PATIENCE)):
             for connection in (self._database, *self._others):
-                await connection.run(erasures.forget_pages)
+                await connection.run(traces.forget_pages)
             self.has_traces = False
             await self._end()
         return not self.has_traces

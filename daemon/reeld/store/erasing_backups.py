@@ -15,7 +15,7 @@ from urllib.parse import quote
 from reel.errors import InvalidParams, Storage
 from reel.msgpack_codec import packer
 from reeld.core.redaction import Redaction
-from reeld.store import erasures
+from reeld.store import erasures, traces
 from reeld.store.erasures import Change, Decision, Order
 from reeld.store.purging import clones, plan_purge
 from reeld.store.redacting import Past, carry_out, plan_redaction
@@ -122,7 +122,7 @@ def finish_in_backups(connection: sqlite3.Connection) -> None:
 
 
 def _carry_through(connection: sqlite3.Connection) -> None:
-    carried = erasures.carry_through(connection, packer())
+    carried = traces.carry_through(connection, packer())
     if carried.has_traces:
         raise sqlite3.OperationalError("another program reads it")
     if carried.was_decided:

@@ -9,7 +9,6 @@ and one that was only staged is forgotten; its caller was not told of it.
 The table of erasures is what remains: when something was erased, by whom and of which agent, without the content.
 """
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -17,7 +16,6 @@ from typing import Any, NamedTuple
 from reeld.core.events import Pack
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
 from reeld.store.connection import Connection, Cursor
-from reeld.store.wal import truncate_wal
 
 STAGED, DECIDED, APPLIED, DONE = "staged", "decided", "applied", "done"
 # Events of a slice: 20 ms.
@@ -226,53 +224,28 @@ def forget_agents(connection: Connection) -> None:
             )
 
 
-def file_size(connection: sqlite3.Connection) -> int:
-    """Return the bytes of the database."""
-    (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
-    return int(size)
-
-
-def rewrite(connection: sqlite3.Connection) -> None:
-    """Write the file again without free space, and copy the WAL into it."""
-    connection.execute("VACUUM")
-    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-
-
-def forget_pages(connection: sqlite3.Connection) -> None:
-    """Drop the pages that a connection has in memory."""
-    connection.execute("PRAGMA shrink_memory")
-
-
 def end(connection: Connection) -> None:
     """Note that what was decided is done."""
     connection.execute("UPDATE erasures SET state = ?, backups = '[]' WHERE state = ?", (DONE, APPLIED))
 
 
-class Carried(NamedTuple):
-    """What a start found: whether there was something to carry through, and whether traces of it are left."""
+def carry_through(connection: Connection, pack: Pack) -> bool:
+    """Forget what was only staged, and carry through what was decided, up to the end of it; return if there was any.
 
-    was_decided: bool
-    has_traces: bool
-
-
-def carry_through(connection: sqlite3.Connection, pack: Pack) -> Carried:
-    """Forget what was only staged, and carry through what was decided, up to the end of it.
-
-    The caller calls :func:`end` when nothing has traces of it. The WAL has, if another process reads an old state.
+    The caller calls :func:`end` when nothing has traces of it.
     """
     found = unfinished(connection)
     if STAGED in found:
         abandon(connection)
     if not found & {DECIDED, APPLIED}:
-        return Carried(was_decided=False, has_traces=False)
+        return False
     while apply(connection, pack):
         pass
     after: int | None = 0
     while after is not None:
         after = forget_keys(connection, after)
     forget_agents(connection)
-    rewrite(connection)
-    return Carried(was_decided=True, has_traces=not truncate_wal(connection, 0))
+    return True
 
 
 def newest(connection: Connection) -> int:

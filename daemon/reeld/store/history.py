@@ -32,7 +32,7 @@ _SEQS, _SEQS_BY_REF = (
     for query in (_EVENTS, _EVENTS_BY_REF)
 )
 _KNOWN = """
-    SELECT e.ref, e.seq FROM json_each(?) w CROSS JOIN events e ON e.agent = ? AND e.ref = w.value WHERE e.seq <= ?
+    SELECT e.ref, e.seq FROM json_each(?) CROSS JOIN events e ON e.agent = ? AND e.ref = value WHERE e.seq <= ?
 """
 _LOGGED = f"SELECT {EVENT_COLUMNS} FROM events e"
 _LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"

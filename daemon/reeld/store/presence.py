@@ -48,22 +48,29 @@ class Presence:
     """The files of an open database; :meth:`look` compares them with what is at their paths.
 
     Args:
-        path: the database, which is about to be opened: if it is replaced meanwhile, that is noticed.
+        path: the database, which is about to be opened: if it is replaced meanwhile, that is noticed. ``None`` if it is
+            on a server, and there are no files.
         lock: the descriptor of its lock file; ``None`` if there is no lock.
     """
 
-    def __init__(self, path: str, lock: int | None = None) -> None:
+    def __init__(self, path: str | None, lock: int | None = None) -> None:
         # What was found by the last look.
         self.displaced: Displaced | None = None
+        self.paths: dict[str, str] = {}
+        self._known: dict[str, _Identity | None] = {}
+        self._wal: int | None = None
+        self._copy_of_wal: _Identity | None = None
+        if path is not None:
+            self._watch(path, lock)
+
+    def _watch(self, path: str, lock: int | None) -> None:
         self.paths = {DATABASE: path, WAL: f"{path}-wal", LOCK: f"{path}.lock"}
         # A file that is not there yet becomes known when it is first seen. An older WAL may be replaced at the opening.
-        self._known: dict[str, _Identity | None] = {DATABASE: None, WAL: None}
+        self._known = {DATABASE: None, WAL: None}
         with suppress(FileNotFoundError):
             self._known[DATABASE] = _identity(os.stat(path))  # noqa: PTH116 - a Path costs as much as the call
         if lock is not None:
             self._known[LOCK] = _identity(os.fstat(lock))
-        self._wal: int | None = None
-        self._copy_of_wal: _Identity | None = None
 
     @contextmanager
     def hold_wal(self) -> Iterator[None]:

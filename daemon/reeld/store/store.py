@@ -5,16 +5,15 @@ import os
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import anyio
 
-from reel.errors import Storage
+from reel.errors import InvalidParams, Storage
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Branch, Conversation, Takeover
 from reeld.core.events import Entry
@@ -25,18 +24,18 @@ from reeld.core.state import Profile, State
 from reeld.core.undo import Undone
 from reeld.store import history, queries, states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
-from reeld.store.bridge import open_bridge
 from reeld.store.connection import Connection
-from reeld.store.database import Database, Job, T, open_database
+from reeld.store.database import Database, Job, T
+from reeld.store.engine import Engine
 from reeld.store.eraser import Eraser
-from reeld.store.erasing_backups import finish_in_backups
-from reeld.store.erasures import carry_through
+from reeld.store.file_engine import open_file
 from reeld.store.history import Logged
 from reeld.store.listing import Listing, agents
 from reeld.store.loading import Loading
+from reeld.store.postgres.url import is_url, printable
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
 from reeld.store.queries import StoredKey
-from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
+from reeld.store.schema import FULL
 from reeld.store.states import Position, Skip, SqlLog
 from reeld.store.transactions import Transaction
 from reeld.store.values import ValuePage, seqs_of, values
@@ -44,8 +43,6 @@ from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
 
-# Two, so that a short look-up does not wait for a cold load.
-_READERS = 2
 # Seconds between two looks at what holds the writer up. A heartbeat takes milliseconds otherwise, and needs none.
 _LOOK_EVERY = 0.5
 
@@ -60,27 +57,16 @@ class Rebuilt(NamedTuple):
 class Store:
     """An open database; see :func:`open_store`."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        database: Database,
-        readers: list[Database],
-        reader: Callable[[], AbstractAsyncContextManager[Database]],
-        copier: Database,
-        *,
-        path: str,
-        next_row: int,
-        newest: int,
-    ) -> None:
+    def __init__(self, writer: Writer, engine: Engine, path: str) -> None:
         # The id of the newest event that was there when the store was opened.
-        self.newest = newest
+        self.newest = writer.newest
         # What brings commits back; sockets wait with it.
-        self.poller = database.poller
-        self._database = database
-        self._readers = readers
-        self._rows = count(next_row)
-        self._reader = reader
-        self._copier = copier
+        self.poller = engine.database.poller
+        self._database = engine.database
+        self._readers = engine.readers
+        self._rows = count(engine.next_row)
+        self._reader = engine.reader
+        self._copier = engine.copier
         # The backups that are being written.
         self.copies: list[Copy] = []
         self._noticed: Displaced | None = None
@@ -89,7 +75,10 @@ class Store:
         self._path = path
         self._long_read = anyio.Lock()
         self.writer = writer
-        self.eraser = Eraser(database, [*readers, copier], self._read_log)
+        self.is_file = engine.copier is not None
+        others = [*engine.readers, *filter(None, [engine.copier])]
+        self.eraser = Eraser(engine.database, others, self._read_log, is_file=self.is_file)
+        self.eraser.carried, self.eraser.has_traces = engine.carried
         self._loading = Loading(lambda: self.eraser.applied)
 
     def new_row(self) -> int:
@@ -313,7 +302,7 @@ class Store:
 
     @property
     def path(self) -> str:
-        """The path of the database file."""
+        """The path of the database file, or the URL of a database on a server."""
         return self._path
 
     @asynccontextmanager
@@ -337,32 +326,42 @@ class Store:
             check: is given the copy before it gets its name; whatever it raises keeps it from getting it.
 
         Raises:
-            InvalidParams: there is a file of this name, or it is one of the database's own.
+            InvalidParams: there is a file of this name, it is one of the database's own, or the database is no file.
             Storage: the copy cannot be written; nothing is left of it.
         """
+        copier = self._require_copier()
         require_foreign(path, self._path)
         await self.watch()
         displaced, abandoned, copy = self.displaced, threading.Event(), Copy(path)
         self.copies.append(copy)
         try:
-            size = await self._copier.run(partial(copy.write, abandoned=abandoned.is_set))
+            size = await copier.run(partial(copy.write, abandoned=abandoned.is_set))
             if check is not None:
-                await self._check(copy, check)
-            await self._copier.run(lambda _: copy.give_name())
+                await self._check(copier, copy, check)
+            await copier.run(lambda _: copy.give_name())
         finally:
             abandoned.set()
             self.copies.remove(copy)
         self._saved = displaced is not None and displaced == self.displaced
         return size
 
-    async def _check(self, copy: Copy, check: Callable[[Copy], Awaitable[None]]) -> None:
+    def _require_copier(self) -> Database:
+        if self._copier is None:
+            raise InvalidParams(
+                "backup copies a file of SQLite's, and this database is on a PostgreSQL server;"
+                " make backups there, with pg_dump or pg_basebackup"
+            )
+        return self._copier
+
+    @staticmethod
+    async def _check(copier: Database, copy: Copy, check: Callable[[Copy], Awaitable[None]]) -> None:
         try:
             await check(copy)
         except Exception:
-            await self._copier.run(lambda _: copy.clear_away())
+            await copier.run(lambda _: copy.clear_away())
             raise
         except BaseException:  # it is cancelled, and must not wait for the thread
-            self._copier.submit(lambda _: copy.clear_away(), lambda _: None)
+            copier.submit(lambda _: copy.clear_away(), lambda _: None)
             raise
 
     async def heartbeat(self) -> None:
@@ -422,50 +421,34 @@ def _reading_any_bytes(job: Job[T], connection: sqlite3.Connection) -> T:
 
 
 @asynccontextmanager
-async def open_store(path: str, durability: str = FULL, lock: int | None = None) -> AsyncIterator[Store]:
+async def open_store(database: str, durability: str = FULL, lock: int | None = None) -> AsyncIterator[Store]:
     """Open the database until the block ends; what was submitted is written before.
 
-    The caller holds the lock on the database.
+    The caller holds the lock on a file.
 
     Args:
-        path: the file.
+        database: the path of a file, or the URL of a server's.
         durability: whether each commit waits for the disk (``full``) or each checkpoint (``normal``).
         lock: the descriptor of the lock file, which is watched like the database.
 
     Raises:
         Storage: the file is another program's, damaged, from a newer version, or cannot be opened; it says what to do.
     """
-    with opening(path):
-        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
-        bridge = await stack.enter_async_context(open_bridge())
-        with opening(path):
-            presence = Presence(path, lock)
-            setup = partial(prepare, path=path, durability=durability)
-            database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
-            stack.enter_context(presence.hold_wal())
-            await database.run(finish_in_backups)
-            carried = await database.run(partial(carry_through, pack=packer()))
-            end = await database.run(transactions.EventWriter)
-            next_row = await database.run(_next_row)
-            reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
-            readers = [await stack.enter_async_context(reader()) for _ in range(_READERS)]
-            # Opened now, for a file that was removed or replaced cannot be opened later; a backup takes long, and
-            # nobody should wait behind it.
-            opened = open_database(bridge, path, prepare_copier, readonly=True)
-            copier = await stack.enter_async_context(opened)
-        presence.look()
-        writer, newest = Writer(database, end, presence), end.next_id - 1
+        if is_url(database):
+            try:
+                from reeld.store.postgres.engine import open_engine  # noqa: PLC0415 - only who has a server needs psycopg
+            except ImportError as error:
+                raise Storage(
+                    f"to use {printable(database)}, reeld needs psycopg; install it with: pip install 'reeld[postgres]'"
+                ) from error
+            engine = await stack.enter_async_context(open_engine(database, durability))
+        else:
+            engine = await stack.enter_async_context(open_file(database, durability, lock))
+        writer = Writer(engine.database, engine.events, engine.presence)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:
-            store = Store(writer, database, readers, reader, copier, path=path, next_row=next_row, newest=newest)
-            store.eraser.carried, store.eraser.has_traces = carried
-            yield store
+            yield Store(writer, engine, database)
         finally:
             await writer.close()
-
-
-def _next_row(connection: Connection) -> int:
-    (given,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'agents'").fetchone()
-    return int(given) + 1

@@ -16,6 +16,7 @@ from reeld.core.events import Event, Pack
 from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted
+from reeld.store.connection import Connection, Cursor
 from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
 from reeld.store.milestones import write_milestones
@@ -98,7 +99,7 @@ class _BatchInsert:
         row = f"({', '.join('?' * columns)})"
         self._texts = [(size * columns, f"{before} VALUES {', '.join([row] * size)}{after}") for size in _SIZES]
 
-    def write(self, cursor: sqlite3.Cursor, values: list[Any]) -> None:
+    def write(self, cursor: Cursor, values: list[Any]) -> None:
         """Write rows in order; ``values`` are those of the first row, then those of the second, and so on."""
         done, end = 0, len(values)
         for size, text in self._texts:
@@ -126,7 +127,7 @@ _AGENT = (
 )
 
 # What a transaction may fail with. The last two mean a value that cannot be bound; anything else is a bug.
-_FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
+FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
 
 
 class KeyTakenError(ReelError):
@@ -149,15 +150,22 @@ class InDoubtError(sqlite3.OperationalError):
 
 
 class EventWriter:
-    """Writes events, and gives them their ids; only jobs of the writing connection use it."""
+    """Writes events, and gives them their ids; only jobs of the writing connection use it.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    Args:
+        connection: the writing connection.
+        database: what the log calls the database.
+    """
+
+    # Whether events may get the ids that their values were made for, and those before are never used.
+    _may_leave_out_ids = True
+
+    def __init__(self, connection: Connection, database: str) -> None:
         self.next_id: int = newest(connection) + 1
         # How many events were written since somebody asked, and the characters of their texts.
         self._written = 0
         self._size = 0
-        (_, _, path) = connection.execute("PRAGMA database_list").fetchone()
-        self.failures = CommitFailures(path)
+        self.failures = CommitFailures(database)
         self._pack = packer()
 
     def commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
@@ -170,7 +178,7 @@ class EventWriter:
     def _commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         try:
             return list(self._transaction(connection, transactions))
-        except _FAULTS as error:
+        except FAULTS as error:
             if len(transactions) == 1 or _is_environmental(error):
                 self._note(error)
                 return [explain(error) for _ in transactions]
@@ -184,7 +192,7 @@ class EventWriter:
     def _alone(self, connection: sqlite3.Connection, transaction: Transaction) -> Outcome:
         try:
             return self._transaction(connection, [transaction])[0]
-        except _FAULTS as error:
+        except FAULTS as error:
             self._note(error)
             return explain(error)
 
@@ -194,37 +202,13 @@ class EventWriter:
             self.failures.failed(str(explain(error)))
 
     def _transaction(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[list[int]]:
-        next_id = self.next_id
-        written = 0
-        firsts: list[list[int]] = []
         values: list[Any] = []
         wide: list[Any] = []
-        for transaction in transactions:
-            firsts.append([])
-            for part in transaction.parts:
-                made = part.values
-                if made is not None and made.first >= next_id:
-                    next_id = made.first
-                    values += made.plain
-                    wide += made.wide
-                else:
-                    _event_values(part, next_id, values, wide, self._pack)
-                firsts[-1].append(next_id)
-                next_id += len(part.events)
-                written += len(part.events)
+        firsts, next_id = self._draft(transactions, self.next_id, values, wide)
         cursor = connection.cursor()
         cursor.execute("BEGIN IMMEDIATE")
         try:
-            _write_agents(cursor, transactions)
-            _EVENTS.write(cursor, values)
-            if wide:
-                _EVENTS_WITH_ORIGIN.write(cursor, wide)
-            _KEYS.write(cursor, [value for transaction in transactions for key in transaction.keys for value in key])
-            for transaction in transactions:
-                if transaction.milestones:
-                    write_milestones(cursor, transaction.milestones, self._pack)
-                if transaction.decision is not None:
-                    decide(cursor, transaction.decision, next_id - 1)
+            self._write(cursor, transactions, values, wide, next_id - 1)
             if any(transaction.is_probe for transaction in transactions):
                 _rewrite_header(connection)
             cursor.execute("COMMIT")
@@ -234,11 +218,57 @@ class EventWriter:
             if _code(error) == sqlite3.SQLITE_IOERR_FSYNC and not _overwrite_unsynced(connection):
                 raise InDoubtError(str(error)) from error
             raise
-        self._written += written
-        self._size += _size_of_texts(values, _WIDTH) + (_size_of_texts(wide, _WIDE) if wide else 0)
+        self._count(values, wide)
         self.next_id = next_id
-        self.failures.succeeded()
         return firsts
+
+    def _draft(
+        self, transactions: Sequence[Transaction], next_id: int, values: list[Any], wide: list[Any]
+    ) -> tuple[list[list[int]], int]:
+        """Append the values of the events to lists; return the first id of each part, and the id after the last one."""
+        firsts: list[list[int]] = []
+        for transaction in transactions:
+            firsts.append([])
+            for part in transaction.parts:
+                made = part.values
+                if made is not None and made.first >= next_id and self._may_leave_out_ids:
+                    next_id = made.first
+                    values += made.plain
+                    wide += made.wide
+                else:
+                    _event_values(part, next_id, values, wide, self._pack)
+                firsts[-1].append(next_id)
+                next_id += len(part.events)
+        return firsts, next_id
+
+    def _write(
+        self, cursor: Cursor, transactions: Sequence[Transaction], values: list[Any], wide: list[Any], newest: int
+    ) -> None:
+        """Write all that transactions have, inside of a transaction of the database's.
+
+        Args:
+            cursor: of the writing connection.
+            transactions: what is written.
+            values: the values of their events.
+            wide: those of their events with an origin.
+            newest: the id of the last one.
+        """
+        _write_agents(cursor, transactions)
+        _EVENTS.write(cursor, values)
+        if wide:
+            _EVENTS_WITH_ORIGIN.write(cursor, wide)
+        _KEYS.write(cursor, [value for transaction in transactions for key in transaction.keys for value in key])
+        for transaction in transactions:
+            if transaction.milestones:
+                write_milestones(cursor, transaction.milestones, self._pack)
+            if transaction.decision is not None:
+                decide(cursor, transaction.decision, newest)
+
+    def _count(self, values: list[Any], wide: list[Any]) -> None:
+        """Count what a commit wrote."""
+        self._written += len(values) // _WIDTH + len(wide) // _WIDE
+        self._size += _size_of_texts(values, _WIDTH) + (_size_of_texts(wide, _WIDE) if wide else 0)
+        self.failures.succeeded()
 
 
 def _size_of_texts(values: list[Any], width: int) -> int:
@@ -299,7 +329,7 @@ def _event_values(part: AgentWrite, first: int, values: list[Any], wide: list[An
             wide += (*row, *origin, checksum(pack, counted((*row, *origin))))
 
 
-def _write_agents(cursor: sqlite3.Cursor, transactions: Sequence[Transaction]) -> None:
+def _write_agents(cursor: Cursor, transactions: Sequence[Transaction]) -> None:
     heads: list[int] = []
     for transaction in transactions:
         for part in transaction.parts:
@@ -350,7 +380,7 @@ def explain(error: Exception) -> ReelError | DivergedError:
     return Storage(f"nothing was written: {text}")
 
 
-def forget_keys(connection: sqlite3.Connection, keep: int) -> bool:
+def forget_keys(connection: Connection, keep: int) -> bool:
     """Forget some of the oldest keys, and return whether there are more to forget.
 
     Age is counted in later keys, never in time: one look at a wall clock that has jumped would forget keys whose

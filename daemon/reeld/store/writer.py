@@ -245,8 +245,11 @@ class Writer:
         if (displaced := self.presence.displaced) is not None:
             return str(displaced)
         failure = self._event_writer.failures.current
+        where = "disk" if self.presence.paths else "server"
         return (
-            None if failure is None else f"the last commit failed: {failure}; look at the disk, see docs/operations.md"
+            None
+            if failure is None
+            else f"the last commit failed: {failure}; look at the {where}, see docs/operations.md"
         )
 
     async def report_failures(self) -> None:
@@ -256,6 +259,8 @@ class Writer:
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""
         self._pages = 0
+        if not self.presence.paths:
+            return
         try:
             size = (await self._database.run(checkpoint)).frames * _PAGE
             if size < self._large // 2:  # it was overwritten from its beginning since

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import TypeAlias
 
 import anyio
@@ -10,16 +9,14 @@ import pytest
 
 from reeld.agents.registry import Registry
 from reeld.store.store import open_store
+from tests import engines
 from tests.patience import PATIENCE
 from tests.reeld.agents.direct_client import DirectClient
 
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[DirectClient]]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """Return a path for a database."""
-    return str(tmp_path / "reel.db")
+engine, path = engines.engine, engines.path
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """A client without a wire: it runs every command as the daemon's handlers do."""
 
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
 from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
@@ -21,7 +19,7 @@ from reeld.core.events import Mark
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
 from reeld.store.listing import Listing
-from tests.reeld.store.making import seal
+from tests.reeld.store.making import seal, unguarded
 
 Reply: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[Any], None]
@@ -248,10 +246,10 @@ def shown(conversation: Conversation) -> list[str]:
 
 def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
     """Add an event after the newest one of the only agent, in a file that nobody has open."""
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with unguarded(path) as connection:
         connection.execute(
-            "INSERT INTO events (agent, seq, command, kind, content, data_json, parent, time)"
-            " SELECT agent, :seq, :seq, :kind, NULL, :data_json, id, 1 FROM events WHERE seq = :seq - 1",
+            "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, time, checksum)"
+            " SELECT id + 1, agent, :seq, :seq, :kind, NULL, :data_json, id, 1, 0 FROM events WHERE seq = :seq - 1",
             {"seq": seq, "kind": kind, "data_json": data_json},
         )
         connection.execute("UPDATE agents SET head = ?", (seq,))
@@ -260,4 +258,8 @@ def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
 
 async def read_only(client: DirectClient, on: bool) -> None:
     """Make the database refuse every write, or accept writes again."""
-    await client.store._database.run(lambda connection: connection.execute(f"PRAGMA query_only = {on}").fetchall())
+    if client.store.is_file:
+        set_it = f"PRAGMA query_only = {on}"
+    else:
+        set_it = f"SET default_transaction_read_only = {'on' if on else 'off'}"
+    await client.store._database.run(lambda connection: connection.execute(set_it))

@@ -1,8 +1,6 @@
 """Long conversations: only the newest entries are in memory, and everything is as if all were."""
 
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing
 
 import pytest
 
@@ -11,6 +9,7 @@ from reeld.core.milestones import STEP
 from reeld.core.reading import LEAST_READ
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
+from tests.reeld.store.making import query
 
 LONG = 3000
 # Entries that are in memory at most after a load.
@@ -144,14 +143,12 @@ async def test_milestones_are_made_again(opened: Open, path: str, statement: str
     """If they are lost or damaged, the log is walked, and the next start finds them."""
     async with opened() as client:
         await talk(client, "long", 0, 10 * LONG)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        before = connection.execute("SELECT * FROM milestones ORDER BY id").fetchall()
-        connection.execute(statement)
+    before = query(path, "SELECT * FROM milestones ORDER BY id")
+    query(path, statement)
     async with opened() as client:
         assert 10 * LONG == (await length(client))[0]
         assert (await length(client))[1] <= LOADED
-    with closing(sqlite3.connect(path)) as connection:
-        after = connection.execute("SELECT * FROM milestones ORDER BY id").fetchall()
+    after = query(path, "SELECT * FROM milestones ORDER BY id")
 
     assert before == after
     assert 10 * LONG // STEP == len(before)

@@ -3,21 +3,20 @@
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
-from pathlib import Path
 
 import anyio
 import pytest
 
+from reeld.store.postgres.schema import prepare as prepare_tables
+from reeld.store.postgres.url import is_url
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
+from tests import engines
 from tests.patience import PATIENCE
+from tests.postgres import server_connection
 from tests.reeld.store.rows import Rows
 
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """Return a path for a database."""
-    return str(tmp_path / "reel.db")
+engine, path = engines.engine, engines.path
 
 
 @pytest.fixture
@@ -31,7 +30,12 @@ async def store(path: str) -> AsyncIterator[Store]:
 @pytest.fixture
 def rows(path: str) -> Iterator[Rows]:
     """A new database that is filled by hand."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        prepare(connection, path)
-        connection.execute("PRAGMA synchronous = OFF")
-        yield Rows(connection)
+    if is_url(path):
+        with closing(server_connection(path)) as server:
+            prepare_tables(server, path)
+            yield Rows(server)
+    else:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            prepare(connection, path)
+            connection.execute("PRAGMA synchronous = OFF")
+            yield Rows(connection)

@@ -3,20 +3,25 @@
 import sqlite3
 import stat
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import trio
 
+from reel.msgpack_codec import packer
 from reeld.core.events import Event
 from reeld.core.state import Profile
-from reeld.store.checksums import write_checksums
+from reeld.store.checksums import EVENT_COLUMNS, checksum, counted, write_checksums
+from reeld.store.connection import Connection
+from reeld.store.postgres.connection import ServerConnection
+from reeld.store.postgres.url import is_url
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import AgentWrite, Key, Outcome, Transaction
 from tests.patience import PATIENCE
+from tests.postgres import server_connection
 
 NODES = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "tool", "mark"})
 
@@ -113,8 +118,8 @@ async def busy(store: Store, *statements: str) -> AsyncIterator[None]:
 
 
 def query(path: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """Run a statement on a database file that nobody has open, and return its rows."""
-    with closing(sqlite3.connect(path)) as connection, connection:
+    """Run a statement on a database, and return its rows."""
+    with open_connection(path) as connection:
         return connection.execute(sql, values).fetchall()
 
 
@@ -135,14 +140,44 @@ def mode(path: str) -> int:
     return stat.S_IMODE(Path(path).stat().st_mode)
 
 
-def seal(connection: sqlite3.Connection) -> None:
-    """Give every event the checksum of what it is now."""
-    trigger = "SELECT sql FROM sqlite_schema WHERE name = 'events_are_never_changed'"
-    found = connection.execute(trigger).fetchone()
+def unlock(connection: Connection) -> None:
+    """Let events be changed and deleted, as damage does."""
+    if isinstance(connection, ServerConnection):
+        connection.execute("ALTER TABLE events DISABLE TRIGGER USER")
+        return
     connection.execute("DROP TRIGGER IF EXISTS events_are_never_changed")
-    write_checksums(connection)
-    if found is not None:
-        connection.execute(found[0])
+    connection.execute("DROP TRIGGER IF EXISTS events_are_never_deleted")
+
+
+@contextmanager
+def unguarded(path: str) -> Iterator[Connection]:
+    """Open a database in which the log can be changed; it is append-only again afterwards."""
+    with open_connection(path) as connection:
+        guards: list[str] = []
+        if not isinstance(connection, ServerConnection):
+            guards = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'")]
+        unlock(connection)
+        yield connection
+        for guard in guards or ["ALTER TABLE events ENABLE TRIGGER USER"]:
+            connection.execute(guard)
+
+
+@contextmanager
+def open_connection(path: str) -> Iterator[Connection]:
+    """Open a connection to a database."""
+    made = server_connection(path) if is_url(path) else sqlite3.connect(path, isolation_level=None)
+    with closing(made) as connection:
+        yield connection
+
+
+def seal(connection: Connection) -> None:
+    """Give every event the checksum of what it is now; the log must be unlocked."""
+    if not isinstance(connection, ServerConnection):
+        write_checksums(connection)  # type: ignore[arg-type]  # it is SQLite's
+        return
+    pack = packer()
+    for *row, _ in connection.execute(f"SELECT {EVENT_COLUMNS} FROM events e").fetchall():
+        connection.execute("UPDATE events SET checksum = ? WHERE id = ?", (checksum(pack, counted(row)), row[0]))
 
 
 def names(directory: Path) -> set[str]:

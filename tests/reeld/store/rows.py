@@ -1,11 +1,11 @@
 """Rows put directly into a database, right ones and wrong ones."""
 
-import sqlite3
 from typing import Any
 
 from reel.msgpack_codec import packer
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted
-from tests.reeld.store.making import NODES
+from reeld.store.connection import Connection
+from tests.reeld.store.making import NODES, unlock
 
 _TIP: Any = object()
 
@@ -13,7 +13,7 @@ _TIP: Any = object()
 class Rows:
     """A database that is filled by hand; an event's parent is the newest node of its agent, unless it is given."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._tips: dict[int, int | None] = {}
         self._seqs: dict[int, int] = {}
@@ -54,3 +54,7 @@ class Rows:
         self._tips[agent] = event_id if kind in NODES else parent
         self.connection.execute("UPDATE agents SET head = ? WHERE id = ?", (seq, agent))
         return event_id
+
+    def unlock(self) -> None:
+        """Let events be changed and deleted."""
+        unlock(self.connection)

@@ -1,6 +1,7 @@
 """A backup: a whole copy in a new file, or nothing."""
 
 import os
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, mode, names, profile, query, said, size, write
 from tests.reeld.store.rows import Rows
+
+pytestmark = pytest.mark.file
 
 
 def remove(path: str) -> None:
@@ -90,7 +93,7 @@ async def test_a_backup_that_nobody_waits_for_ends(store: Store, tmp_path: Path)
     before, over = names(tmp_path), threading.Event()
     async with anyio.create_task_group() as tasks:
         # Else it might be written before it is cancelled.
-        tasks.start_soon(store._copier.run, lambda _: over.wait(PATIENCE))
+        tasks.start_soon(store._require_copier().run, lambda _: over.wait(PATIENCE))
         await anyio.lowlevel.checkpoint()
         tasks.start_soon(store.backup, str(tmp_path / "copy.db"))
         await wait_all_tasks_blocked()
@@ -106,6 +109,7 @@ def test_a_backup_that_takes_long_is_interrupted(rows: Rows, tmp_path: Path, mon
     monkeypatch.setattr(backup, "_STEPS", 1)
     rows.agent(1)
     asked = iter([False, False])
+    assert isinstance(rows.connection, sqlite3.Connection)
     with pytest.raises(Storage, match="interrupted"):
         backup.Copy(str(tmp_path / "copy.db")).write(rows.connection, abandoned=lambda: next(asked, True))
 

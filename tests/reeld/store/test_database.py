@@ -15,6 +15,8 @@ from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.database import Database, open_database
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.file
+
 
 def nothing(_: sqlite3.Connection) -> None:
     """Leave a connection as it is."""

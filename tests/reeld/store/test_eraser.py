@@ -70,6 +70,7 @@ async def test_what_was_not_decided_is_not_done(path: str) -> None:
     assert [] == query(path, "SELECT * FROM erased_events")
 
 
+@pytest.mark.file
 async def test_a_start_beside_a_reader(path: str) -> None:
     """An erasure that a start carries through is done when nobody reads an old state any more, and not before."""
     with anyio.fail_after(PATIENCE):
@@ -88,6 +89,7 @@ async def test_a_start_beside_a_reader(path: str) -> None:
     assert (True, [("applied",)]) == before
 
 
+@pytest.mark.file
 async def test_traces_go_when_the_reader_ends(path: str) -> None:
     """What a start could not remove is removed later, and neither the index nor a moment of quiet ends it too early."""
     with anyio.fail_after(PATIENCE):
@@ -123,6 +125,7 @@ async def test_a_quiet_moment_in_an_erasure(store: Store) -> None:
     assert [("applied",)] == states
 
 
+@pytest.mark.file
 async def test_an_erasure_that_could_not_be_applied(store: Store) -> None:
     """After one that is decided but cannot be applied, no other is begun until the next start."""
     await filled(store)
@@ -142,6 +145,7 @@ async def test_an_erasure_that_could_not_be_applied(store: Store) -> None:
     assert [(2,)] == await store._read(lambda opened: opened.execute("SELECT event FROM erased_events").fetchall())
 
 
+@pytest.mark.file
 async def test_a_backup_that_somebody_reads(store: Store, tmp_path: Path) -> None:
     """A backup of which another program reads an old state is not called done."""
     copy = str(tmp_path / "copy.db")

@@ -196,7 +196,7 @@ def test_details_of_a_damaged_message(rows: Rows) -> None:
     """The text of a message that changed on the disk is not shown."""
     rows.agent(1)
     rows.event(1, "user", "hi")
-    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.unlock()
     rows.connection.execute("UPDATE events SET content = 'ho'")
 
     assert [1, None] == details(rows, "messages", "first_words")
@@ -212,6 +212,7 @@ def test_details_of_a_long_conversation(rows: Rows) -> None:
     assert [MOST_MESSAGES, "1"] == details(rows, "messages", "first_words")
 
 
+@pytest.mark.file
 @pytest.mark.parametrize(
     ("parent", "messages", "first_words"),
     [(2, 3, "a"), (1, 2, None), (4, 2, None), (5, 2, None), (99, 2, None)],
@@ -223,7 +224,7 @@ def test_details_after_a_parent_that_changed(rows: Rows, parent: int, messages: 
     rows.event(2, "user", "of another")
     for text in "abcd":
         rows.event(1, "user", text)
-    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.unlock()
     rows.connection.execute("PRAGMA foreign_keys = OFF")
     rows.connection.execute("UPDATE events SET parent = ? WHERE id = 4", (parent,))
 

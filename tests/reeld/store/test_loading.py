@@ -33,7 +33,7 @@ def no_erasure() -> int:
 
 def overwrite(rows: Rows) -> None:
     """Overwrite what was said: whoever reads the log finds it damaged."""
-    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.unlock()
     rows.connection.execute("UPDATE events SET content = 'other' WHERE content = 'first'")
 
 

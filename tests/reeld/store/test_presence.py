@@ -16,6 +16,8 @@ from reeld.verify.verifier import open_verifier
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, mode, query, said, size, write
 
+pytestmark = pytest.mark.file
+
 
 def replace(path: str) -> None:
     """Move a file away and put a copy in its place."""

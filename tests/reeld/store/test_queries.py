@@ -1,5 +1,7 @@
 """Queries about agents and their commands."""
 
+import sqlite3
+
 import pytest
 
 from reeld.store import queries
@@ -79,9 +81,11 @@ def test_unknown_kinds_are_listed(rows: Rows) -> None:
     ] == queries.unknown_kinds(rows.connection, 1, 4)
 
 
+@pytest.mark.file
 def test_unknown_kinds_are_found_by_their_index(rows: Rows) -> None:
     """Looking for invalid events does not read the whole log."""
     statements: list[str] = []
+    assert isinstance(rows.connection, sqlite3.Connection)
     rows.connection.set_trace_callback(statements.append)
     queries.unknown_kinds(rows.connection, 1, 99)
     rows.connection.set_trace_callback(None)

@@ -19,6 +19,8 @@ from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, mode, pragma, query, said, size, spoil, write
 
+pytestmark = pytest.mark.file
+
 FOUR = tuple(f"CREATE TABLE t{number} (x);" for number in range(4))
 
 

@@ -16,6 +16,7 @@ from reeld.core.events import Entry, Mark, Node
 from reeld.core.reading import Reader
 from reeld.store import queries, states
 from reeld.store.checksums import DAMAGED
+from reeld.store.connection import Connection
 from reeld.store.states import Position, Skip, SqlLog
 from tests.reeld.store.making import seal
 from tests.reeld.store.rows import Rows
@@ -35,7 +36,7 @@ class Walked(NamedTuple):
     skipped: list[Skip]
 
 
-def walk(connection: sqlite3.Connection, tip: int | None) -> Walked:
+def walk(connection: Connection, tip: int | None) -> Walked:
     """Return the state with this tip, walked from the tip to the root; the other way to read it gives the same."""
     log, again = SqlLog(connection, pack), SqlLog(connection, pack)
     nodes = [] if tip is None else [node for node, _ in log.path(tip)][::-1]
@@ -140,7 +141,7 @@ def test_a_walk_ends_where_a_parent_is_not_older(rows: Rows, parent: int) -> Non
     rows.agent(1)
     for text in ("one", "two", "three"):
         rows.event(1, content=text)
-    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.unlock()
     rows.connection.execute("UPDATE events SET parent = ? WHERE id = 2", (parent,))
     seal(rows.connection)
 
@@ -163,7 +164,7 @@ def test_a_damaged_prompt_and_mark(rows: Rows) -> None:
     rows.event(1, "system", "be brief")
     rows.event(1, "system", "be long")
     rows.event(1, "mark", None, '{"label": "m"}')
-    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.unlock()
     rows.connection.execute("UPDATE events SET time = 1 WHERE id > 1")
     past = walk(rows.connection, 3)
     conversation = Conversation(past.nodes)
@@ -179,7 +180,7 @@ def two(rows: Rows) -> Rows:
         rows.agent(agent)
         for text in "abcd":
             rows.event(agent, content=f"{agent}{text}")
-    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.unlock()
     return rows
 
 
@@ -211,12 +212,13 @@ def test_many_parents_that_changed(rows: Rows) -> None:
     rows.agent(1)
     for _ in range(3000):
         rows.event(1)
-    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.unlock()
     rows.connection.execute("UPDATE events SET parent = 1")
 
     assert 3000 == len(walk(rows.connection, 3000).nodes)
 
 
+@pytest.mark.file
 def test_an_index_with_an_event_of_another_agent(two: Rows, path: str) -> None:
     """If the index says that an event is an agent's and the table does not, that agent cannot be read."""
     two.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

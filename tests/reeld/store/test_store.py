@@ -76,6 +76,7 @@ async def test_a_damaged_event_is_not_shown(path: str, caplog: pytest.LogCapture
     ] == caplog.messages
 
 
+@pytest.mark.file
 async def test_a_damaged_event_in_the_log(path: str) -> None:
     """History shows it as it is stored, and says that it is damaged; what is pushed of it is empty."""
     async with open_store(path) as store:
@@ -143,6 +144,7 @@ async def test_history_is_packed(store: Store) -> None:
     assert ([2], True) == ([unpackb(event)["seq"] for event in page.items], page.more)
 
 
+@pytest.mark.file
 async def test_two_questions_do_not_wait_for_each_other(store: Store) -> None:
     """A query goes to the less busy reader."""
     slow, fast = store._readers
@@ -155,6 +157,7 @@ async def test_two_questions_do_not_wait_for_each_other(store: Store) -> None:
     assert len(asked) > 0
 
 
+@pytest.mark.file
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux lists what is mapped")
 async def test_the_file_is_not_mapped(store: Store, path: str) -> None:
     """What is read of the file does not count as the daemon's memory; only the index of the WAL is mapped."""
@@ -166,6 +169,7 @@ async def test_the_file_is_not_mapped(store: Store, path: str) -> None:
     assert [False, True] == [path in mapped, f"{path}-shm" in mapped]
 
 
+@pytest.mark.file
 async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -> None:
     """A page that is damaged while the store is open raises a storage error, not another library's error."""
     await write(store, made(1))
@@ -177,6 +181,7 @@ async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -
         await store.find("agent-1")
 
 
+@pytest.mark.file
 @pytest.mark.parametrize(
     ("column", "ask"),
     [("data_json", lambda store: store.undo_target(1, 3)), ("kind", lambda store: store.position(1, 3))],
@@ -200,6 +205,7 @@ async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
             assert kept.value.__cause__ is not None
 
 
+@pytest.mark.file
 async def test_tidying_forgets_old_keys_and_copies_the_wal(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +224,7 @@ async def test_tidying_forgets_old_keys_and_copies_the_wal(
     assert before < size(path)
 
 
+@pytest.mark.file
 async def test_tidying_waits_for_better_times(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     """If nothing can be written, old keys stay, and no error is raised."""
     await write(store, made(1)._replace(keys=[key("old")]))
@@ -228,6 +235,7 @@ async def test_tidying_waits_for_better_times(store: Store, caplog: pytest.LogCa
     assert await store.key("old") is not None
 
 
+@pytest.mark.file
 async def test_while_the_file_is_rewritten(store: Store, mock_clock: MockClock) -> None:
     """The rewriting of the file is a sign of life while no commit gets through, for as long as it may take."""
     async with anyio.create_task_group() as tasks:
@@ -247,6 +255,7 @@ async def test_while_the_file_is_rewritten(store: Store, mock_clock: MockClock) 
     assert not store.eraser.has_traces
 
 
+@pytest.mark.file
 async def test_a_rewriting_that_begins_meanwhile(store: Store, mock_clock: MockClock) -> None:
     """A heartbeat that waits for a commit behind a rewriting notices it."""
     async with anyio.create_task_group() as tasks:

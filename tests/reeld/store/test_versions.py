@@ -14,6 +14,8 @@ from reeld.store.store import open_store
 from reeld.verify.file import check
 from tests.reeld.store.making import mode, names, query
 
+pytestmark = pytest.mark.file
+
 _FILES = {int(path.stem.rpartition("-")[2]): path for path in Path(__file__).parent.glob("versions/*.sql")}
 _EVERY = pytest.mark.parametrize("version", sorted(_FILES))
 _OLDER = pytest.mark.parametrize("version", sorted(_FILES.keys() - {VERSION}))

@@ -13,6 +13,8 @@ from reeld.store.schema import prepare
 from reeld.store.wal import checkpoint, restart_wal, wal_readers
 from tests.other_process import other_process
 
+pytestmark = pytest.mark.file
+
 linux = pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux lists locks")
 
 

@@ -137,6 +137,7 @@ async def test_a_bug_in_a_transaction_takes_the_store_down(path: str) -> None:
     assert [Internal] == [type(outcome) for outcome in outcomes]
 
 
+@pytest.mark.file
 async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writer checkpoints between two commits, so that the WAL is reused and does not grow."""
     monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
@@ -195,6 +196,7 @@ def relay(path: str) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.file
 async def test_the_wal_is_bounded_though_somebody_always_reads(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +214,7 @@ async def test_the_wal_is_bounded_though_somebody_always_reads(
     assert largest < 3 << 20 < 5 << 20 < size(path)
 
 
+@pytest.mark.file
 async def test_the_wal_is_bounded_while_it_is_all_verified(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +247,7 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
     assert largest < 3 << 20 < 4 << 20 < size(path)
 
 
+@pytest.mark.file
 async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
     """A very long read is not waited for repeatedly: the next try comes when the WAL is twice as large."""
     await write(store, made(1))
@@ -261,6 +265,7 @@ async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCa
     assert 1 << 20 < store.writer._large
 
 
+@pytest.mark.file
 async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> None:
     """One long read does not let the WAL grow further the next time."""
     await write(store, made(1))
@@ -270,6 +275,7 @@ async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> N
     assert writer_module._LARGE == store.writer._large
 
 
+@pytest.mark.file
 async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     """If checkpoints fail, the WAL grows, the log says why, and transactions are written."""
     store.writer._database = None  # type: ignore[assignment]
@@ -307,6 +313,7 @@ async def test_proof_of_life(store: Store) -> None:
     assert 0 == store.writer.events
 
 
+@pytest.mark.file
 @pytest.mark.parametrize("durability", schema.DURABILITIES)
 async def test_a_heartbeat_reaches_the_disk(path: str, durability: str) -> None:
     """A heartbeat of an idle writer commits a page, and leaves the connection's durability as it was."""
@@ -319,6 +326,7 @@ async def test_a_heartbeat_reaches_the_disk(path: str, durability: str) -> None:
         assert before == await pragma(store, "synchronous")
 
 
+@pytest.mark.file
 async def test_commits_that_fail_are_logged(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
     """What the disk does to commits is logged, once; a transaction that is wrong in itself is not the disk's fault."""
     await write(store, made(1))

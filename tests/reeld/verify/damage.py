@@ -1,25 +1,8 @@
 """Damage to a database that nobody has open, done behind the triggers that would refuse it."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.reeld.store.making import seal
-
-_TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
-
-
-@contextmanager
-def unguarded(path: str) -> Iterator[sqlite3.Connection]:
-    """Open a database in which the log can be changed; it is append-only again afterwards."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        triggers = connection.execute(_TRIGGERS).fetchall()
-        for name, _ in triggers:
-            connection.execute(f"DROP TRIGGER {name}")
-        yield connection
-        for _, sql in triggers:
-            connection.execute(sql)
+from tests.reeld.store.making import seal, unguarded
 
 
 def damage(path: str, *statements: str, sealed: bool = True) -> None:

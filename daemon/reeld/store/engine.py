@@ -1,0 +1,37 @@
+"""What a store needs of its database, whether that is a file or on a server."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple
+
+from reeld.store.database import Database
+from reeld.store.presence import Presence
+from reeld.store.traces import Carried
+from reeld.store.transactions import EventWriter
+
+# Reading connections: two, so that a short look-up does not wait for a cold load.
+READERS = 2
+
+
+class Engine(NamedTuple):
+    """An open database.
+
+    Args:
+        database: the writing connection.
+        readers: the reading connections.
+        reader: opens another one.
+        copier: the connection that copies it; ``None`` if that is not possible.
+        events: writes events.
+        presence: its files.
+        next_row: the row of the next agent.
+        carried: what was left of an erasure.
+    """
+
+    database: Database
+    readers: Sequence[Database]
+    reader: Callable[[], AbstractAsyncContextManager[Database]]
+    copier: Database | None
+    events: EventWriter
+    presence: Presence
+    next_row: int
+    carried: Carried

@@ -1,0 +1,48 @@
+"""Opening a file of SQLite's: the connections, and what the store needs of them."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from reel.msgpack_codec import packer
+from reeld.store.bridge import open_bridge
+from reeld.store.database import open_database
+from reeld.store.engine import READERS, Engine
+from reeld.store.erasing_backups import finish_in_backups
+from reeld.store.presence import Presence
+from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
+from reeld.store.traces import carry_through
+from reeld.store.transactions import EventWriter
+
+
+@asynccontextmanager
+async def open_file(path: str, durability: str, lock: int | None) -> AsyncIterator[Engine]:
+    """Open a file until the block ends; see :func:`reeld.store.store.open_store`."""
+    with opening(path):
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    async with AsyncExitStack() as stack:
+        bridge = await stack.enter_async_context(open_bridge())
+        with opening(path):
+            presence = Presence(path, lock)
+            setup = partial(prepare, path=path, durability=durability)
+            database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
+            stack.enter_context(presence.hold_wal())
+            await database.run(finish_in_backups)
+            carried = await database.run(partial(carry_through, pack=packer()))
+            events = await database.run(partial(EventWriter, database=path))
+            next_row = await database.run(_next_row)
+            reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
+            readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
+            # Opened now, for a file that was removed or replaced cannot be opened later; a backup takes long, and
+            # nobody should wait behind it.
+            opened = open_database(bridge, path, prepare_copier, readonly=True)
+            copier = await stack.enter_async_context(opened)
+        presence.look()
+        yield Engine(database, readers, reader, copier, events, presence, next_row, carried)
+
+
+def _next_row(connection: Any) -> int:
+    (given,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'agents'").fetchone()
+    return int(given) + 1

@@ -1,0 +1,320 @@
+"""A connection to a server that looks like one of :mod:`sqlite3` to the jobs.
+
+It is psycopg's synchronous one, in a thread of its own, as SQLite's is: the same jobs run on both. psycopg's connection
+for asyncio would need each job a second time.
+
+A query is sent when somebody asks for its rows. Who asks for one row or for all gets them with one exchange; who goes
+through them gets them in pages, and pays for no more than that. So the jobs may look at the beginning of a long path,
+as they do with SQLite.
+
+A connection that was lost is made again for the next statement that is not inside a transaction.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import Any, NoReturn
+
+import psycopg
+from psycopg import pq
+from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.types.numeric import Int8Dumper
+
+from reel.errors import Storage
+from reeld.store import connection as classes
+from reeld.store.connection import Numbers, Parameters, Texts
+from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
+from reeld.store.postgres.url import printable
+
+log = logging.getLogger(__name__)
+
+# Seconds until a server that does not answer counts as gone, unless the URL says otherwise.
+_PATIENCE = 10
+# Rows of the first page of a query, and of a later one at most.
+_FIRST, _MOST = 64, 512
+# What every connection is set to.
+_SETTINGS = {
+    "client_encoding": "UTF8",
+    "default_transaction_isolation": "read committed",
+    # SQLite knows nested loops only, and the queries are written for them. The planner cannot know how soon a walk
+    # ends: it would read the whole table of events to walk ten of them.
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+    "jit": "off",
+    "cursor_tuple_fraction": "0.01",
+}
+# The schema `reel`, unless the URL or the role names another one.
+_SEARCH_PATH = r"""
+    SELECT set_config('search_path', coalesce(
+        substring(current_setting('search_path') FROM '^\s*((?!"?\$user|public\M)("[^"]*"|[^",]+?))\s*(?:,|$)'), 'reel'
+    ), false)
+"""
+
+
+class ServerError(classes.OperationalError):
+    """The server failed, or cannot be reached; ``is_lost`` if the connection is gone."""
+
+    is_lost = False
+
+
+class LostError(ServerError):
+    """The connection is gone."""
+
+    is_lost = True
+
+
+class _TextDumper(Dumper):
+    oid = psycopg.adapters.types["text"].oid
+
+    def dump(self, obj: Any) -> Buffer:
+        return escaped(obj).encode()
+
+
+class _TextLoader(Loader):
+    def load(self, data: Buffer) -> str:
+        return unescaped(str(data, "utf-8"))
+
+
+class _TextsDumper(Dumper):
+    oid = psycopg.adapters.types["text"].array_oid
+
+    def dump(self, obj: Any) -> Buffer:
+        return _array(_quoted(escaped(text)) for text in obj)
+
+
+class _NumbersDumper(Dumper):
+    oid = psycopg.adapters.types["int8"].array_oid
+
+    def dump(self, obj: Any) -> Buffer:
+        return _array(map(str, obj))
+
+
+def _quoted(text: str) -> str:
+    doubled = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{doubled}"'
+
+
+def _array(elements: Any) -> bytes:
+    return f"{{{','.join(elements)}}}".encode()
+
+
+def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.Connection[Any]":
+    """Open a connection of psycopg's.
+
+    Raises:
+        ServerError: it cannot be opened.
+    """
+    given = psycopg.conninfo.conninfo_to_dict(url)
+    defaults: dict[str, Any] = {"connect_timeout": _PATIENCE, "application_name": "reeld"}
+    with _translating():
+        made = psycopg.connect(url, autocommit=True, **{k: v for k, v in defaults.items() if k not in given})
+    try:
+        for kind, dumper in ((str, _TextDumper), (Texts, _TextsDumper), (Numbers, _NumbersDumper), (int, Int8Dumper)):
+            made.adapters.register_dumper(kind, dumper)
+        made.adapters.register_loader("text", _TextLoader)
+        wanted = {**_SETTINGS, "default_transaction_read_only": "on" if readonly else "off", **settings}
+        with _translating():
+            made.execute("".join(f"SET {name} = '{value}'; " for name, value in wanted.items()) + _SEARCH_PATH)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+@contextmanager
+def _translating() -> Iterator[None]:
+    """Raise the classes of PEP 249 that the jobs know, without what was said: the server quotes it in details."""
+    try:
+        yield
+    except psycopg.Error as error:
+        _raise(error)
+
+
+def _raise(error: psycopg.Error) -> NoReturn:
+    text = error.diag.message_primary or str(error).strip() or type(error).__name__
+    state = error.sqlstate or ""
+    if isinstance(error, psycopg.IntegrityError):
+        raise classes.IntegrityError(text) from error
+    # Classes of SQLSTATE: connection exceptions, the server shuts down or crashed; without one, the socket failed.
+    is_lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not state
+    if is_lost or state[:2] == "08" or state in {"57P01", "57P02", "57P03", "57P05"}:
+        raise LostError(text) from error
+    if isinstance(error, psycopg.OperationalError | psycopg.InternalError):
+        raise ServerError(text) from error
+    raise classes.DatabaseError(text) from error
+
+
+class ServerConnection:
+    """A connection; see :class:`reeld.store.connection.Connection`.
+
+    Args:
+        open_raw: opens a connection of psycopg's.
+    """
+
+    def __init__(self, open_raw: Callable[[], "psycopg.Connection[Any]"]) -> None:
+        self._open_raw = open_raw
+        self._raw = open_raw()
+        self._names = count(1)
+        # How many queries are being gone through in a transaction of their own.
+        self._reading = 0
+
+    @property
+    def raw(self) -> "psycopg.Connection[Any]":
+        """The connection of psycopg's, opened again if it was lost."""
+        if self._raw.closed:
+            self._reading = 0
+            self._raw = self._open_raw()
+        return self._raw
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction was begun."""
+        raw = self._raw
+        return not (raw.closed or self._reading or raw.info.transaction_status == pq.TransactionStatus.IDLE)
+
+    def cursor(self) -> "Rows":
+        """Return what runs several statements."""
+        return Rows(self, "", ())
+
+    def execute(self, sql: str, parameters: Parameters = (), /) -> "Rows":
+        """Run a statement; a query runs when somebody asks for its rows."""
+        rows = Rows(self, translated(sql), parameters)
+        if not only_reads(sql):
+            rows.run()
+        return rows
+
+    def executemany(self, sql: str, parameters: Sequence[Parameters], /) -> "Rows":
+        """Run a statement with each of several parameters."""
+        rows = Rows(self, translated(sql), ())
+        rows.run_each(parameters)
+        return rows
+
+    def send(self, sql: str, parameters: Parameters = ()) -> "psycopg.Cursor[Any]":
+        """Run a translated statement at once."""
+        with _translating():
+            return self.raw.execute(sql, parameters)
+
+    def send_each(self, sql: str, parameters: Sequence[Parameters]) -> "psycopg.Cursor[Any]":
+        """Run a translated statement with each of several parameters."""
+        with _translating():
+            cursor = self.raw.cursor()
+            cursor.executemany(sql, parameters)
+            return cursor
+
+    @contextmanager
+    def pipeline(self) -> Iterator[None]:
+        """Send the statements of the block without waiting for the outcome of each."""
+        with _translating(), self.raw.pipeline():
+            yield
+
+    def abandon(self) -> None:
+        """Roll back a transaction that failed in a pipeline.
+
+        psycopg believes that a statement is prepared which was skipped after the failure. It forgets all of them when
+        it runs this statement, if it has not seen the text before.
+        """
+        if self.in_transaction:
+            self.send("ROLLBACK")
+            self.send(f"DEALLOCATE ALL -- {next(self._names)}")
+
+    def pages(self, sql: str, parameters: Parameters) -> Iterator[list[Any]]:
+        """Yield the rows of a translated query in pages, the first ones small."""
+        name, size = f"reel{next(self._names)}", _FIRST
+        with self._transaction():
+            self.send(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
+            try:
+                while True:
+                    with _translating():
+                        page = self.send(f"FETCH {size} FROM {name}").fetchall()
+                    yield page
+                    if len(page) < size:
+                        return
+                    size = min(4 * size, _MOST)
+            finally:
+                with suppress(classes.Error):  # after an error there is no such cursor any more
+                    self.send(f"CLOSE {name}")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Open a transaction for reading, unless one is open."""
+        if self.in_transaction:
+            yield
+            return
+        if not self._reading:
+            self.send("BEGIN")
+        self._reading += 1
+        try:
+            yield
+        finally:
+            self._reading = max(0, self._reading - 1)
+            if not (self._reading or self._raw.closed):
+                self.send("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._raw.close()
+
+
+class Rows:
+    """The rows of a statement; see :class:`reeld.store.connection.Cursor`."""
+
+    def __init__(self, connection: ServerConnection, sql: str, parameters: Parameters) -> None:
+        self._connection = connection
+        self._sql = sql
+        self._parameters = parameters
+        self._cursor: psycopg.Cursor[Any] | None = None
+        self._pages: Iterator[list[Any]] | None = None
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the statement changed."""
+        return self.run().rowcount
+
+    def run(self) -> "psycopg.Cursor[Any]":
+        """Run the statement, if it has not run yet."""
+        if self._cursor is None:
+            self._cursor = self._connection.send(self._sql, self._parameters)
+        return self._cursor
+
+    def run_each(self, parameters: Sequence[Parameters]) -> None:
+        """Run the statement with each of several parameters."""
+        self._cursor = self._connection.send_each(self._sql, parameters)
+
+    def execute(self, sql: str, parameters: Parameters = (), /) -> "Rows":
+        """Run a statement."""
+        return self._connection.execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Sequence[Parameters], /) -> "Rows":
+        """Run a statement with each of several parameters."""
+        return self._connection.executemany(sql, parameters)
+
+    def fetchone(self) -> Any:
+        """Return the next row; ``None`` also of a statement that has none."""
+        cursor = self.run()
+        with _translating():
+            return cursor.fetchone() if cursor.description else None
+
+    def fetchall(self) -> list[Any]:
+        """Return all remaining rows; none of a statement that has none."""
+        cursor = self.run()
+        with _translating():
+            return cursor.fetchall() if cursor.description else []
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return the rows, read while they are used."""
+        if self._cursor is not None:
+            return iter(self.fetchall())
+        self._pages = self._connection.pages(self._sql, self._parameters)
+        return (row for page in self._pages for row in page)
+
+    def close(self) -> None:
+        """Read no more rows."""
+        if self._pages is not None:
+            self._pages.close()  # type: ignore[attr-defined]  # it is a generator
+
+
+def explained(error: Exception, url: str) -> Storage:
+    """Return what a failure to open a database means, and what to do."""
+    return Storage(f"cannot use {printable(url)}: {error}")

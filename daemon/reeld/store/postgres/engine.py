@@ -1,0 +1,94 @@
+"""Opening a database on a server: the connections, each in a thread of its own, and what the store needs of them."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from threading import Thread
+from typing import Any
+
+import anyio
+
+from reel.msgpack_codec import packer
+from reeld.poller import Poller, open_poller
+from reeld.store import erasures
+from reeld.store.connection import Connection, Error
+from reeld.store.database import Database, Job
+from reeld.store.engine import READERS, Engine
+from reeld.store.postgres.connection import ServerConnection, connect, explained
+from reeld.store.postgres.schema import prepare
+from reeld.store.postgres.url import printable
+from reeld.store.postgres.writer import ServerEventWriter
+from reeld.store.presence import Presence
+from reeld.store.schema import FULL
+from reeld.store.traces import Carried
+
+# Milliseconds after which the server ends the transaction of a daemon that hangs in it: all others wait for it.
+_HANGS = 60_000
+
+
+@asynccontextmanager
+async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
+    """Open a database on a server until the block ends.
+
+    Args:
+        url: says where it is.
+        durability: whether each commit waits for the server's disk (``full``) or not (``normal``).
+
+    Raises:
+        Storage: it cannot be opened; it says what to do.
+    """
+    writing = {
+        "synchronous_commit": "on" if durability == FULL else "off",
+        "idle_in_transaction_session_timeout": str(_HANGS),
+    }
+    async with AsyncExitStack() as stack:
+        poller = await stack.enter_async_context(open_poller())
+        try:
+            setup = partial(prepare, url=url)
+            database = await stack.enter_async_context(_open(poller, url, setup, readonly=False, settings=writing))
+            was_decided = await database.run(partial(erasures.carry_through, pack=packer()))
+            events = await database.run(partial(ServerEventWriter, database=printable(url)))
+            next_row = await database.run(_next_row)
+            reader = partial(_open, poller, url, _nothing, readonly=True, settings={})
+            readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
+        except Error as error:
+            raise explained(error, url) from error
+        carried = Carried(was_decided, has_traces=False)
+        yield Engine(database, readers, reader, None, events, Presence(None), next_row, carried)
+
+
+@asynccontextmanager
+async def _open(
+    poller: Poller, url: str, setup: Job[None], *, readonly: bool, settings: dict[str, str]
+) -> AsyncIterator[Database]:
+    """Open a connection until the block ends."""
+    with anyio.CancelScope(shield=True):  # one whose opening is cancelled would never be closed
+        connection = await anyio.to_thread.run_sync(
+            ServerConnection, partial(connect, url, readonly=readonly, settings=settings)
+        )
+    database = Database(poller)
+    thread = Thread(target=_serve, args=(database, connection), name="reeld-postgres")
+    thread.start()
+    try:
+        await database.run(setup)
+        yield database
+    finally:
+        database.end()
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(thread.join)
+
+
+def _serve(database: Database, connection: ServerConnection) -> None:
+    try:
+        database.serve(connection)
+    finally:
+        connection.close()
+
+
+def _nothing(_: Connection) -> None:
+    """Leave a connection as it is."""
+
+
+def _next_row(connection: Any) -> int:
+    (given,) = connection.execute("SELECT coalesce(max(id), 0) FROM agents").fetchone()
+    return int(given) + 1

@@ -1,0 +1,28 @@
+"""URLs of databases: what is one, and how it is printed. The password is never printed."""
+
+import re
+from urllib.parse import unquote
+
+_SCHEMES = ("postgresql://", "postgres://")
+_SECRETS = ("password", "sslpassword")
+# A user and a password, up to the last @ that is before the parameters: what was not encoded is hidden as well.
+_USER = re.compile(r"://([^:/?@]*):[^?]*@")
+
+
+def is_url(database: str) -> bool:
+    """Return whether a database is on a server, and not a file."""
+    return database.startswith(_SCHEMES)
+
+
+def has_password(database: str) -> bool:
+    """Return whether a URL says a password."""
+    return printable(database) != database
+
+
+def printable(database: str) -> str:
+    """Return a database as it may be printed: a URL without its passwords, a path as it is."""
+    if not is_url(database):
+        return database
+    address, question, query = _USER.sub(r"://\1@", database, count=1).partition("?")
+    kept = [each for each in query.split("&") if unquote(each.partition("=")[0]) not in _SECRETS]
+    return f"{address}{question if kept else ''}{'&'.join(kept)}"

@@ -1,0 +1,130 @@
+"""A PostgreSQL server of the tests' own: in a temporary directory, with a socket there and without a network."""
+
+import atexit
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from reeld.store.postgres.connection import ServerConnection, connect
+from tests.patience import PATIENCE
+from tests.places import FILES
+
+MISSING = "a PostgreSQL server is not installed"
+# Debian keeps the programs of each version apart, and not on the path.
+_DEBIAN = Path("/usr/lib/postgresql")
+# What is on the disk after a power cut is no matter here.
+_FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off")
+_numbers = count(1)
+
+
+def programs() -> Path | None:
+    """Return the directory of the newest server's programs; ``None`` if there is no server."""
+    found = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    on_path = shutil.which("initdb")
+    if found:
+        return found[-1].parent
+    return Path(on_path).parent if on_path else None
+
+
+class Server:
+    """A server with an empty database.
+
+    Args:
+        directory: for its files.
+        options: settings in place of those that make it fast.
+    """
+
+    def __init__(self, directory: Path, *options: str) -> None:
+        self._directory = directory
+        self._options = options or _FAST
+        self._process: subprocess.Popen[bytes] | None = None
+        found = programs()
+        if found is None:
+            pytest.skip(MISSING)
+        self._programs = found
+        # A server refuses to run as root.
+        self._user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
+        if self._user is not None:
+            os.chown(directory, self._user.pw_uid, self._user.pw_gid)
+        command = [*self._run("initdb"), "-D", str(directory / "data"), "-U", "reel", "-A", "trust", "-N"]
+        subprocess.run([*command, "-E", "UTF8", "--no-locale"], check=True, capture_output=True, timeout=PATIENCE)
+
+    def _run(self, program: str) -> list[str]:
+        """Return the command that runs a program, which ends with this process."""
+        become = []
+        if self._user is not None:
+            become = [f"--reuid={self._user.pw_uid}", f"--regid={self._user.pw_gid}", "--clear-groups"]
+        return ["setpriv", "--pdeathsig=QUIT", *become, str(self._programs / program)]
+
+    @property
+    def url(self) -> str:
+        """The URL of the empty database."""
+        return f"postgresql://reel@/postgres?host={quote(str(self._directory), safe='')}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        settings = (*self._options, "listen_addresses=", f"unix_socket_directories={self._directory}")
+        settings += ("shared_buffers=16MB", "max_connections=200")
+        command = [*self._run("postgres"), "-D", str(self._directory / "data")]
+        with (self._directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, *(part for setting in settings for part in ("-c", setting))],
+                stdout=log,
+                stderr=log,
+                cwd=self._directory,
+            )
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                psycopg.connect(self.url).close()
+            except psycopg.OperationalError:
+                assert self._process.poll() is None, (self._directory / "log").read_text()
+                assert time.monotonic() < deadline, (self._directory / "log").read_text()
+                time.sleep(0.01)  # between two polls
+            else:
+                return
+
+    def stop(self, *, at_once: bool = True) -> None:
+        """Stop it: at once, as a crash would, or after its clients were cut off."""
+        if self._process is not None:
+            self._process.send_signal(3 if at_once else 2)
+            self._process.wait(PATIENCE)
+            self._process = None
+
+
+@cache
+def shared() -> Server:
+    """Return the server of this process, which runs until its end."""
+    directory = Path(tempfile.mkdtemp(prefix="reel-pg-", dir=FILES))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    server = Server(directory)
+    server.start()
+    atexit.register(server.stop)
+    return server
+
+
+def server_connection(url: str) -> ServerConnection:
+    """Open a connection as the daemon has it."""
+    return ServerConnection(partial(connect, url, readonly=False, settings={}))
+
+
+@contextmanager
+def own_schema() -> Iterator[str]:
+    """Make room for tables of a test's own on the shared server; yield its URL."""
+    server = shared()
+    name = f"t{next(_numbers)}"
+    yield f"{server.url}&options=-csearch_path%3D{name}"
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")

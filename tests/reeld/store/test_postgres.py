@@ -1,0 +1,95 @@
+"""What is said to a PostgreSQL server: translated statements, escaped texts, and URLs without passwords."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reeld.store.connection import Numbers, Texts
+from reeld.store.postgres.connection import ServerConnection
+from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
+from reeld.store.postgres.url import has_password, is_url, printable
+from tests.postgres import own_schema, server_connection
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT a FROM t WHERE b = ? AND c = :name", "SELECT a FROM t WHERE b = %s AND c = %(name)s"),
+        ("SELECT '?:x%', d::text, 5 % 2", "SELECT '?:x%%', d::text, 5 %% 2"),
+        ("BEGIN IMMEDIATE", "BEGIN"),
+        ("x IN (SELECT value FROM json_each(:seqs))", "x IN (SELECT value FROM unnest(%(seqs)s) AS listed (value))"),
+        ("x IN ()", "x IN (NULL)"),
+        ("a CROSS JOIN b ON c", "a JOIN b ON c"),
+        ("instr(lower(x), ?) > 0", "strpos(lower(x), %s) > 0"),
+        ("length(CAST(a || b AS BLOB))", "octet_length(a || b)"),
+    ],
+)
+def test_statements_are_translated(sql: str, expected: str) -> None:
+    """What SQLite says otherwise is translated; literals stay as they are."""
+    assert expected == translated(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (" SELECT 1", True),
+        ("\nWITH a AS (SELECT 1) SELECT * FROM a", True),
+        ("WITH a AS (VALUES (1)) UPDATE t SET b = 1", False),
+        ("INSERT INTO t VALUES (1) RETURNING id", False),
+        ("COMMIT", False),
+    ],
+)
+def test_what_only_reads(sql: str, expected: bool) -> None:
+    """A query waits until somebody asks for its rows; a change does not."""
+    assert expected == only_reads(sql)
+
+
+TEXTS = st.text(st.characters(codec="utf-8") | st.sampled_from("\0\1\0021 "), max_size=6)
+
+
+@given(TEXTS, TEXTS)
+def test_any_text_can_be_stored(one: str, other: str) -> None:
+    """A stored text has no NUL, is read as what it was, and has its place in the order of texts."""
+    assert "\0" not in escaped(one)
+    assert one == unescaped(escaped(one))
+    assert (one < other) == (escaped(one) < escaped(other))
+    assert (one in other) <= (escaped(one) in escaped(other))
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("postgresql://ada:secret@host:5432/reel", "postgresql://ada@host:5432/reel"),
+        ("postgres://ada:s%40@a:1,b:2/reel?password=x&sslmode=require", "postgres://ada@a:1,b:2/reel?sslmode=require"),
+        ("postgresql://ada:a/b@host/reel?sslpassword=x", "postgresql://ada@host/reel"),
+        ("postgresql:///reel?host=%2Frun", "postgresql:///reel?host=%2Frun"),
+        ("postgresql://", "postgresql://"),
+        ("/home/ada/reel.db", "/home/ada/reel.db"),
+    ],
+)
+def test_a_password_is_not_printed(url: str, expected: str) -> None:
+    """What is printed of a URL has no password, and otherwise says what it said."""
+    assert expected == printable(url)
+    assert (expected != url) == has_password(url)
+    assert url.startswith("postgres") == is_url(url)
+
+
+@pytest.fixture
+def server() -> Iterator[ServerConnection]:
+    """A connection to tables of the test's own."""
+    with own_schema() as url, closing(server_connection(url)) as connection:
+        yield connection
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "values", [Texts(["a", '"', "\\", "%s ?", "\0{}", "NULL", ""]), Numbers([1, -(1 << 63)]), Texts()]
+)
+def test_a_list_is_an_array(server: ServerConnection, values: Texts | Numbers) -> None:
+    """A statement gets a list of any length as one parameter, and makes rows of it."""
+    found = [value for (value,) in server.execute("SELECT value FROM json_each(?)", (values,))]
+
+    assert [*values] == found
