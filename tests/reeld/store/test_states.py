@@ -107,6 +107,7 @@ def steps_of(connection: Any, question: Callable[[], Any]) -> int:
     return len(steps)
 
 
+@pytest.mark.file
 def test_a_long_log_costs_no_more(rows: Rows) -> None:
     """Neither a position in a command of many events nor what undo takes back is found by reading them all."""
     rows.agent(1)
