@@ -8,7 +8,7 @@ from reel.records import Parts
 from reel.strict_json import Json, encode
 from reel.values import has_large_number, why_not_plain
 from reeld.core.validation import Altered, CheckedRow, Row, row_from_blocks
-from reeld.formats.items.writing import plain_item
+from reeld.formats.items.writing import may_be_plain, plain_item
 from reeld.formats.json_values import dump
 from reeld.formats.table import FORMATS
 
@@ -36,8 +36,7 @@ class ItemRows(NamedTuple):
 def with_form(name: str, item: Json, rows: list[CheckedRow], altered: Altered) -> tuple[list[CheckedRow], Altered]:
     """Return the rows of an item's messages, the first one with what they do not say, and each other with its place."""
     shown = [_shown(row) for row in rows]
-    target = FORMATS.get(name)
-    if target is not None and len(shown) == 1 and canonical(plain_item(target, shown[0])) == canonical(item):
+    if len(shown) == 1 and _is_plain(name, item, shown[0]):
         return rows, altered
     form = form_of(item, texts_of(shown))
     kept: Json = {"format": name, "check": check_of(shown, form)}
@@ -46,6 +45,14 @@ def with_form(name: str, item: Json, rows: list[CheckedRow], altered: Altered) -
     kept |= {"form": form} if _is_simple(form) else {"form_json": dump(form)}
     places = [kept, *({"part": place} for place in range(1, len(shown)))]
     return [_row_of(message, place) for message, place in zip(shown, places, strict=True)], altered
+
+
+def _is_plain(name: str, item: Json, message: Json) -> bool:
+    """Whether an item is what everybody would make of its message, so that it needs no form."""
+    target = FORMATS.get(name)
+    if target is None or message["provider_metadata"] or not may_be_plain(target, item, message):
+        return False
+    return canonical(plain_item(target, message)) == canonical(item)
 
 
 def _is_simple(form: Any) -> bool:

@@ -18,6 +18,12 @@ PART = '"part":'
 # What the tool of a call is called that is not known.
 _UNKNOWN = "unknown"
 _TEXT_KEYS = {"type", "text"}
+# What most items say, one of each kind.
+_SAMPLES: dict[str, Json] = {
+    "text": {"type": "text", "text": "Hello?"},
+    "tool_call": {"type": "tool_call", "id": "c1", "name": "look_up", "arguments": "{}"},
+    "tool_result": {"type": "tool_result", "tool_call_id": "c1", "content": "done", "is_error": False},
+}
 
 
 class WrittenItems(NamedTuple):
@@ -151,6 +157,25 @@ def plain_item(target: Format, message: Json) -> Any:
         return parse(text)
     written = write_message(target, message, {})
     return written[0] if len(written) == 1 else None
+
+
+def may_be_plain(target: Format, item: Json, message: Json) -> bool:
+    """Whether :func:`plain_item` may return an item, which takes a hundred times as long to find out.
+
+    An item that has other keys than what a text, a call or a result becomes has a form.
+    """
+    keys = _plain_keys(target.name, message["role"], message["content"][0]["type"])
+    return keys is None or keys == item.keys()
+
+
+@cache
+def _plain_keys(name: str, role: str, kind: str) -> set[str] | None:
+    """Return the keys of the item that a block of a kind becomes; ``None`` if they are not known."""
+    if kind not in _SAMPLES:
+        return None
+    message = {"role": role, "content": [_SAMPLES[kind]], "provider_metadata": {}, "seq": 0}
+    item = plain_item(FORMATS[name], message)
+    return None if item is None else set(item)
 
 
 @cache
