@@ -1,21 +1,30 @@
 """A session of OpenAI's Agents SDK is an agent of the daemon: items come back as they were, whoever else writes."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, get_args
 
 import pytest
 
+import reel
 from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning
+from reel.strict_json import encode
 from reel.sync.client import Client
+from reel.values import Numeral
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
 from tests.sdks.examples import Json, variants
 
 sdk = pytest.importorskip("agents", reason="openai-agents is not installed")
 
-from openai.types.responses import ResponseInputItemParam  # noqa: E402
+from agents import Model  # noqa: E402
+from openai.types.responses import (  # noqa: E402
+    ResponseInputItemParam,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 
 from reel.integrations.openai_agents import ReelSession  # noqa: E402 - both need what may not be installed
 
@@ -23,6 +32,7 @@ HELLO: Json = {"role": "user", "content": "Hello?"}
 CALL: Json = {"type": "function_call", "call_id": "c1", "name": "look_up", "arguments": '{"a": 1}', "id": "fc_1"}
 RESULT: Json = {"type": "function_call_output", "call_id": "c1", "output": "A machine."}
 _NUMBERS = count()
+sdk.set_tracing_disabled(True)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +113,101 @@ def test_pop_of_a_message_that_is_several_items(session: ReelSession, client: Cl
 
     assert asyncio.run(session.pop_item()) == before[1]
     assert asyncio.run(session.get_items()) == before[:1]
+
+
+def test_pops_in_a_row(session: ReelSession, daemon: Daemon, client: Client) -> None:
+    """Each takes what is newest then, whatever others did since the one before."""
+    asyncio.run(session.add_items([{"role": "user", "content": str(number)} for number in range(20)]))
+    another = other(session, daemon)
+
+    def pop() -> Any:
+        item = asyncio.run(session.pop_item())
+        return None if item is None else item["content"]
+
+    assert ["19", "18"] == [pop(), pop()]
+    asyncio.run(another.add_items([HELLO]))
+    assert ["Hello?", "17"] == [pop(), pop()]
+    client.undo(session.agent)
+    assert ["17", "16"] == [pop(), pop()]
+    client.kill(session.agent)
+    with pytest.raises(Killed):
+        pop()
+    asyncio.run(session.get_items())
+    client.create(session.agent)
+    asyncio.run(another.add_items([HELLO, RESULT, {"role": "user", "content": "new"}]))
+    another.close()
+    assert "new" == pop()
+    client.kill(session.agent)
+    client.add_items(session.agent, [HELLO], "openai-responses", create=True)
+    assert ["Hello?", None] == [pop(), pop()]
+
+
+def test_pop_of_what_was_purged(session: ReelSession, client: Client) -> None:
+    """It is gone."""
+    asyncio.run(session.add_items([HELLO, CALL, RESULT]))
+    asyncio.run(session.pop_item())
+    client.purge(session.agent)
+
+    assert asyncio.run(session.pop_item()) is None
+
+
+class Parrot(Model):  # type: ignore[misc] # the SDK's types are not read
+    """A model that keeps what it was sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    async def get_response(self, *_args: Any, **given: Any) -> Any:
+        self.sent.append(given["input"])
+        text = ResponseOutputText(text="Hi.", type="output_text", annotations=[])
+        said = ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
+        return sdk.ModelResponse(output=[said], usage=sdk.Usage(), response_id=None)
+
+    def stream_response(self, *_args: Any, **_more: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {},
+        {"type": {}, "call_id": "c1"},
+        {"type": ["function_call"], "call_id": "c1", "name": 5},
+        {"type": "function_call", "call_id": []},
+        {"type": "function_call_output", "call_id": {"a": 1}, "output": 5},
+        {"role": {}, "content": 5},
+        {"type": None, "n": Numeral("9" * 5_000)},
+    ],
+)
+def test_what_cannot_be_read(session: ReelSession, client: Client, item: Json) -> None:
+    """Whatever others stored, a run goes on after it; an item whose type is none comes as its words."""
+    client.add_items(session.agent, encode([item, HELLO]), "openai-responses", create=True)
+    parrot = Parrot()
+
+    asyncio.run(sdk.Runner.run(sdk.Agent("a", model=parrot), "Go on.", session=session))
+
+    assert [HELLO["content"], "Go on."] == [each["content"] for each in parrot.sent[0][-2:]]
+    first = asyncio.run(session.get_items())[0]
+    assert first == (
+        item if isinstance(item.get("type"), str | None) else {"role": "user", "content": json.dumps(item)}
+    )
+    assert 4 == len(asyncio.run(session.get_items()))
+
+
+def test_what_is_added_between_a_call_and_its_result(session: ReelSession, client: Client) -> None:
+    """It comes behind the result, which most models want to follow its call; what the SDK added keeps its order."""
+    note: Json = {"type": "message", "role": "assistant", "content": [], "id": "m1", "status": "completed"}
+    asyncio.run(session.add_items([HELLO, CALL, note, {**CALL, "call_id": "c2"}]))
+    assert 4 == len(asyncio.run(session.get_items()))
+    client.add(session.agent, ["Hurry up.", reel.text("assistant", "Yes.")])
+    asyncio.run(session.add_items([RESULT, {**RESULT, "call_id": "c2"}]))
+
+    for found in (asyncio.run(session.get_items()), asyncio.run(session.get_items(7))[-8:]):
+        kinds = [item.get("call_id") or str(item["content"]) for item in found]
+        assert ["c1", "[]", "c2", "c1", "c2"] == kinds[-7:-2]
+        assert "Hurry up." in kinds[-2]
+        assert "Yes." in kinds[-1]
+    assert {**RESULT, "call_id": "c2"} == asyncio.run(session.pop_item())
 
 
 def test_clear_keeps_the_log(session: ReelSession, client: Client) -> None:

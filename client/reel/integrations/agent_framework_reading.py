@@ -72,7 +72,7 @@ def messages_in(found: Sequence[Any]) -> list[Message]:
         elif (item := item_of(each["message"])) is not None:
             added.add(len(messages))
             messages.append(_message(item))
-    return results_first(messages, _calls, _results, added)
+    return results_first(messages, _calls, _results, lambda message: message.role == "user", added)
 
 
 def _calls(message: Message) -> list[str]:

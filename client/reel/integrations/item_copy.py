@@ -1,12 +1,11 @@
 """What a process has read of a conversation, so that it reads only what is new the next time."""
 
-import pickle
 from typing import Any, NamedTuple
 
 from reel import requests
 from reel.kinds import REPLACING
-from reel.messages import Item
 from reel.replies import ItemsPage
+from reel.strict_json import parse
 from reel.sync.client import Client
 
 # The most messages on a page.
@@ -30,9 +29,9 @@ class _State(NamedTuple):
 class ItemCopy:
     """The items of an agent, for a program that reads all of them again and again.
 
-    A framework reads the whole history before each turn. To read and convert 10,000 items takes the daemon and the
-    client 390 ms; to read what is new, and to copy the rest, 13. The copy is given up if the conversation was anything
-    but extended, if something was erased, in whatever agent, or if the client has connected anew.
+    A framework reads the whole history before each turn. To read 10,000 items takes the daemon and the client 140 ms of
+    a core; to read what is new, and to parse the rest, 12. The copy is given up if the conversation was anything but
+    extended, if something was erased, in whatever agent, or if the client has connected anew.
 
     Args:
         agent: the agent's name.
@@ -43,8 +42,10 @@ class ItemCopy:
         self._agent = agent
         self._format = format
         self._state: _State | None = None
-        # The items as they were read, page by page. A caller may change what it gets.
-        self._pages: list[bytes] = []
+        # The items of each read, as a list in JSON: a caller may change what it gets.
+        self._read_items: list[str] = []
+        # For each item the seq of its message.
+        self._seqs: list[int] = []
 
     def read(self, client: Client) -> list[Any]:
         """Return all items, the oldest first; they are the caller's own.
@@ -57,18 +58,25 @@ class ItemCopy:
         connection = client.server
         pages = self._read(client, 0 if self._state is None else self._state.seq)
         if self._state is not None and not self._is_extended(client, pages[0]):
-            self._state, self._pages = None, []
+            self._state, self._read_items, self._seqs = None, [], []
             pages = self._read(client, 0)
-        found: list[Item] = [item for page in pages for item in page.items]
+        found: list[Any] = [item for page in pages for item in page.items]
         if found:
-            self._pages.append(pickle.dumps([item["item"] for item in found]))
-        seq = found[-1]["seq"] if found else 0 if self._state is None else self._state.seq
+            self._read_items.append(f"[{','.join([item['item_json'] for item in found])}]")
+            self._seqs += [item["seq"] for item in found]
+        seq = self._seqs[-1] if self._seqs else 0
         self._state = _State(pages[0].agent, pages[0].head, seq, connection, pages[0].erasures)
-        return [item for page in self._pages for item in pickle.loads(page)]  # noqa: S301 - made above
+        return [item for read in self._read_items for item in parse(read)]
+
+    def places(self) -> tuple[str, list[int]]:
+        """Return the agent's id, and for each item that was read the seq of its message."""
+        return "" if self._state is None else self._state.agent, self._seqs
 
     def _read(self, client: Client, since: int) -> list[ItemsPage]:
+        call = requests.items(self._agent, self._format, since or None, _PAGE)
+        # The items stay JSON: to parse all of a page at once takes half the time.
         # All pages are of one state: the client reads the later ones as of the first.
-        return [*client.pages(requests.items(self._agent, self._format, since or None, _PAGE))]
+        return [*client.pages(call._replace(read=lambda result: ItemsPage(**result)))]
 
     def _is_extended(self, client: Client, page: ItemsPage) -> bool:
         """Whether a page that was just read begins where the copy ends."""

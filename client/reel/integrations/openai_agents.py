@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 try:
     from agents.memory.session_settings import SessionSettings, coerce_session_settings
@@ -13,16 +13,29 @@ except ImportError as error:
     ) from error
 
 from reel import requests
-from reel.errors import Conflict, NotFound
+from reel.errors import Conflict, Killed, NotFound
 from reel.integrations.item_copy import ItemCopy
 from reel.integrations.naming import named
+from reel.integrations.openai_agents_order import arranged, readable
 from reel.integrations.worker import Worker
 from reel.messages import Item
 from reel.sync.client import Client
 
 _FORMAT: Final = "openai-responses"
+# The name under which events are stored.
+_NAME: Final = "openai-agents"
+# Of so many of the newest messages the items are read to pop one: who pops one often pops more.
+_AHEAD: Final = 8
 # The most messages on a page, and so the most that ``last`` may be.
 _PAGE = 10_000
+
+
+class _Newest(NamedTuple):
+    """The newest items of an agent, with its id and its head."""
+
+    agent: str
+    head: int
+    items: list[Item]
 
 
 class ReelSession:
@@ -56,7 +69,11 @@ class ReelSession:
         self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or {})
         self.agent, self._tags = named(prefix, session_id)
         self._copy = ItemCopy(self.agent, _FORMAT)
-        self._worker = Worker(socket, autostart=autostart, name="openai-agents")
+        # What is left to pop if nobody has written since.
+        self._newest: _Newest | None = None
+        # Of messages between a call and its result: whether somebody else added the one with this seq of this agent.
+        self._is_added: dict[tuple[str, int], bool] = {}
+        self._worker = Worker(socket, autostart=autostart, name=_NAME)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the items, the oldest first.
@@ -96,18 +113,35 @@ class ReelSession:
 
     def _read(self, client: Client, limit: int | None) -> list[Any]:
         try:
-            if limit is None or limit < 0:
-                return self._copy.read(client)
             if limit == 0:
                 return []
-            newest = [found["item"] for found in client.items(self.agent, _FORMAT, last=min(limit, _PAGE)).items]
-            if len(newest) < limit:  # a message may have no item, and then older ones count
-                newest = self._copy.read(client)
-            return newest[-limit:]
+            if limit is not None and 0 < limit <= _PAGE:
+                page = client.items(self.agent, _FORMAT, last=limit)
+                if len(page.items) >= limit:  # a message may have no item, and then older ones count
+                    newest = page.items[-limit:]
+                    seqs = [found["seq"] for found in newest]
+                    return self._arranged(client, page.agent, [found["item"] for found in newest], seqs)
+            items = self._copy.read(client)
+            start = max(len(items) - limit, 0) if limit is not None and limit > 0 else 0
+            uid, seqs = self._copy.places()
+            return self._arranged(client, uid, items[start:], seqs[start:])
         except NotFound:
             return []
 
+    def _arranged(self, client: Client, uid: str, items: list[Any], seqs: list[int]) -> list[Any]:
+        """Return items as a model can be sent them: nothing of others is between a call and its result."""
+
+        def is_added(place: int) -> bool:
+            key = uid, seqs[place]
+            if key not in self._is_added:
+                (event,) = client.history(uid, since=key[1] - 1, limit=1, inherited=True).events
+                self._is_added[key] = event["client"] != _NAME
+            return self._is_added[key]
+
+        return arranged([readable(item) for item in items], is_added)
+
     def _add(self, client: Client, items: list[Any]) -> None:
+        self._newest = None
         try:
             client.add_items(self.agent, items, _FORMAT)
         except NotFound:
@@ -116,32 +150,39 @@ class ReelSession:
 
     def _pop(self, client: Client) -> Any | None:
         while True:
+            newest, self._newest = self._newest, None  # if this fails, they are looked for the next time
             try:
-                head, newest = self._newest(client)
-                if not newest:
+                uid, head, items = newest or self._look(client)
+                if not items:
                     return None
+                *before, last = items
                 # A converted message may be several items; those before the newest stay.
-                kept = [found["item"] for found in newest[:-1]]
-                client.add_items(self.agent, kept, _FORMAT, from_=newest[-1]["seq"], if_seq=head)
+                kept = [found["item"] for found in before if found["seq"] == last["seq"]]
+                added = client.add_items(uid, kept, _FORMAT, from_=last["seq"], if_seq=head)
             except NotFound:
-                return None
+                if newest is None:
+                    return None
             except Conflict:
-                continue  # somebody else wrote or popped meanwhile: what is newest now?
-            return newest[-1]["item"]
+                pass  # somebody else wrote or popped meanwhile: what is newest now?
+            except Killed:  # perhaps somebody has begun again under the name
+                if newest is None:
+                    raise
+            else:
+                if before and not kept:
+                    self._newest = _Newest(uid, added.head, before)
+                return last["item"]
 
-    def _newest(self, client: Client) -> tuple[int, list[Item]]:
-        """Return the head, and the items of the newest message that has any."""
-        page = client.items(self.agent, _FORMAT, last=1)
+    def _look(self, client: Client) -> _Newest:
+        """Return the items of the newest messages."""
+        page = client.items(self.agent, _FORMAT, last=_AHEAD)
         items = page.items
         if not items:  # a message may have no item
-            items = [
-                found
-                for other in client.pages(requests.items(self.agent, _FORMAT, at=page.head))
-                for found in other.items
-            ]
-        return page.head, [found for found in items if found["seq"] == items[-1]["seq"]]
+            pages = client.pages(requests.items(self.agent, _FORMAT, at=page.head))
+            items = [found for other in pages for found in other.items]
+        return _Newest(page.agent, page.head, items)
 
     def _clear(self, client: Client) -> None:
+        self._newest = None
         try:
             client.clear(self.agent)
         except NotFound:

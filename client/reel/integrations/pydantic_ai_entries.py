@@ -170,7 +170,7 @@ def read_entries(client: Client, agent: str, at: int, limit: int | None = None) 
     ids = [_entry_id(agent, item) for item in items]
     added = [place for place, item in enumerate(items) if "item_json" not in item]
     # The ids stay where they are: what is saved next comes after the last of them.
-    messages = results_first(read_messages(items), _calls, _results, added)
+    messages = results_first(read_messages(items), _calls, _results, _is_prompt, added)
     entries = [
         ConversationEntry(id=entry_id, parent_id=parent_id, message=message)
         for entry_id, parent_id, message in zip(ids, [None, *ids], messages, strict=False)
@@ -184,6 +184,10 @@ def _calls(message: ModelMessage) -> list[str]:
 
 def _results(message: ModelMessage) -> list[str]:
     return [part.tool_call_id for part in message.parts if part.part_kind in ("tool-return", "retry-prompt")]
+
+
+def _is_prompt(message: ModelMessage) -> bool:
+    return any(part.part_kind == "user-prompt" for part in message.parts)
 
 
 def _call(agent: str, **window: int) -> Call[ItemsPage]:

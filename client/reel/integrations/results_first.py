@@ -14,16 +14,19 @@ def results_first(
     messages: Sequence[M],
     calls: Callable[[M], Collection[str]],
     results: Callable[[M], Collection[str]],
+    is_prompt: Callable[[M], bool],
     added: Collection[int],
 ) -> list[M]:
     """Return messages, those that somebody else added between a call and its result behind the result.
 
-    Nothing else is moved. If a call has no result, what comes after it stays where it is.
+    Nothing else is moved. If a call has no result, or the next prompt comes before it, what comes after the call stays
+    where it is.
 
     Args:
         messages: the messages, in their order.
         calls: returns the ids of the calls in a message.
         results: returns the ids of the calls that a message answers.
+        is_prompt: whether a message is the user's.
         added: the places of the messages that somebody else added.
     """
     if not added:
@@ -38,7 +41,7 @@ def results_first(
             waiting.append(message)
             continue
         made = answered.intersection(calls(message))
-        if not found and not made:  # the run went on without the result
+        if not found and is_prompt(message):
             is_open.clear()
         if not is_open:
             ordered += waiting

@@ -1,6 +1,6 @@
 """The copy that a session keeps of its items is what the daemon has, whatever anybody does to the conversation."""
 
-import pickle
+import json
 import random
 from collections.abc import Iterator
 from contextlib import suppress
@@ -55,7 +55,7 @@ def test_only_what_is_new_is_read(client: Client, copy: ItemCopy) -> None:
 
     assert whole(client, agent) == second == copy.read(client)
     assert first == second[:1]
-    assert [1, 2] == [len(pickle.loads(page)) for page in copy._pages]
+    assert [1, 2] == [len(json.loads(items)) for items in copy._read_items]
 
 
 def test_another_connection(client: Client, copy: ItemCopy) -> None:
@@ -65,7 +65,7 @@ def test_another_connection(client: Client, copy: ItemCopy) -> None:
     client.add_items(copy._agent, [CALL], FORMAT)
 
     assert whole(client, copy._agent) == copy.read(client)
-    assert [2] == [len(pickle.loads(page)) for page in copy._pages]
+    assert [2] == [len(json.loads(items)) for items in copy._read_items]
 
 
 def test_what_a_caller_changes_is_the_callers(client: Client, copy: ItemCopy) -> None:

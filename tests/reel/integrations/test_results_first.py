@@ -20,7 +20,9 @@ def arranged(said: str) -> str:
         return rest if kind == of else ""
 
     added = [place for place, word in enumerate(words) if word.startswith("+")]
-    found = results_first(words, lambda word: ids(word, "c"), lambda word: ids(word, "r"), added)
+    found = results_first(
+        words, lambda word: ids(word, "c"), lambda word: ids(word, "r"), lambda word: word == "u", added
+    )
     return " ".join(found)
 
 
@@ -34,11 +36,11 @@ def arranged(said: str) -> str:
         ("c1 +u +r1 a", "c1 +r1 +u a"),
         ("c1 +c2 +r2 r1", "c1 r1 +c2 +r2"),
         ("+c1 +u +r1", "+c1 +r1 +u"),
-        # The result never comes, or something else of the run's own comes first.
+        # The result never comes, or the next prompt comes first.
         ("c1 +u", "c1 +u"),
         ("c1 +u u a", "c1 +u u a"),
         ("c12 +u r1", "c12 r1 +u"),
-        ("c1 +u a r1", "c1 +u a r1"),
+        ("c1 +u a r1", "c1 a r1 +u"),
         ("c1 u r1", "c1 u r1"),
         ("c1 r1 +u c1 +u r1", "c1 r1 +u c1 r1 +u"),
     ],
