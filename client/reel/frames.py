@@ -106,13 +106,16 @@ class SharedPush:
         packed: further parameters, as MessagePack already.
     """
 
-    __slots__ = ("encodings", "fields", "packed")
+    __slots__ = ("encodings", "fields", "packed", "pushes")
 
     def __init__(self, fields: dict[str, Any], packed: dict[str, bytes]) -> None:
         self.fields = fields
         self.packed = packed
         # By the name of the framing.
         self.encodings: dict[str, Any] = {}
+        # Whole pushes under their own names, by the framing and the subscription's number. Most connections have one
+        # subscription, so that most pushes are the same.
+        self.pushes: dict[tuple[str, int], bytes] = {}
 
 
 def memory_cost(size: int, values: int) -> int:

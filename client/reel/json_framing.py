@@ -126,6 +126,15 @@ class _JsonRpc(ABC):
 
     def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         """Encode a push to the subscription with the number ``sub``."""
+        if self.push_target:
+            return self._lay_push(method, sub, shared)
+        key = (self.name, sub)
+        whole = shared.pushes.get(key)
+        if whole is None:
+            whole = shared.pushes[key] = self._lay_push(method, sub, shared)
+        return whole
+
+    def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         tail = shared.encodings.get("json")
         if tail is None:
             everything = shared.fields | {name: unpack(value) for name, value in shared.packed.items()}

@@ -90,18 +90,25 @@ class MessagePack:
 
     def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         """Encode a push to the subscription with the number ``sub``."""
+        if self.push_target:
+            return self._lay_push(method, sub, shared)
+        key = (self.name, sub)
+        whole = shared.pushes.get(key)
+        if whole is None:
+            whole = shared.pushes[key] = self._lay_push(method, sub, shared)
+        return whole
+
+    def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         encoded = shared.encodings.get(self.name)
         if encoded is None:
-            encoded = shared.encodings[self.name] = self._around_sub(method, shared)
-        begin, params, tail = encoded
-        if not self.push_target:
-            return b"".join((begin, params, self._pack(sub), tail))
+            encoded = shared.encodings[self.name] = self._around_sub(shared)
+        params, tail = encoded
         return self._encode_push(method, b"".join((params, self._pack(sub), tail)))
 
-    def _around_sub(self, method: str, shared: SharedPush) -> tuple[bytes, bytes, bytes]:
-        """Return what is before the parameters of a push under its own name, and what is around the number in them."""
+    def _around_sub(self, shared: SharedPush) -> tuple[bytes, bytes]:
+        """Return what is around the number in the parameters of a push."""
         header = self._packer.pack_map_header(1 + len(shared.fields) + len(shared.packed))
-        return b"".join((b"\x93\x02", self._pack(method), b"\x91")), header + b"\xa3sub", self._pairs(shared)
+        return header + b"\xa3sub", self._pairs(shared)
 
     def _pairs(self, shared: SharedPush) -> bytes:
         pairs = [self._pack(part) for pair in shared.fields.items() for part in pair]

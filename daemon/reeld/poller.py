@@ -88,7 +88,7 @@ class Poller:
         # First, so that a call which comes too late for this round wakes the next one.
         self._is_awake = False
         calls = self._calls
-        while calls:
+        for _ in range(len(calls)):  # what these ask for comes in the next round, after what can be read
             function, value = calls.popleft()
             function(value)
 

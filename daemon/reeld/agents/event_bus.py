@@ -2,9 +2,14 @@
 
 Events are published as they are applied, and they are applied in the order of the commits, so every subscriber
 gets every event once and in order. Publishing awaits nobody: a subscriber takes an event or notes that it lags.
+
+If more than a few have to be told, the writer gets its answer first. They are told a few at a time, and in between the
+daemon serves others. What is published meanwhile waits behind it.
 """
 
 import logging
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from reel.frames import SharedPush
@@ -14,6 +19,11 @@ from reeld.core.milestones import Extent
 from reeld.core.state import Profile
 
 log = logging.getLogger(__name__)
+
+# How many are told in one turn of the event loop: to encode and send that many pushes takes a millisecond.
+_FEW = 100
+# How many may still have to be told, of all events. Beyond it, publishing waits, and so do those who write too much.
+_MAX_LEFT = 10_000
 
 
 class CommittedEvent:
@@ -67,10 +77,17 @@ class EventBus:
 
     Args:
         newest: the id of the newest event in the database.
+        call_soon: calls a function with a value in a later turn of the event loop.
     """
 
-    def __init__(self, newest: int) -> None:
+    def __init__(self, newest: int, call_soon: Callable[[Callable[[None], None], None], None]) -> None:
         self.newest = newest
+        self._call_soon = call_soon
+        # The events of which not everybody has been told yet, the oldest first, and who is left; and how many that is.
+        self._behind: deque[tuple[CommittedEvent, Iterator[Subscriber]]] = deque()
+        self._left = 0
+        # Whether a later turn goes on with them.
+        self._goes_on = False
         # How many subscriptions ended because their peer did not read fast enough.
         self.lagged = 0
         # By the agent's row; ``None`` has those who follow all agents. The inner dicts are ordered sets.
@@ -109,15 +126,51 @@ class EventBus:
         return [*self._subscribers.get(row, ()), *self._subscribers.get(None, ())]
 
     def publish(self, committed: CommittedEvent) -> None:
-        """Tell the subscribers of the event's agent."""
-        for subscriber in self.subscribers(committed.profile.row):
+        """Tell the subscribers of the event's agent: now if these are few, else in later turns."""
+        subscribers = self.subscribers(committed.profile.row)
+        self._behind.append((committed, iter(subscribers)))
+        self._left += len(subscribers)
+        if self._left <= _FEW:
+            self.catch_up()
+            return
+        while self._left > _MAX_LEFT:
+            self._tell_next()
+        if not self._goes_on:
+            self._goes_on = True
+            self._call_soon(self._go_on, None)
+
+    def _go_on(self, _: None) -> None:
+        for _turn in range(_FEW):
+            self._tell_next()
+        self._goes_on = self._left > 0
+        if self._goes_on:
+            self._call_soon(self._go_on, None)
+        else:
+            self._behind.clear()
+
+    def _tell_next(self) -> None:
+        """Tell the next subscriber; what is left is changed first, as telling may lead back here."""
+        while self._behind:
+            committed, left = self._behind[0]
+            subscriber = next(left, None)
+            if subscriber is None:
+                self._behind.popleft()
+                continue
+            self._left -= 1
             try:
                 subscriber.on_event(committed)
             except Exception:  # a commit stays a commit, even if a subscriber has a bug
                 log.exception("agent=%s event=%d could not be told", committed.profile.name, committed.event_id)
+            return
+
+    def catch_up(self) -> None:
+        """Tell everybody what was published, before something else that must not come first."""
+        while self._behind:
+            self._tell_next()
 
     def reset(self, profile: Profile) -> None:
         """Tell the subscribers of an agent that its live state has been replaced."""
+        self.catch_up()
         for subscriber in self.subscribers(profile.row):
             subscriber.on_reset(profile)
 

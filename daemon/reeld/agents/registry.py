@@ -55,7 +55,7 @@ class Registry:
         memory: int = MEMORY,
     ) -> None:
         self.store = store
-        self.bus = EventBus(store.newest)
+        self.bus = EventBus(store.newest, store.poller.call_soon)
         self._tasks = tasks
         self._max_live = max_live
         self._idle = idle

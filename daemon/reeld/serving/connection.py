@@ -169,6 +169,7 @@ class Connection:
                 await self._receive()
                 self._tasks.start_soon(self._end_on_close)
                 await self.finish()
+                self._services.registry.bus.catch_up()
                 self.subscriptions.end_all()  # or there might always be more to send
                 await self.drain()
         except* (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
@@ -210,6 +211,7 @@ class Connection:
 
     def say_bye(self, reason: str) -> None:
         """Tell a subscriber that nothing more will come."""
+        self._services.registry.bus.catch_up()
         if self.subscriptions:
             self._outbox.push_latest("bye", self.framing.notify("bye", {"reason": reason}))
 
@@ -230,9 +232,12 @@ class Connection:
 
     def _on_sent(self) -> None:
         """There is room again: tell subscriptions that lag what they missed."""
-        self.subscriptions.report_lag()
+        if self._outbox.was_full:
+            self._outbox.was_full = False
+            self.subscriptions.report_lag()
         self._replies.on_sent()
-        self._on_progress()
+        if self._progress is not None:
+            self._on_progress()
 
     # --- from bytes to calls
 

@@ -155,6 +155,7 @@ class Drafts:
     def _show(self, draft: _Draft) -> None:
         """Push a draft to every other subscribed connection, once."""
         shown: set[int | None] = {draft.writer.connection, None}
+        self._bus.catch_up()
         for subscriber in self._bus.subscribers(draft.profile.row):
             if subscriber.connection not in shown:
                 shown.add(subscriber.connection)

@@ -59,6 +59,8 @@ class Outbox:
         self._sending = False
         self._pieces = 0
         self._closed = False
+        # Whether a push found no room since :attr:`on_sent` was last called, or while it is.
+        self.was_full = False
 
     @property
     def empty(self) -> bool:
@@ -106,6 +108,7 @@ class Outbox:
         if self._closed:
             return True
         if self._pushes and self._pushes + len(data) > self._limits.pushes:
+            self.was_full = True
             return False
         self._pushes += len(data)
         self._append(data, urgent=False)
@@ -213,7 +216,9 @@ class Outbox:
         self._replies -= replies
         self._pushes -= pushes
         self._traffic.waiting -= replies + pushes
-        self._make_room()
+        self._announce_room()
+        if self._latest:
+            self._push_the_latest()
         self._on_sent()
 
     def _announce_room(self) -> None:
@@ -221,8 +226,7 @@ class Outbox:
             self._room.set()
             self._room = None
 
-    def _make_room(self) -> None:
-        self._announce_room()
+    def _push_the_latest(self) -> None:
         for key in list(self._latest):
             if self._closed or (self._pushes and self._pushes + len(self._latest[key]) > self._limits.pushes):
                 return

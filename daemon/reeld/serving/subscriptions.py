@@ -87,6 +87,10 @@ class Subscription:
         self._row = row
         self._kinds = kinds
         self._view = view
+        # Whether the peer keeps a copy, and so must know how much of it each event leaves.
+        self._wants_extents = kinds is None and view != "none"
+        # Subscriptions with the same one get the same fields.
+        self._shape = (view, self._wants_extents)
         # The position of the last event that the peer was told, or did not want.
         self._cursor = 0
         self._live = False
@@ -102,7 +106,8 @@ class Subscription:
         self._bus.subscribe(self, self._row)
 
     def end(self) -> None:
-        """Take no more events."""
+        """Take no more events, not even those that were published already."""
+        self._live = False
         self._bus.unsubscribe(self, self._row)
         self.scope.cancel()
 
@@ -118,27 +123,22 @@ class Subscription:
                 self._live = not page and not self._log_has_more
 
     async def _push_from_log(self, committed: CommittedEvent) -> None:
-        self._cursor = self._position_of(committed)
-        if self._wants(committed):
+        self._cursor = committed.event_id if self._row is None else committed.event.seq
+        if self._kinds is None or committed.event.kind in self._kinds:
             data = self._encode(committed)
             while not self._sink.push(data):
                 await self._sink.wait_for_room()
-
-    @property
-    def _wants_extents(self) -> bool:
-        """Whether the peer keeps a copy, and so must know how much of it each event leaves."""
-        return self._kinds is None and self._view != "none"
 
     def on_event(self, committed: CommittedEvent) -> None:
         """Push a committed event."""
         if not self._live:
             self._log_has_more = True
             return
-        position = self._position_of(committed)
+        position = committed.event_id if self._row is None else committed.event.seq
         if position <= self._cursor:
             return
         self._cursor = position
-        if not self._wants(committed):
+        if self._kinds is not None and committed.event.kind not in self._kinds:
             return
         if self._lagged is not None:
             self._lagged = (self._lagged[0], position)
@@ -171,18 +171,11 @@ class Subscription:
         draft = {"agent": profile.uid, "connection": writer.connection, "client": writer.client, "text": text}
         self._sink.push_latest(("draft", profile.row, writer.connection), self._sink.framing.notify("draft", draft))
 
-    def _position_of(self, committed: CommittedEvent) -> int:
-        return committed.event_id if self._row is None else committed.event.seq
-
-    def _wants(self, committed: CommittedEvent) -> bool:
-        return self._kinds is None or committed.event.kind in self._kinds
-
     def _encode(self, committed: CommittedEvent) -> bytes:
         """Encode a push; what all subscriptions of one view share is encoded once for each framing."""
-        view = (self._view, self._wants_extents)
-        shared = committed.encoded.get(view)
+        shared = committed.encoded.get(self._shape)
         if shared is None:
-            shared = committed.encoded[view] = _fields(committed, self._view, with_extents=self._wants_extents)
+            shared = committed.encoded[self._shape] = _fields(committed, self._view, with_extents=self._wants_extents)
         return self._sink.framing.push("event", self.number, shared)
 
 

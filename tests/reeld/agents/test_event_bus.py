@@ -1,5 +1,6 @@
 """The event bus: every subscriber gets every event once, in the order of the commits."""
 
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
+from reeld.core.events import Event
 from reeld.core.milestones import Extent
 from reeld.core.state import Profile
 from tests.reeld.agents.direct_client import DirectClient
@@ -164,7 +166,7 @@ async def test_a_reset_is_published(client: DirectClient, subscriber: RecordingS
 
 def test_attached_counts_connections_of_one_agent() -> None:
     """Each connection that follows this very agent is counted once."""
-    bus = EventBus(7)
+    bus = EventBus(7, Turns().call_soon)
     for connection, row in ((1, 1), (1, 1), (2, 1), (None, 1), (3, None), (4, 2)):
         bus.subscribe(RecordingSubscriber(connection), row)
 
@@ -172,3 +174,106 @@ def test_attached_counts_connections_of_one_agent() -> None:
     assert [True, True] == [bus.has_subscribers(row) for row in (1, 3)]
     assert 7 == bus.newest
     bus.reset(profile(3))
+
+
+class Turns:
+    """The turns of an event loop, one at a time."""
+
+    def __init__(self) -> None:
+        self._calls: deque[tuple[Callable[[None], None], None]] = deque()
+
+    def call_soon(self, function: Callable[[None], None], value: None) -> None:
+        self._calls.append((function, value))
+
+    def run_one(self) -> bool:
+        """Make the calls that were asked for before; return whether there were any."""
+        calls, self._calls = self._calls, deque()
+        for function, value in calls:
+            function(value)
+        return bool(calls)
+
+
+class Crowd:
+    """A bus with many subscribers to all agents."""
+
+    def __init__(self, size: int) -> None:
+        self.turns = Turns()
+        self.bus = EventBus(0, self.turns.call_soon)
+        self.subscribers = [RecordingSubscriber() for _ in range(size)]
+        for subscriber in self.subscribers:
+            self.bus.subscribe(subscriber, None)
+
+    def publish(self, number: int) -> CommittedEvent:
+        event = Event(number, number, "user", "x", None, None, 0, None)
+        committed = CommittedEvent(profile(1), number, event, Extent(0, 0), Extent(1, 1))
+        self.bus.publish(committed)
+        return committed
+
+    @property
+    def told(self) -> list[int]:
+        """Return how many events each subscriber was told."""
+        return [len(subscriber.events) for subscriber in self.subscribers]
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_few_are_told_at_once(size: int) -> None:
+    """A few subscribers are told before publishing returns."""
+    crowd = Crowd(size)
+    crowd.publish(1)
+
+    assert [1] * size == crowd.told
+    assert not crowd.turns.run_one()
+
+
+def test_many_are_told_in_turns() -> None:
+    """Many subscribers are told in turns of the event loop, a hundred in each, and what comes later waits its turn."""
+    crowd = Crowd(250)
+    events = [crowd.publish(1), crowd.publish(2)]
+    sums = [sum(crowd.told)]
+    while crowd.turns.run_one():
+        sums.append(sum(crowd.told))
+
+    assert [0, 100, 200, 300, 400, 500] == sums
+    assert all(events == subscriber.events for subscriber in crowd.subscribers)
+    assert [*events, crowd.publish(3)] != crowd.subscribers[0].events
+    assert crowd.turns.run_one()
+
+
+def test_publishing_waits_if_too_many_are_left() -> None:
+    """However much is published in one turn, only so much of it waits."""
+    crowd = Crowd(3000)
+    for number in range(5):
+        crowd.publish(number)
+
+    assert 5 * 3000 - 10_000 == sum(crowd.told)
+
+
+def test_catching_up() -> None:
+    """What must not come before an event waits until all have been told; and a reset is such a thing."""
+    crowd = Crowd(150)
+    crowd.publish(1)
+    crowd.bus.catch_up()
+    told = crowd.told
+    crowd.publish(2)
+    crowd.bus.reset(profile(1))
+
+    assert ([1] * 150, [2] * 150) == (told, crowd.told)
+    assert not (crowd.turns.run_one() and crowd.turns.run_one())
+
+
+def test_one_who_is_told_has_all_told() -> None:
+    """Telling somebody may end with telling everybody: nobody is told twice, or not at all."""
+    crowd = Crowd(150)
+
+    class Eager(RecordingSubscriber):
+        def on_event(self, committed: CommittedEvent) -> None:
+            super().on_event(committed)
+            crowd.bus.catch_up()
+
+    crowd.subscribers.append(Eager())
+    crowd.bus.subscribe(crowd.subscribers[-1], 1)
+    crowd.publish(1)
+    while crowd.turns.run_one():
+        pass
+
+    assert [1] * 151 == crowd.told

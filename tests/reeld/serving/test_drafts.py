@@ -47,7 +47,7 @@ class RecordingSubscriber:
 @pytest.fixture
 def bus() -> EventBus:
     """An event bus."""
-    return EventBus(0)
+    return EventBus(0, lambda *_: pytest.fail("nobody is told later"))
 
 
 @pytest.fixture

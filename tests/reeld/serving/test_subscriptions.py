@@ -13,7 +13,8 @@ from msgpack import Unpacker
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Busy, InvalidParams, NotFound
-from reeld.agents.event_bus import CommittedEvent
+from reeld.agents.event_bus import CommittedEvent, Writer
+from reeld.core.state import Profile
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
 from tests.patience import PATIENCE
@@ -223,6 +224,76 @@ async def test_many_subscriptions_of_one_connection(demo: Peer) -> None:
     assert [[1, 2, 3], [1, 3]] == [[event["sub"] for _, event in pushes] for pushes in (one, two)]
     assert isinstance(refused, NotFound)
     assert "not_found: sub: this connection has no subscription 2" == str(refused)
+
+
+async def crowded(demo: Peer) -> Peer:
+    """Follow the agent with more subscriptions than are told at once."""
+    await demo.ask(*[("subscribe", "demo", {"view": "none"})] * 150)
+    return demo
+
+
+async def test_the_writer_of_many_followers_is_answered_first(demo: Peer) -> None:
+    """With many followers, the answer leaves before the pushes; each follower gets every event, in order."""
+    with anyio.fail_after(PATIENCE):
+        await crowded(demo)
+        await demo.send(demo.encoded(("add", "demo", ["one", "two"])))
+        unpacker = Unpacker()
+        came: list[Any] = []
+        while len(came) < 301:
+            unpacker.feed(await demo.stream.receive())
+            came += unpacker
+
+    assert 1 == came[0][0]
+    assert [(sub, seq) for seq in (2, 3) for sub in range(1, 151)] == [
+        (pushed["sub"], pushed["seq"]) for _, _, (pushed,) in came[1:]
+    ]
+
+
+class _Ender:
+    """A subscriber that ends the last one of a crowd when it is told of an event."""
+
+    connection: int | None = None
+
+    def __init__(self, demo: Peer) -> None:
+        self._demo = demo
+
+    def on_event(self, _: CommittedEvent) -> None:
+        self._demo.connection.subscriptions.end(150)
+
+    def on_reset(self, _: Profile) -> None: ...
+
+    def on_draft(self, _: Profile, _writer: Writer, _text: str) -> None: ...
+
+
+async def test_one_of_many_followers_leaves(demo: Peer, services: Services) -> None:
+    """A subscription that has ended is told nothing more, not even what was published before."""
+    with anyio.fail_after(PATIENCE):
+        ender = _Ender(demo)
+        services.registry.bus.subscribe(ender, 1)
+        await crowded(demo)
+        await demo.call("add", "demo", "one")
+        told = [await demo.push() for _ in range(149)]
+        rest = await demo.pushed()
+
+    assert [*range(1, 150)] == [event["sub"] for _, event in told]
+    assert [] == rest
+
+
+@pytest.mark.parametrize("ends", ["the peer", "the daemon"])
+async def test_many_followers_at_the_end(demo: Peer, ends: str) -> None:
+    """What was committed is told before a connection ends."""
+    with anyio.fail_after(PATIENCE):
+        await crowded(demo)
+        if ends == "the peer":
+            await demo.send(demo.encoded(("add", "demo", "one")))
+        else:
+            await demo.call("add", "demo", "one")
+            demo.connection.say_bye("the daemon stops")
+        await demo.stream.send_eof()
+        rest = await demo.rest()
+
+    assert 150 == len(demo.unread_pushes) + rest.count(b"event")
+    assert (ends == "the daemon") == rest.endswith(b"the daemon stops")
 
 
 async def test_a_peer_dropped_while_it_is_told_what_it_missed(connect: Connect, demo: Peer) -> None:
