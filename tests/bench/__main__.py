@@ -32,6 +32,8 @@ ROWS = (
     Row("pydantic-ai", 15, frameworks.pydantic_ai),
     Row("claude-agent-sdk", 30, frameworks.claude_agent_sdk),
     Row("agent-framework", 25, frameworks.agent_framework),
+    Row("langgraph", 40, frameworks.langgraph),
+    Row("google-adk", 15, frameworks.google_adk),
     Row("start", 6, programs.start),
     Row("command", 6, programs.command),
     Row("memory", 30, programs.memory),

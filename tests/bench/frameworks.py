@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -183,3 +184,106 @@ def agent_framework(setting: Setting) -> Iterator[Line]:
     yield line(f"a turn behind {_LONG // 2:,} turns", turn, "longer", 1)
     yield line(f"load {_LONG:,} messages", load)
     run(ours.close())
+
+
+def langgraph(setting: Setting) -> Iterator[Line]:
+    """Measure the checkpointer of LangGraph beside the framework's own on SQLite, with turns of a graph of one node."""
+    if find_spec("langgraph") is None or find_spec("langgraph.checkpoint.sqlite") is None:
+        return
+    from langchain_core.messages import AIMessage, HumanMessage  # noqa: PLC0415
+    from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415
+    from langgraph.checkpoint.sqlite import SqliteSaver  # noqa: PLC0415
+    from langgraph.graph import START, MessagesState, StateGraph  # noqa: PLC0415
+
+    from reel.integrations.langgraph import ReelSaver  # noqa: PLC0415
+
+    file = str(setting.new_directory() / "checkpoints.db")
+    ours = ReelSaver(socket=setting.daemon.socket)
+    theirs = SqliteSaver(sqlite3.connect(file, check_same_thread=False))
+    name = "SqliteSaver"
+
+    def config(thread: str) -> Any:
+        return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+
+    def begin(saver: Any, thread: str, messages: int) -> None:
+        kinds = (HumanMessage, AIMessage)
+        state = empty_checkpoint()
+        state["channel_values"] = {"messages": [kinds[at % 2](TEXT, id=f"m{at}") for at in range(messages)]}
+        state["channel_versions"] = versions = {"messages": saver.get_next_version(None, None)}
+        saver.put(config(thread), state, {"source": "update", "step": 0, "parents": {}}, versions)
+
+    def turn(saver: Any, thread: str) -> float:
+        builder = StateGraph(MessagesState).add_node("model", lambda _: {"messages": [AIMessage(TEXT)]})
+        graph = builder.add_edge(START, "model").compile(checkpointer=saver)
+        return median(lambda: graph.invoke({"messages": [HumanMessage(TEXT)]}, config(thread)), 20)
+
+    def first_load(saver: Any) -> float:
+        made = SqliteSaver(sqlite3.connect(file)) if saver is theirs else ReelSaver(socket=setting.daemon.socket)
+        return timed(lambda: made.get_tuple(config("longer")))
+
+    for thread, messages in (("short", 2), ("long", _MANY), ("longer", _LONG)):
+        for saver in (ours, theirs):
+            begin(saver, thread, messages)
+    yield _beside(name, "langgraph: a turn", 5, partial(turn, ours, "short"), partial(turn, theirs, "short"))
+    yield _beside(
+        name, f"a turn behind {_MANY:,} messages", 3, partial(turn, ours, "long"), partial(turn, theirs, "long")
+    )
+    yield _beside(name, f"load {_LONG:,} messages", 5, partial(first_load, ours), partial(first_load, theirs))
+    again = [partial(timed, partial(saver.get_tuple, config("longer"))) for saver in (ours, theirs)]
+    yield _beside(name, "load them again", 5, *again)
+    ours.close()
+
+
+def google_adk(setting: Setting) -> Iterator[Line]:
+    """Measure the session service of Google's ADK beside the framework's own on SQLite; each event changes state."""
+    if find_spec("google") is None or find_spec("google.adk") is None:
+        return
+    from google.adk.events.event import Event  # noqa: PLC0415 - it is large, and may not be there
+    from google.adk.events.event_actions import EventActions  # noqa: PLC0415
+    from google.adk.sessions.sqlite_session_service import SqliteSessionService  # noqa: PLC0415
+    from google.genai import types  # noqa: PLC0415
+
+    from reel.integrations.google_adk import ReelSessionService  # noqa: PLC0415
+
+    run = setting.loop.run_until_complete
+    ours = ReelSessionService(socket=setting.daemon.socket)
+    theirs = SqliteSessionService(str(setting.new_directory() / "adk.db"))
+    name = "SqliteSessionService"
+    place: Any = {"app_name": "bench", "user_id": "me"}
+
+    def event() -> Any:
+        content = types.Content(role="model", parts=[types.Part(text=TEXT)])
+        changes = {"step": next(_NUMBERS), "user:seen": next(_NUMBERS), "app:total": next(_NUMBERS)}
+        return Event(invocation_id="i", author="deck", content=content, actions=EventActions(state_delta=changes))
+
+    def append(session: Any, service: Any) -> float:
+        return median(lambda: run(service.append_event(session, event())), 20)
+
+    def of(session: str, events: int) -> list[Callable[[], float]]:
+        made: list[Callable[[], float]] = []
+        for service in (ours, theirs):
+            begun = run(service.create_session(session_id=session, **place))
+            for _ in range(events):
+                run(service.append_event(begun, event()))
+            made.append(partial(append, begun, service))
+        return made
+
+    def load(service: Any) -> float:
+        return timed(lambda: run(service.get_session(session_id="long", **place)))
+
+    def listed(service: Any) -> float:
+        return timed(lambda: run(service.list_sessions(**place)))
+
+    yield _beside(name, "google-adk: append an event", 5, *of("short", 0))
+    yield _beside(name, "append an event behind 300", 5, *of("long", 300))
+    yield _beside(name, "load that session", 5, partial(load, ours), partial(load, theirs))
+    yield _beside(name, "list 2 sessions", 10, partial(listed, ours), partial(listed, theirs))
+    run(ours.close())
+
+
+def _beside(name: str, what: str, rounds: int, ours: Callable[[], float], theirs: Callable[[], float]) -> Line:
+    """Measure both in turns."""
+    mine, other = in_turns(rounds, ours, theirs)
+    assert mine is not None
+    assert other is not None
+    return Line(what, f"{mine * 1e3:.1f} ms", f"the time of {name} ({other * 1e3:.1f} ms)", mine / other)
