@@ -12,15 +12,20 @@ from reel.integrations.results_first import results_first
 
 def between(items: list[Any]) -> list[int]:
     """Return the places of the messages that are between a call and its result."""
-    ends = {of: place for place, item in enumerate(items) for of in _results(item)}
+    # What is neither is looked at only if something is open.
+    either = [(place, item["call_id"], _is_result(item)) for place, item in enumerate(items) if _has_id(item)]
+    ends = {of: place for place, of, is_result in either if is_result}
     places: list[int] = []
     is_open: set[str] = set()
-    for place, item in enumerate(items):
-        if "call_id" in item:
-            is_open.difference_update(_results(item))
-            is_open.update(of for of in _calls(item) if ends.get(of, 0) > place)
-        elif is_open and "role" in item:
-            places.append(place)
+    before = 0
+    for place, of, is_result in either:
+        if is_open and place > before + 1:
+            places += [inside for inside in range(before + 1, place) if "role" in items[inside]]
+        before = place
+        if is_result:
+            is_open.discard(of)
+        elif ends.get(of, 0) > place:
+            is_open.add(of)
     return places
 
 
@@ -42,14 +47,18 @@ def readable(item: Any) -> Any:
     return {"role": "user", "content": json.dumps(item, ensure_ascii=False)}
 
 
-def _calls(item: Any) -> list[str]:
-    return [] if _is_result(item) or type(item.get("call_id")) is not str else [item["call_id"]]
-
-
-def _results(item: Any) -> list[str]:
-    return [item["call_id"]] if _is_result(item) and type(item.get("call_id")) is str else []
+def _has_id(item: Any) -> bool:
+    return "call_id" in item and type(item["call_id"]) is str
 
 
 def _is_result(item: Any) -> bool:
     kind = item.get("type")
     return type(kind) is str and kind.endswith("_output")
+
+
+def _calls(item: Any) -> list[str]:
+    return [item["call_id"]] if _has_id(item) and not _is_result(item) else []
+
+
+def _results(item: Any) -> list[str]:
+    return [item["call_id"]] if _has_id(item) and _is_result(item) else []
