@@ -29,6 +29,7 @@ ROWS = (
     Row("fan-out", 5, followers.fan_out),
     Row("search", 60, search.search),
     Row("add-indexed", 40, search.adds_beside_the_index),
+    Row("openai-agents", 40, frameworks.openai_agents),
     Row("pydantic-ai", 15, frameworks.pydantic_ai),
     Row("claude-agent-sdk", 30, frameworks.claude_agent_sdk),
     Row("agent-framework", 25, frameworks.agent_framework),

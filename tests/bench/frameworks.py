@@ -73,6 +73,74 @@ def pydantic_ai(setting: Setting) -> Iterator[Line]:
     ours.close()
 
 
+def openai_agents(setting: Setting) -> Iterator[Line]:
+    """Measure a session of OpenAI's Agents SDK beside the SDK's own in SQLite, which syncs its file now and then."""
+    if setting.session("there") is None:
+        return
+    from reel.integrations.openai_agents import ReelSession  # noqa: PLC0415 - it may not be there
+
+    run = setting.loop.run_until_complete
+    made: list[ReelSession] = []
+
+    def ours(name: str) -> ReelSession:
+        made.append(ReelSession(name, socket=setting.daemon.socket))
+        return made[-1]
+
+    def items(count: int) -> list[Any]:
+        said = [{"type": "output_text", "text": TEXT, "annotations": []}]
+        about = {"type": "message", "role": "assistant", "status": "completed", "content": said}
+        return [
+            item
+            for _ in range(count // 2)
+            for item in ({"role": "user", "content": TEXT}, {**about, "id": f"msg_{next(_NUMBERS)}"})
+        ]
+
+    def line(what: str, rounds: int, of: Callable[[Any], Callable[[], float]]) -> Line:
+        mine, theirs = in_turns(rounds, of(ours), of(setting.session))
+        assert mine is not None
+        assert theirs is not None
+        beside = f"the time of SQLiteSession ({theirs * 1e3:.2f} ms)"
+        return Line(what, f"{mine * 1e3:.2f} ms", beside, mine / theirs)
+
+    def add(make: Any) -> Callable[[], float]:
+        session = make("short")
+        return lambda: median(lambda: run(session.add_items(items(2))), 20)
+
+    def pop(make: Any) -> Callable[[], float]:
+        session = make("popped")
+        run(session.add_items(items(_MANY)))
+        return lambda: median(lambda: run(session.pop_item()), 20)
+
+    def turns(make: Any) -> Callable[[], float]:
+        def all_of_them() -> None:
+            session = make(f"turns-{next(_NUMBERS)}")
+            for _ in range(_MANY):
+                run(session.get_items())
+                run(session.add_items(items(2)))
+
+        return lambda: timed(all_of_them)
+
+    def load(make: Any, *, anew: bool) -> Callable[[], float]:
+        session = make("long" if anew else "read")
+        run(session.add_items(items(_LONG)))
+        run(session.get_items())
+
+        def read() -> float:
+            reading = make("long") if anew else session
+            run(reading.get_items(1))  # it has connected
+            return timed(lambda: run(reading.get_items()))
+
+        return read
+
+    yield line("openai-agents: add two items", 10, add)
+    yield line("pop an item", 10, pop)
+    yield line(f"{_MANY:,} turns", 1, turns)
+    yield line(f"read {_LONG:,} items for the first time", 5, partial(load, anew=True))
+    yield line("read them again", 5, partial(load, anew=False))
+    for session in made:
+        session.close()
+
+
 class _Files:
     """Transcripts as files of JSON lines, as Claude Code keeps them, but synced as everything here is.
 
