@@ -1,0 +1,119 @@
+"""A program that adds to a session of a framework while another one does: ``NAME SOCKET WHO TURNS``.
+
+It says ``ready``, waits for a line, adds, and says how many milliseconds a turn took.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+Turn = Callable[[str], Awaitable[Any]]
+SESSION = "both"
+
+
+def openai_agents(socket: str) -> Turn:
+    """Return what adds an item."""
+    from reel.integrations.openai_agents import ReelSession  # noqa: PLC0415 - as below: most frameworks are not needed
+
+    session = ReelSession(SESSION, socket=socket)
+    return lambda text: session.add_items([{"role": "user", "content": text}])
+
+
+def pydantic_ai(socket: str) -> Turn:
+    """Return what saves a conversation that goes on by a message, again if the other one was faster."""
+    from pydantic_ai.conversation import Conversation  # noqa: PLC0415
+    from pydantic_ai.conversation_store import ConversationConflict  # noqa: PLC0415
+    from pydantic_ai.messages import ModelRequest, UserPromptPart  # noqa: PLC0415
+
+    from reel.integrations.pydantic_ai import ReelConversationStore  # noqa: PLC0415
+
+    store = ReelConversationStore(socket=socket)
+
+    async def save(text: str) -> None:
+        while True:
+            conversation = await store.load(SESSION) or Conversation(conversation_id=SESSION)
+            conversation.messages += [ModelRequest(parts=[UserPromptPart(text)])]
+            try:
+                await store.save(conversation)
+            except ConversationConflict:
+                continue
+            return
+
+    return save
+
+
+def claude_agent_sdk(socket: str) -> Turn:
+    """Return what appends an entry."""
+    from reel.integrations.claude_agent_sdk import ReelSessionStore  # noqa: PLC0415
+    from tests.reel.importing.transcripts import Transcript  # noqa: PLC0415
+
+    store = ReelSessionStore(socket=socket)
+    made = Transcript()
+    key: Any = {"project_key": "-home", "session_id": SESSION}
+    return lambda text: store.append(key, made.user(text, text).records[-1:])
+
+
+def langgraph(socket: str) -> Turn:
+    """Return what puts a checkpoint. Two runs of a graph at once are two branches, with any saver."""
+    from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415
+
+    from reel.integrations.langgraph import ReelSaver  # noqa: PLC0415
+
+    saver = ReelSaver(socket=socket)
+    place: Any = {"configurable": {"thread_id": SESSION, "checkpoint_ns": ""}}
+
+    async def put(text: str) -> None:
+        state = empty_checkpoint()
+        state["channel_values"], state["channel_versions"] = {"text": text}, {"text": 1}
+        stored = await saver.aput(place, state, {"source": "loop", "step": 1}, {"text": 1})
+        await saver.aput_writes(stored, [("text", text)], text)
+
+    return put
+
+
+def google_adk(socket: str) -> Turn:
+    """Return what appends an event, again if the other one was faster."""
+    from google.adk.errors import StaleSessionError  # noqa: PLC0415
+    from google.adk.errors.already_exists_error import AlreadyExistsError  # noqa: PLC0415
+    from google.adk.events.event import Event  # noqa: PLC0415
+    from google.genai import types  # noqa: PLC0415
+
+    from reel.integrations.google_adk import ReelSessionService  # noqa: PLC0415
+
+    service = ReelSessionService(socket=socket)
+    place: Any = {"app_name": "app", "user_id": "me", "session_id": SESSION}
+
+    async def append(text: str) -> None:
+        content = types.Content(role="user", parts=[types.Part(text=text)])
+        while True:
+            try:
+                session = await service.get_session(**place) or await service.create_session(**place)
+                await service.append_event(session, Event(invocation_id="i", author="user", content=content))
+            except (AlreadyExistsError, StaleSessionError):
+                continue
+            return
+
+    return append
+
+
+WRITERS: dict[str, Callable[[str], Turn]] = {
+    made.__name__: made for made in (openai_agents, pydantic_ai, claude_agent_sdk, langgraph, google_adk)
+}
+
+
+async def main(name: str, socket: str, who: str, turns: str) -> None:
+    """Add texts."""
+    turn = WRITERS[name](socket)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+    began = time.perf_counter()
+    for number in range(int(turns)):
+        await turn(f"{who}-{number}")
+    sys.stdout.write(f"{(time.perf_counter() - began) * 1e3 / int(turns):.1f}\n")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
