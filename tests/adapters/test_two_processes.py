@@ -33,7 +33,10 @@ def texts(daemon: Daemon, agent: str) -> list[str]:
         from reel.integrations.claude_agent_sdk import ReelSessionStore  # noqa: PLC0415 - it may not be there
 
         key: Any = {"project_key": "-home", "session_id": SESSION}
-        return [entry["uuid"] for entry in asyncio.run(ReelSessionStore(socket=daemon.socket).load(key)) or ()]
+        store = ReelSessionStore(socket=daemon.socket)
+        loaded = asyncio.run(store.load(key)) or ()
+        store.close()
+        return [entry["uuid"] for entry in loaded]
     with daemon.client() as client:
         if agent.startswith("langgraph/"):
             records = [json.loads(event["data_json"] or "{}") for event in client.iter_history(agent)]
