@@ -509,8 +509,10 @@ def test_a_redacted_message_keeps_its_place(redacted: int, store: ReelSessionSto
 
 
 def test_a_killed_agent_is_deleted(store: ReelSessionStore, client: Client) -> None:
-    """A transcript whose agent was killed is removed for good, too, with those of its sub-agents."""
-    key = new_key()
+    """A transcript whose agent was killed is removed for good, too, with those of its sub-agents, in one command."""
+    key, other = new_key(), new_key()
+    add(store, other, Transcript().user("u1", "Hi"))
+    erasures = client.items(store.agent_name(other), "anthropic").erasures
     for each in (key, {**key, "subpath": "subagents/agent-1"}):
         add(store, each, Transcript().user("u1", "Hi"))
         client.kill(store.agent_name(each))
@@ -519,6 +521,7 @@ def test_a_killed_agent_is_deleted(store: ReelSessionStore, client: Client) -> N
 
     assert asyncio.run(store.load(key)) is None
     assert asyncio.run(store.load({**key, "subpath": "subagents/agent-1"})) is None
+    assert erasures + 1 == client.items(store.agent_name(other), "anthropic").erasures
 
 
 @pytest.mark.parametrize("kind", ["user", "else"])

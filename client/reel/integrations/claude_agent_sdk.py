@@ -137,10 +137,9 @@ class ReelSessionStore:
         fields = _checked(key)
 
         def purge(client: Client) -> None:
-            # The session comes last: if this is interrupted, it is still listed.
-            for row in sorted(self._rows(client, fields, alive=None), key=lambda row: "subpath" not in row.tags):
-                with suppress(NotFound):
-                    client.purge(row.id)
+            while ids := [row.id for row in self._rows(client, fields, alive=None)]:
+                with suppress(NotFound):  # one of them was removed meanwhile: which are left?
+                    client.purge(ids[0], also=ids[1:_PAGE])
 
         await self._worker.run(purge)
 

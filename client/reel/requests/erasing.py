@@ -94,6 +94,7 @@ def purge(
     force: bool | None = None,  # noqa: FBT001 - in the protocol's order
     dry_run: bool | None = None,  # noqa: FBT001 - in the protocol's order
     backups: list[str] | None = None,
+    also: list[str] | None = None,
     *,
     if_seq: int | None = None,
     key: str | None = None,
@@ -106,6 +107,7 @@ def purge(
         force: remove all its clones, and theirs.
         dry_run: change nothing, and return what would be removed.
         backups: the absolute paths of backups from which it is removed as well.
+        also: the names or ids of more agents, which are removed in the same command; all or none.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
@@ -118,6 +120,7 @@ def purge(
         force=force,
         dry_run=dry_run,
         backups=backups,
+        also=also,
         if_seq=if_seq,
         key=key,
     )

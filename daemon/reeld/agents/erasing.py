@@ -132,6 +132,7 @@ class Wanted(NamedTuple):
         force: all its clones.
         dry_run: nothing; only say what would go.
         backups: the paths of backups from which they are removed as well.
+        also: the rows of more agents, which are removed with their clones as well.
         unused: the rows of more agents, with the head of each. If one of them has moved on or is followed when all are
             held still, nothing is removed.
     """
@@ -140,11 +141,12 @@ class Wanted(NamedTuple):
     force: bool = False
     dry_run: bool = False
     backups: Sequence[str] = ()
+    also: Sequence[int] = ()
     unused: Mapping[int, int] = {}
 
 
 async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: Agent, wanted: Wanted) -> Reply:
-    """Remove an agent, and every event that the past of no other agent needs.
+    """Remove an agent, and more if that is wanted, and every event that the past of no other agent needs.
 
     Raises:
         Storage: it cannot be written.
@@ -152,9 +154,10 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
     store, eraser = registry.store, registry.store.eraser
 
     async def plan(root: Agent) -> tuple[set[int], set[int]]:
-        family = set(wanted.unused)
+        family = {*wanted.unused, *wanted.also}
         if wanted.cascade or wanted.force:
-            family |= await eraser.plan(_clones(root.row, alive=wanted.force))
+            for row in (root.row, *wanted.also):
+                family |= await eraser.plan(_clones(row, alive=wanted.force))
         return family, family
 
     async with eraser.turn():

@@ -185,11 +185,12 @@ _ALL = (
     ),
     _command(
         erasing.purge,
-        "Remove an agent and its events, for good",
+        "Remove agents and their events, for good",
         Param("cascade", params.boolean),
         Param("force", params.boolean),
         Param("dry_run", params.boolean),
         Param("backups", params.absolute_paths),
+        Param("also", params.addresses),
         may_be_gone=True,
     ),
     _plain(

@@ -188,6 +188,14 @@ def strings(value: Any) -> list[str]:
     return [string(item) for item in value]
 
 
+def addresses(value: Any) -> list[str]:
+    """Convert a list of names or ids of agents."""
+    given = strings(value)
+    if len(given) > MAX_ITEMS:
+        raise _fail(f"expected at most {MAX_ITEMS} agents, got {len(given)}")
+    return given
+
+
 def texts(value: Any) -> list[str]:
     """Convert a text, or a list of texts, that is to be removed."""
     given = strings([value] if type(value) is str else value)
@@ -288,7 +296,7 @@ def messages(value: Any) -> Any:
     return [value]
 
 
-_LISTS = frozenset({anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths, parts})
+_LISTS = frozenset({addresses, anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths, parts})
 
 # A map with one of these at the end of the parameters is a message or a record, if its place is that of messages:
 # no parameter of a method that takes messages is called so.

@@ -28,7 +28,7 @@ PROTOCOL = {
     "change": "agent name? title? tags? *",
     "commit": "parts key?",
     "redact": "agent seqs? text? dry_run? backups? *",
-    "purge": "agent cascade? force? dry_run? backups? *",
+    "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run?",
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags?",
     "agent": "agent",

@@ -13,7 +13,8 @@ from reeld.agents.agent import Agent
 from reeld.agents.erasing import Asked, Wanted
 from reeld.agents.idempotency import CommandOptions
 from reeld.backups.remains import remove_workplace
-from reeld.serving.call import Call, Deferred, Services
+from reeld.core.commands import not_found
+from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.store.backup import require_foreign
 from reeld.store.redacting import Text
 
@@ -66,13 +67,21 @@ def purge(
     force: bool | None,
     dry_run: bool | None,
     backups: list[str] | None,
+    also: list[str] | None,
 ) -> Deferred:
-    """Remove an agent for good; one that is gone from backups."""
+    """Remove an agent for good, or several; one that is gone from backups."""
     wanted = Wanted(bool(cascade), bool(force), bool(dry_run), _foreign(services, backups))
     if isinstance(agent, str):
         address = agent
+        if also:
+            raise not_found(address)
         return Deferred(lambda: erasing.purge_in_backups(services.registry, options, address, wanted))
-    return Deferred(lambda: erasing.purge(services.registry, _Rest(services), options, agent, wanted))
+
+    async def run() -> Result:
+        rows = [(await services.registry.find(other)).row for other in also or ()]
+        return await erasing.purge(services.registry, _Rest(services), options, agent, wanted._replace(also=rows))
+
+    return Deferred(run)
 
 
 def _foreign(services: Services, backups: list[str] | None) -> tuple[str, ...]:

@@ -279,6 +279,32 @@ async def test_clones_are_purged_with_it(connect: Connect, how: str | None, left
         assert await intact(peer)
 
 
+async def test_several_are_purged_at_once(connect: Connect) -> None:
+    """More agents go in the same command, each with the clones that are wanted, and nobody needs what they shared."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        for name in ("other", "kept"):
+            await peer.call("create", name)
+            await peer.call("add", name, ["a secret"])
+        await peer.call("clone", "other", "of-other")
+        ids = {agent["name"]: agent["id"] for agent in (await peer.call("agents"))["agents"]}
+        gone = {"root", "copy", "taker", "other"}
+
+        with pytest.raises(NotFound, match="nobody"):
+            await peer.call("purge", "root", {"also": ["copy", "nobody"]})
+        tried = await peer.call("purge", "root", {"also": ["copy", "taker", "other"], "dry_run": True})
+        reply = await peer.call("purge", "root", {"also": ["copy", ids["taker"], "other", "other", "root"]})
+
+        assert {ids[name] for name in gone} == set(tried["purged"]) == set(reply["purged"])
+        assert ([ids["of-other"]], len(ids) - len(gone)) == (reply["heirs"], len((await peer.call("agents"))["agents"]))
+        with pytest.raises(NotFound, match=ids["root"]):
+            await peer.call("purge", ids["root"], {"also": ["kept"]})
+        await peer.call("purge", "kept", {"also": [ids["of-other"]], "force": True})
+        assert [] == (await peer.call("agents"))["agents"]
+        assert await intact(peer)
+
+
 async def test_what_waits_for_a_purged_agent(connect: Connect) -> None:
     """Commands that come while an agent is purged are refused, and its name is free."""
     with anyio.fail_after(PATIENCE):
