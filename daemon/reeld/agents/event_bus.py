@@ -133,40 +133,41 @@ class EventBus:
         if self._left <= _FEW:
             self.catch_up()
             return
-        while self._left > _MAX_LEFT:
-            self._tell_next()
+        if self._left > _MAX_LEFT:
+            self._tell(self._left - _MAX_LEFT)
         if not self._goes_on:
             self._goes_on = True
             self._call_soon(self._go_on, None)
 
     def _go_on(self, _: None) -> None:
-        for _turn in range(_FEW):
-            self._tell_next()
+        self._tell(_FEW)
         self._goes_on = self._left > 0
         if self._goes_on:
             self._call_soon(self._go_on, None)
         else:
             self._behind.clear()
 
-    def _tell_next(self) -> None:
-        """Tell the next subscriber; what is left is changed first, as telling may lead back here."""
+    def _tell(self, most: int) -> None:
+        """Tell so many of those who are next. To tell somebody may lead back here, which leaves fewer."""
         while self._behind:
             committed, left = self._behind[0]
-            subscriber = next(left, None)
-            if subscriber is None:
+            for subscriber in left:
+                self._left -= 1
+                most -= 1
+                try:
+                    subscriber.on_event(committed)
+                except Exception:  # a commit stays a commit, even if a subscriber has a bug
+                    log.exception("agent=%s event=%d could not be told", committed.profile.name, committed.event_id)
+                if not most:
+                    return
+            if self._behind and self._behind[0][1] is left:
                 self._behind.popleft()
-                continue
-            self._left -= 1
-            try:
-                subscriber.on_event(committed)
-            except Exception:  # a commit stays a commit, even if a subscriber has a bug
-                log.exception("agent=%s event=%d could not be told", committed.profile.name, committed.event_id)
-            return
 
     def catch_up(self) -> None:
         """Tell everybody what was published, before something else that must not come first."""
-        while self._behind:
-            self._tell_next()
+        if self._behind:
+            self._tell(self._left)
+            self._behind.clear()
 
     def reset(self, profile: Profile) -> None:
         """Tell the subscribers of an agent that its live state has been replaced."""

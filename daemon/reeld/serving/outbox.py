@@ -107,10 +107,11 @@ class Outbox:
         """Queue a push if there is room; return whether there was."""
         if self._closed:
             return True
-        if self._pushes and self._pushes + len(data) > self._limits.pushes:
+        pushes = self._pushes + len(data)
+        if self._pushes and pushes > self._limits.pushes:
             self.was_full = True
             return False
-        self._pushes += len(data)
+        self._pushes = pushes
         self._append(data, urgent=False)
         return True
 
@@ -216,7 +217,8 @@ class Outbox:
         self._replies -= replies
         self._pushes -= pushes
         self._traffic.waiting -= replies + pushes
-        self._announce_room()
+        if self._room is not None:
+            self._announce_room()
         if self._latest:
             self._push_the_latest()
         self._on_sent()

@@ -51,7 +51,8 @@ class ReplyWriter:
 
     def on_sent(self) -> None:
         """Take note that everything that was queued at some moment has been sent."""
-        self._sent.set()
+        if self._lifo is not None:
+            self._sent.set()
 
     def introduce(self, info: ClientInfo, start_soon: Callable[..., bool]) -> None:
         """Talk to the peer as it wants from now on.

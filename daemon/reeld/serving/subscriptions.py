@@ -83,6 +83,8 @@ class Subscription:
         # Ends its task.
         self.scope = anyio.CancelScope()
         self._sink = sink
+        # It is settled: the peer has spoken.
+        self._framing = sink.framing
         self._bus = bus
         self._row = row
         self._kinds = kinds
@@ -151,7 +153,7 @@ class Subscription:
             return False
         first, last = self._lagged
         lagged = {"sub": self.number, "from": first, "to": last}
-        if not self._sink.push(self._sink.framing.notify("lagged", lagged)):
+        if not self._sink.push(self._framing.notify("lagged", lagged)):
             return False
         self._bus.lagged += 1
         self.end()
@@ -163,20 +165,20 @@ class Subscription:
 
     def on_reset(self, profile: Profile) -> None:
         """Tell the peer that the live state was replaced, so that it reads the conversation again."""
-        data = self._sink.framing.notify("reset", {"agent": profile.uid})
+        data = self._framing.notify("reset", {"agent": profile.uid})
         self._sink.push_latest(("reset", profile.row), data)
 
     def on_draft(self, profile: Profile, writer: Writer, text: str) -> None:
         """Tell the peer what ``writer`` is writing; an empty text ends its draft."""
         draft = {"agent": profile.uid, "connection": writer.connection, "client": writer.client, "text": text}
-        self._sink.push_latest(("draft", profile.row, writer.connection), self._sink.framing.notify("draft", draft))
+        self._sink.push_latest(("draft", profile.row, writer.connection), self._framing.notify("draft", draft))
 
     def _encode(self, committed: CommittedEvent) -> bytes:
         """Encode a push; what all subscriptions of one view share is encoded once for each framing."""
         shared = committed.encoded.get(self._shape)
         if shared is None:
             shared = committed.encoded[self._shape] = _fields(committed, self._view, with_extents=self._wants_extents)
-        return self._sink.framing.push("event", self.number, shared)
+        return self._framing.push("event", self.number, shared)
 
 
 def _fields(committed: CommittedEvent, view: str, *, with_extents: bool) -> SharedPush:
