@@ -165,7 +165,6 @@ class Connection:
         try:
             async with self._stream, self._tasks.open():
                 self._tasks.start_soon(self._outbox.send, self._stream)
-                self._tasks.start_soon(self._end_on_stall)
                 await self._receive()
                 self._tasks.start_soon(self._end_on_close)
                 await self.finish()
@@ -194,10 +193,6 @@ class Connection:
     async def _end_on_close(self) -> None:
         """End if the peer, which asks for nothing more, closes its end altogether: nobody waits for the replies."""
         await until_closed(self._stream)
-        self._tasks.cancel()
-
-    async def _end_on_stall(self) -> None:
-        await self._outbox.wait_for_stall()
         self._tasks.cancel()
 
     def refuse_more(self) -> None:

@@ -18,7 +18,7 @@ from anyio.abc import ByteStream, SocketAttribute
 from reel.wakeup import Signal
 from reeld.serving.flow import Limits, Traffic, do_nothing
 
-# Bytes that are sent at a time. A peer counts as stalled if it takes none of such a piece for ``Limits.stall``.
+# Bytes that are sent at a time. A peer counts as stalled if such a piece takes longer than ``Limits.stall``.
 PIECE = 1 << 18
 
 
@@ -55,9 +55,6 @@ class Outbox:
         self._socket: socket.socket | None = None
         # Whether the sender is at work; all that is queued meanwhile is its business.
         self._busy = False
-        # Whether a piece is being sent, and how many have been: how a stall is noticed.
-        self._sending = False
-        self._pieces = 0
         self._closed = False
         # Whether a push found no room since :attr:`on_sent` was last called, or while it is.
         self.was_full = False
@@ -170,7 +167,12 @@ class Outbox:
         self._filled.set()
 
     async def send(self, stream: ByteStream) -> None:
-        """Send what is queued and was not sent at once, until cancelled."""
+        """Send what is queued and was not sent at once, until cancelled.
+
+        Raises:
+            TimeoutError: the peer has stalled.
+            OSError: it is gone.
+        """
         self._socket = stream.extra(SocketAttribute.raw_socket, None)
         while True:
             self._busy = False
@@ -187,12 +189,14 @@ class Outbox:
         """Send what is queued. It is in no variable of the sender, which would keep it until the next reply."""
         batch, self._queue = self._queue, []
         try:
-            for piece in pieces(batch):
-                self._sending = True
-                await self._send_piece(stream, piece)
-                self._sending = False
-                self._pieces += 1
+            with anyio.fail_after(self._limits.stall) as limit:
+                for piece in pieces(batch):
+                    await self._send_piece(stream, piece)
+                    limit.deadline = anyio.current_time() + self._limits.stall
         except BaseException as error:
+            if isinstance(error, TimeoutError):
+                text = "connection=%d has read nothing for %g s; closing it"
+                self._traffic.warnings.warn(self._number, text, self._number, self._limits.stall)
             # anyio leaves a cancellation in a cycle with the frames that it went through: they would keep the
             # connection, and what was being sent, until the garbage collector runs.
             clear_frames(error.__traceback__)
@@ -233,19 +237,6 @@ class Outbox:
             if self._closed or (self._pushes and self._pushes + len(self._latest[key]) > self._limits.pushes):
                 return
             self.push(self._discard_latest(key))
-
-    async def wait_for_stall(self) -> None:
-        """Return once the peer takes nothing of what is being sent to it.
-
-        One task that looks from time to time is cheaper than a deadline on each send.
-        """
-        while True:
-            pieces, sending = self._pieces, self._sending
-            await anyio.sleep(self._limits.stall)
-            if sending and self._sending and self._pieces == pieces:
-                text = "connection=%d has read nothing for %g s; closing it"
-                self._traffic.warnings.warn(self._number, text, self._number, self._limits.stall)
-                return
 
 
 def pieces(messages: list[bytes], length: int = PIECE) -> Iterator[bytes | memoryview]:
