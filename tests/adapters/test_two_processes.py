@@ -17,14 +17,6 @@ from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parents[2]
 _TURNS = 15
-# The modules of the frameworks, and the names of the agents.
-_FRAMEWORKS = {
-    "openai_agents": ("agents", "both"),
-    "pydantic_ai": ("pydantic_ai", "pydantic-ai/both"),
-    "claude_agent_sdk": ("claude_agent_sdk", "claude/-home/both"),
-    "langgraph": ("langgraph", "langgraph/both"),
-    "google_adk": ("google.adk", "adk/app/me/both"),
-}
 
 
 def texts(daemon: Daemon, agent: str) -> list[str]:
@@ -54,7 +46,7 @@ def texts(daemon: Daemon, agent: str) -> list[str]:
 @pytest.mark.parametrize("name", WRITERS)
 def test_two_processes_at_once(name: str) -> None:
     """Of what two processes add to one session at once, nothing is lost or doubled, and each one's order stays."""
-    module, agent = _FRAMEWORKS[name]
+    module, agent, _ = WRITERS[name]
     if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
         pytest.skip(f"{module} is not installed")
     with short_directory() as directory:

@@ -7,7 +7,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 Turn = Callable[[str], Awaitable[Any]]
 SESSION = "both"
@@ -98,14 +98,26 @@ def google_adk(socket: str) -> Turn:
     return append
 
 
-WRITERS: dict[str, Callable[[str], Turn]] = {
-    made.__name__: made for made in (openai_agents, pydantic_ai, claude_agent_sdk, langgraph, google_adk)
+class Writer(NamedTuple):
+    """How to add to a session: the framework's module, the name of the agent, and what makes a turn."""
+
+    module: str
+    agent: str
+    turn: Callable[[str], Turn]
+
+
+WRITERS = {
+    "openai-agents": Writer("agents", "both", openai_agents),
+    "pydantic-ai": Writer("pydantic_ai", "pydantic-ai/both", pydantic_ai),
+    "claude-agent-sdk": Writer("claude_agent_sdk", "claude/-home/both", claude_agent_sdk),
+    "langgraph": Writer("langgraph", "langgraph/both", langgraph),
+    "google-adk": Writer("google.adk", "adk/app/me/both", google_adk),
 }
 
 
 async def main(name: str, socket: str, who: str, turns: str) -> None:
     """Add texts."""
-    turn = WRITERS[name](socket)
+    turn = WRITERS[name].turn(socket)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()

@@ -3,6 +3,9 @@
 import json
 import os
 import sqlite3
+import statistics
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -11,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tests.bench.setting import TEXT, Setting
+from tests.adapters.two_writers import WRITERS
+from tests.bench.setting import TEXT, Setting, environment, running
 from tests.bench.table import Line, in_turns, median, timed
 from tests.reel.importing.transcripts import Transcript, call
 
@@ -265,10 +269,10 @@ def langgraph(setting: Setting) -> Iterator[Line]:
 
     from reel.integrations.langgraph import ReelSaver  # noqa: PLC0415
 
-    file = str(setting.new_directory() / "checkpoints.db")
+    directory, name = setting.new_directory(), "SqliteSaver"
+    file = str(directory / "checkpoints.db")
     ours = ReelSaver(socket=setting.daemon.socket)
     theirs = SqliteSaver(sqlite3.connect(file, check_same_thread=False))
-    name = "SqliteSaver"
 
     def config(thread: str) -> Any:
         return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
@@ -280,19 +284,30 @@ def langgraph(setting: Setting) -> Iterator[Line]:
         state["channel_versions"] = versions = {"messages": saver.get_next_version(None, None)}
         saver.put(config(thread), state, {"source": "update", "step": 0, "parents": {}}, versions)
 
-    def turn(saver: Any, thread: str) -> float:
+    def turns(saver: Any, thread: str, rounds: int) -> list[float]:
         builder = StateGraph(MessagesState).add_node("model", lambda _: {"messages": [AIMessage(TEXT)]})
         graph = builder.add_edge(START, "model").compile(checkpointer=saver)
-        return median(lambda: graph.invoke({"messages": [HumanMessage(TEXT)]}, config(thread)), 20)
+        said = {"messages": [HumanMessage(TEXT)]}
+        return [timed(lambda: graph.invoke(said, config(thread))) for _ in range(rounds)]
+
+    def turn(saver: Any, thread: str) -> float:
+        return statistics.median(turns(saver, thread, 20))
 
     def first_load(saver: Any) -> float:
         made = SqliteSaver(sqlite3.connect(file)) if saver is theirs else ReelSaver(socket=setting.daemon.socket)
         return timed(lambda: made.get_tuple(config("longer")))
 
+    with running(own := setting.new_directory()) as daemon:
+        saver = ReelSaver(socket=daemon.socket)
+        mine, other = sum(turns(saver, "some", 200)), sum(turns(theirs, "some", 200))
+        saver.close()
+        sizes = [sum(each.stat().st_size for each in place.iterdir()) / 1e6 for place in (own, directory)]
+    yield Line("langgraph: 200 turns", f"{mine:.1f} s", f"the time of {name} ({other:.1f} s)", mine / other)
+    yield Line("what they take on the disk", f"{sizes[0]:.1f} MB", f"{name} ({sizes[1]:.1f} MB)", sizes[0] / sizes[1])
     for thread, messages in (("short", 2), ("long", _MANY), ("longer", _LONG)):
         for saver in (ours, theirs):
             begin(saver, thread, messages)
-    yield _beside(name, "langgraph: a turn", 5, partial(turn, ours, "short"), partial(turn, theirs, "short"))
+    yield _beside(name, "a turn", 5, partial(turn, ours, "short"), partial(turn, theirs, "short"))
     yield _beside(
         name, f"a turn behind {_MANY:,} messages", 3, partial(turn, ours, "long"), partial(turn, theirs, "long")
     )
@@ -347,6 +362,35 @@ def google_adk(setting: Setting) -> Iterator[Line]:
     yield _beside(name, "load that session", 5, partial(load, ours), partial(load, theirs))
     yield _beside(name, "list 2 sessions", 10, partial(listed, ours), partial(listed, theirs))
     run(ours.close())
+
+
+def two_at_once(setting: Setting) -> Iterator[Line]:
+    """Measure two processes that add to one session of a framework at once, beside one alone."""
+    for name, writer in WRITERS.items():
+        if find_spec(writer.module.partition(".")[0]) is None or find_spec(writer.module) is None:
+            continue
+        with running(setting.new_directory()) as daemon:
+            both = max(_turns(daemon.socket, name, "left", "right"))
+        with running(setting.new_directory()) as daemon:
+            (alone,) = _turns(daemon.socket, name, "left")
+        yield Line(f"{name}: a turn of two", f"{both:.1f} ms", f"the time of one alone ({alone:.1f} ms)", both / alone)
+
+
+def _turns(socket: str, name: str, *who: str) -> list[float]:
+    """Return the milliseconds of a turn of each of some processes that add to one session at once."""
+    command = [sys.executable, "-m", "tests.adapters.two_writers", name, socket]
+    programs = [
+        subprocess.Popen([*command, each, "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
+        for each in who
+    ]
+    for program in programs:
+        assert program.stdout is not None
+        program.stdout.readline()  # it is ready
+    for program in programs:
+        assert program.stdin is not None
+        program.stdin.write(b"\n")
+        program.stdin.flush()
+    return [float(program.communicate()[0]) for program in programs]
 
 
 def _beside(name: str, what: str, rounds: int, ours: Callable[[], float], theirs: Callable[[], float]) -> Line:
