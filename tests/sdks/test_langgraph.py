@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from operator import add
@@ -522,6 +523,26 @@ def test_writes_that_wait_for_each_other(saver: ReelSaver, thread: str) -> None:
     assert found is not None
     assert 1 == len(wrong)
     assert {*range(20)} - {7} == {value for _, _, value in found.pending_writes or []}
+
+
+def test_writes_that_wait_for_a_checkpoint(saver: ReelSaver, client: Client, thread: str) -> None:
+    """What a task writes while a checkpoint is about to be put is one command with it."""
+    place = config_of(thread, checkpoint_ns="", checkpoint_id=put(saver, thread, {"n": 1}))
+    known = saver._threads.of(thread)
+    writing = threading.Thread(target=saver.put_writes, args=(place, [("n", 2)], "task"))
+    with known.lock:
+        writing.start()
+        deadline = time.monotonic() + PATIENCE
+        while not known.posted(1000) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        put(saver, thread, {"n": 3})
+    writing.join()
+
+    created, *events = client.history(f"langgraph/{thread}").events
+    assert [1, 1, 3, 3] == [event["command"] for event in (created, *events)]
+    found = saver.get_tuple(place)
+    assert found is not None
+    assert [("task", "n", 2)] == found.pending_writes
 
 
 def test_the_daemon_is_killed_and_restarted(saver: ReelSaver, daemon: Daemon, thread: str) -> None:

@@ -27,7 +27,7 @@ from reel.integrations.langgraph.logs import Logs
 from reel.integrations.langgraph.reading import Reader
 from reel.integrations.langgraph.thread import Threads
 from reel.integrations.langgraph.upkeep import Keeper
-from reel.integrations.langgraph.writing import Writer
+from reel.integrations.langgraph.writing import Writer, Written
 from reel.integrations.worker import Worker
 from reel.sync.client import Client
 
@@ -155,13 +155,22 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote after a checkpoint."""
-        self._worker.run_here(lambda client: self._writer(client).put_writes(config, writes, task_id, task_path))
+        written = Written(self._threads, self.serde, config, writes, (task_id, task_path))
+        try:
+            self._worker.run_here(lambda client: written.add(Logs(client, self._threads)))
+        finally:
+            written.withdraw()
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Do what :meth:`put_writes` does."""
-        await self._worker.run(lambda client: self._writer(client).put_writes(config, writes, task_id, task_path))
+        # Before it is its turn: the checkpoint that is put meanwhile takes it along.
+        written = Written(self._threads, self.serde, config, writes, (task_id, task_path))
+        try:
+            await self._worker.run(lambda client: written.add(Logs(client, self._threads)))
+        finally:
+            written.withdraw()
 
     def delete_thread(self, thread_id: str) -> None:
         """Purge the agent of a thread: nothing of it is left in the daemon's files."""

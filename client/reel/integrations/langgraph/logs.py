@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from reel import requests
@@ -76,11 +76,22 @@ class Logs:
         return self.client.add(thread.name, records, **options)
 
     def say(self, thread: Thread, data: Mapping[str, Any]) -> None:
-        """Add a record that does not depend on what is there, and with it those for which others wait meanwhile."""
-        mine = thread.post(data)
+        """Add a record that does not depend on what is there."""
+        self.say_posted(thread, thread.post(data))
+
+    def say_posted(self, thread: Thread, mine: Post, is_there: Callable[[], bool] = lambda: False) -> None:
+        """Add a record that waits, and with it those for which others wait meanwhile.
+
+        Args:
+            thread: the thread.
+            mine: the record. It was posted without the lock, so that whoever had that could add it.
+            is_there: whether there is no need to, as far as the log was read.
+        """
         with thread.lock:
             try:
-                if not mine.is_added:
+                if not thread.is_read:
+                    self.read(thread)
+                if not mine.is_added and not is_there():
                     self._say_all(thread, mine)
             finally:
                 thread.withdraw(mine)

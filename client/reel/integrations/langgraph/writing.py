@@ -14,16 +14,17 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.base import Checkpoint as State
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from msgpack import packb
 
 from reel.errors import Conflict, NotFound, ReelError
 from reel.frames import too_large
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.conversations import Difference
-from reel.integrations.langgraph.logs import PAGE
+from reel.integrations.langgraph.logs import PAGE, Logs
 from reel.integrations.langgraph.reading import Reader, config_of, where
 from reel.integrations.langgraph.records import Checkpoint, record
-from reel.integrations.langgraph.thread import Node, Thread
+from reel.integrations.langgraph.thread import Node, Thread, Threads
 
 # A value with no more characters is stored again, rather than a reference to it.
 _SHORT: Final = 24
@@ -189,21 +190,45 @@ class Writer:
             room -= size
         return parts if rest <= room else [*parts, []]
 
-    def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+
+class Written:
+    """What a task wrote after a checkpoint: it waits until somebody adds it.
+
+    Args:
+        threads: the threads.
+        serde: the serializer.
+        config: the checkpoint.
+        writes: the channels, and what was written to each.
+        task: the id of the task, and its path.
+    """
+
+    def __init__(
+        self,
+        threads: Threads,
+        serde: SerializerProtocol,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task: tuple[str, str],
     ) -> None:
-        """Add what a task wrote, unless it is there."""
         thread_id, space = where(config)
-        name = config["configurable"]["checkpoint_id"]
-        rows: list[list[Any]] = [
-            [WRITES_IDX_MAP.get(channel, number), channel, values.dump(self._serde, value)]
+        self._place = space, config["configurable"]["checkpoint_id"]
+        self._task, path = task
+        self._rows = [
+            [WRITES_IDX_MAP.get(channel, number), channel, values.dump(serde, value)]
             for number, (channel, value) in enumerate(writes)
         ]
-        data = {"to": name, "ns": space, "task": task_id, "path": task_path, "writes": rows}
-        thread = self.logs.threads.of(thread_id)
-        with thread.lock:
-            if not thread.is_read:
-                self.logs.read(thread)
-            known = thread.writes.get((space, name), {})
-            if not all(index >= 0 and (task_id, index) in known for index, _, _ in rows):
-                self.logs.say(thread, data)
+        self._thread = threads.of(thread_id)
+        data = {"to": self._place[1], "ns": space, "task": self._task, "path": path, "writes": self._rows}
+        self._post = self._thread.post(data)
+
+    def add(self, logs: Logs) -> None:
+        """Add it, unless it is there."""
+        logs.say_posted(self._thread, self._post, self._is_there)
+
+    def withdraw(self) -> None:
+        """Let it wait no longer."""
+        self._thread.withdraw(self._post)
+
+    def _is_there(self) -> bool:
+        known = self._thread.writes.get(self._place, {})
+        return all(index >= 0 and (self._task, index) in known for index, _, _ in self._rows)
