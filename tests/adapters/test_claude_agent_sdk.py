@@ -14,6 +14,7 @@ import trio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import reel
 from reel.errors import InvalidMessage, InvalidParams, Killed, NothingToUndo, NotRunning, TooLarge
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
@@ -226,6 +227,40 @@ def test_an_editor_and_a_run_at_once(store: ReelSessionStore, client: Client) ->
     added = loaded[4]
     assert (added["parentUuid"], loaded[5]) == ("a2", {**records[4], "parentUuid": added["uuid"]})
     assert [*loaded[:4], loaded[6]] == [*records[:4], records[5]]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"type": []},
+        {"uuid": {}, "parentUuid": []},
+        {"message": 5},
+        {"message": {"content": [None, {"type": {}}, 5]}},
+    ],
+)
+def test_what_others_wrote_in_its_name(
+    store: ReelSessionStore, client: Client, other: ReelSessionStore, wrong: Any
+) -> None:
+    """Entries that are none, whoever stored them, keep nobody from loading the transcript and going on with it."""
+    key = new_key()
+    made = Transcript().user("u1", "One").answer("a1", "First", "m1")
+    agent, (_, entry) = store.agent_name(key), add(store, key, made)
+    bad = {**entry, "uuid": "b1", **wrong}
+    client.add(agent, {"kind": "note", "data_json": json.dumps({"claude_code": json.dumps(bad)})})
+    client.add(agent, {"kind": "note", "data_json": json.dumps({"claude_code": bad})})
+    client.add_items(agent, [bad], "x-claude-agent-sdk", messages=[[{"role": "user", "content": "words"}]])
+    client.add(agent, reel.state("session_summary", wrong))
+
+    records = add(other, key, made.user("u2", "Two"))
+
+    loaded = load(store, key)
+    assert [entry["uuid"] for entry in records] == [e["uuid"] for e in loaded if e.get("uuid") in ("u1", "a1", "u2")]
+    assert "u2" == loaded[-1]["uuid"]
+    assert [key["session_id"]] == [
+        each["session_id"] for each in asyncio.run(store.list_sessions(PROJECT)) if each["session_id"] in key.values()
+    ]
+    assert asyncio.run(store.list_session_summaries(PROJECT))
 
 
 def test_an_editor_takes_back(store: ReelSessionStore, client: Client) -> None:
