@@ -1,6 +1,7 @@
 """The parser accepts exactly the JSON of the RFC."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -146,3 +147,22 @@ def test_a_long_numeral_is_shown_in_short() -> None:
     """An error message shows at most forty digits of a number."""
     assert "9" * 40 + "…" == repr(parse("9" * 5000))
     assert "1e999" == repr(parse("1e999"))
+
+
+@pytest.mark.parametrize(("size", "more"), [(1 << 16, 3), (10, 0)])
+def test_a_long_text_lets_other_threads_go_on(size: int, more: int) -> None:
+    """While a long text is parsed, a function is called for each object, where other threads get their turn."""
+    calls = [_calls_of_parsing([{"a": "x" * size}] * count) for count in (4, 1)]
+
+    assert more == calls[0] - calls[1]
+
+
+def _calls_of_parsing(value: Any) -> int:
+    text = encode(value)
+    events: list[str] = []
+    sys.setprofile(lambda _frame, event, _argument: events.append(event))
+    try:
+        parse(text)
+    finally:
+        sys.setprofile(None)
+    return events.count("call")
