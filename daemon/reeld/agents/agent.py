@@ -34,7 +34,7 @@ from reeld.core.conversation import Conversation, Takeover
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
 from reeld.store.store import Store
-from reeld.store.transactions import AgentWrite, DivergedError, Outcome, Transaction
+from reeld.store.transactions import AgentWrite, CommitInDoubt, DivergedError, Outcome, Transaction
 
 log = logging.getLogger(__name__)
 
@@ -147,6 +147,8 @@ class Agent:
         self._wake = Signal()
         # How many of the next writes are staged one by one because they failed together.
         self._retry_singly = 0
+        # Somebody else has written to its log since the state was read.
+        self._is_behind = False
 
     @property
     def idle(self) -> bool:
@@ -197,6 +199,10 @@ class Agent:
     def advance(self) -> None:
         """Do as many jobs as possible without awaiting anything."""
         while self._mailbox and self._phase is Phase.IDLE:
+            if self._is_behind:
+                self._phase = Phase.LOADING
+                self._wake.set()
+                return
             job = self._mailbox[0]
             if type(job) in _WRITES:
                 self._begin_transaction()
@@ -284,7 +290,7 @@ class Agent:
         """Apply and answer a transaction that was committed, or find out which command made it fail."""
         self._phase = Phase.IDLE
         if isinstance(outcome, DivergedError):
-            self.crash(outcome, [write for write, _ in run])
+            self._diverged(outcome, [write for write, _ in run])
             return
         try:
             if not isinstance(outcome, ReelError):
@@ -292,6 +298,10 @@ class Agent:
                 self._retry_singly = max(0, self._retry_singly - len(run))
                 for write, reply in run:
                     write.answer(reply)
+            elif isinstance(outcome, CommitInDoubt) and self.store.is_shared:
+                self.fall_behind()  # if it was written, they would be written again
+                for write, _ in run:
+                    self._refuse(write, outcome)
             elif len(run) == 1:
                 self._refuse(run[0][0], outcome)
             else:
@@ -300,6 +310,19 @@ class Agent:
         except Exception as bug:
             self.crash(bug, [write for write, _ in run])
             return
+        self.advance()
+
+    def fall_behind(self) -> None:
+        """Read the state again before the next job: somebody else has written to the log."""
+        self._is_behind = True
+
+    def _diverged(self, error: DivergedError, jobs: list[Job]) -> None:
+        """Do jobs again over what the log says, if others may write to it."""
+        if not self.store.is_shared:
+            self.crash(error, jobs)
+            return
+        self._mailbox.extendleft(reversed(jobs))
+        self.fall_behind()
         self.advance()
 
     def apply(self, part: AgentWrite, first: int, past: Takeover | None = None) -> None:
@@ -364,6 +387,16 @@ class Agent:
 
     async def run(self) -> None:
         """Load the state, then run exclusive jobs until cancelled or failed."""
+        while not self.failed:
+            if self._phase is Phase.LOADING:
+                await self._load()
+            await self._wake.wait()
+            job, self._exclusive = self._exclusive, None
+            if job is not None:
+                await self._run_exclusive(job)
+
+    async def _load(self) -> None:
+        self._is_behind = False  # before the log is read: it may be behind again by then
         try:
             self.state = await self.store.load(self.row)
             self._on_growth()
@@ -373,17 +406,16 @@ class Agent:
             return
         self._phase = Phase.IDLE
         self.advance()
-        while not self.failed:
-            await self._wake.wait()
-            job, self._exclusive = self._exclusive, None
-            if job is not None:
-                await self._run_exclusive(job)
 
     async def _run_exclusive(self, job: Exclusive) -> None:
         try:
             outcome = await job.run(self)
         except ReelError as error:
             outcome = error
+        except DivergedError as error:
+            self._phase = Phase.IDLE
+            self._diverged(error, [job])
+            return
         except Exception as bug:
             self.crash(bug, [job])
             return

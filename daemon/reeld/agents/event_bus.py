@@ -9,7 +9,7 @@ daemon serves others. What is published meanwhile waits behind it.
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from reel.frames import SharedPush
@@ -64,6 +64,9 @@ class Subscriber(Protocol):
 
     def on_event(self, committed: CommittedEvent) -> None:
         """Take a committed event."""
+
+    def on_elsewhere(self) -> None:
+        """Take note that others have written events, which only the log has."""
 
     def on_reset(self, profile: Profile) -> None:
         """Take note that the agent's live state was not what the log says, and has been replaced."""
@@ -168,6 +171,18 @@ class EventBus:
         if self._behind:
             self._tell(self._left)
             self._behind.clear()
+
+    def tell_elsewhere(self, rows: Iterable[int], newest: int) -> None:
+        """Tell the subscribers of some agents that others have written events.
+
+        Args:
+            rows: the agents'.
+            newest: the id of the newest of these events.
+        """
+        self.newest = max(self.newest, newest)
+        self.catch_up()
+        for subscriber in {subscriber: None for row in rows for subscriber in self.subscribers(row)}:
+            subscriber.on_elsewhere()
 
     def reset(self, profile: Profile) -> None:
         """Tell the subscribers of an agent that its live state has been replaced."""

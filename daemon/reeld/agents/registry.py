@@ -20,6 +20,7 @@ from reeld.agents.event_bus import EventBus
 from reeld.core.commands import gone, not_found
 from reeld.core.state import Profile
 from reeld.store.store import Store
+from reeld.store.transactions import DivergedError
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class Registry:
         self._scopes: dict[int, anyio.CancelScope] = {}
         # Agents that got jobs since the last pump.
         self._posted: list[Agent] = []
+        store.writer.on_elsewhere = self._on_elsewhere
         self.started = 0
         self.failed = 0
         self.repaired = 0
@@ -106,6 +108,15 @@ class Registry:
             self._make_room()
         return self.start(profile)
 
+    def _on_elsewhere(self, rows: frozenset[int], newest: int) -> None:
+        """Take note that others have written to some agents, up to an id."""
+        for row in rows:
+            agent = self._live.get(row)
+            if agent is not None:
+                agent.fall_behind()
+                self._unindex(agent)  # it may be renamed, or killed: whoever asks next looks into the database
+        self.bus.tell_elsewhere(rows, newest)
+
     def _make_room(self) -> None:
         if len(self._live) < self._max_live:
             return
@@ -117,6 +128,8 @@ class Registry:
         """Return the live agent of a profile; its jobs wait until it has been loaded."""
         agent = self._live.get(profile.row)
         if agent is not None and not agent.failed:
+            if agent not in self._addresses:
+                self._index(agent, profile)
             return agent
         if len(self._live) >= self._max_live:
             self.evict(keep=int(self._max_live * _KEPT_WHEN_FULL))
@@ -236,9 +249,12 @@ class Registry:
                 yield [locked[agent.row] for agent in agents]
             except ReelError:
                 raise
-            except Exception as bug:  # the states may be half changed
+            except Exception as error:
                 for agent in locked.values():
-                    agent.crash(bug, [])
+                    if isinstance(error, DivergedError) and self.store.is_shared:
+                        agent.fall_behind()
+                    else:
+                        agent.crash(error, [])  # the states may be half changed
                 raise
 
     @asynccontextmanager

@@ -28,6 +28,7 @@ from reeld.serving.call import Call, Deferred, Detached, Outcome, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method, asks_to_create
 from reeld.serving.plain_adds import plain_add
+from reeld.store.transactions import DivergedError
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +46,16 @@ _BUG = "the request failed; the daemon's log has the reason"
 
 
 class _Pending(NamedTuple):
-    """A call that waits for its turn; ``rest`` is what is left of one that has begun."""
+    """A call that waits for its turn.
 
+    Args:
+        number: its place in the order of arrival.
+        call: the call.
+        params: its parameters.
+        rest: what is left of one that has begun.
+    """
+
+    number: int
     call: Call
     params: Any
     rest: _Rest | None = None
@@ -82,6 +91,10 @@ class Dispatcher:
         self._in_flight = InFlight(traffic, limits)
         # Calls in their order; the first has begun.
         self._pending: deque[_Pending] = deque()
+        # How many calls arrived, and how many of them did so before it was known what other daemons had committed.
+        self._arrived = 0
+        self._current = 0
+        self._is_shared = services.store.is_shared
         self._wake = Signal()
         self._shared = CommandOptions()
         # The scopes of detached calls.
@@ -114,12 +127,14 @@ class Dispatcher:
             self._refuse(call)
             return
         call.began = monotonic()
+        self._arrived += 1
         if self._pending:
-            self._pending.append(_Pending(call, params))
+            self._pending.append(_Pending(self._arrived, call, params))
             return
-        rest = self._begin(call, params)
-        if rest is not None:
-            self._pending.append(_Pending(call, params, rest))
+        waits = self._is_shared and _needs_the_log(call)
+        rest = None if waits else self._begin(call, params)
+        if waits or rest is not None:
+            self._pending.append(_Pending(self._arrived, call, params, rest))
             self._wake.set()
 
     def _refuse(self, call: Call) -> None:
@@ -246,22 +261,39 @@ class Dispatcher:
     async def _await(self, call: Call, work: Deferred | Detached) -> None:
         call.answer(await work.run())
 
-    async def _finish(self, call: Call, rest: _Rest) -> None:
+    async def _finish(self, call: Call, rest: _Rest) -> bool:
+        """Await what is left of a call; return whether it is to begin again, because others wrote meanwhile."""
         try:
             await rest()
+        except DivergedError as error:
+            if self._services.store.is_shared:
+                return True
+            self._fail(call, error)
         except Exception as error:
             self._fail(call, error)
+        return False
 
     async def _work(self) -> None:
         while True:
             await self._wake.wait()
             while self._pending:
-                call, params, rest = self._pending[0]
+                number, call, params, rest = self._pending[0]
+                if self._is_shared and number > self._current and _needs_the_log(call):
+                    rest = partial(self._begin_current, call, params)
                 rest = rest or self._begin(call, params)
-                if rest is not None:
-                    await self._finish(call, rest)
+                while rest is not None and await self._finish(call, rest):
+                    rest = self._begin(call, params)
                 self._services.registry.pump()
                 self._pending.popleft()
+
+    async def _begin_current(self, call: Call, params: Any) -> None:
+        """Begin a call once it is known what other daemons committed before it, and before those behind it."""
+        arrived = self._arrived
+        await self._services.store.be_current()
+        self._current = arrived
+        rest = self._run_handler(call, params)
+        if rest is not None:
+            await rest()
 
     # --- detached calls
 
@@ -334,3 +366,8 @@ class Dispatcher:
             outcome = Internal(_BUG)
         call.key = None  # it has been looked up
         self.settle(call, outcome)
+
+
+def _needs_the_log(call: Call) -> bool:
+    method = METHODS.get(call.method)
+    return method is not None and not method.is_about_the_daemon

@@ -25,7 +25,8 @@ class Method(NamedTuple):
 
     The handler takes the services, the call, the agent if the method ``needs_agent``, the command's options if it
     ``is_command``, and the method's own parameters. If it ``may_create`` an agent, or the agent ``may_be_gone``, it
-    takes the address of a missing one in its place. A command that ``has_parts`` has no head of its own.
+    takes the address of a missing one in its place. A command that ``has_parts`` has no head of its own. What
+    ``is_about_the_daemon`` needs no conversation.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Method(NamedTuple):
     may_create: bool = False
     may_be_gone: bool = False
     has_parts: bool = False
+    is_about_the_daemon: bool = False
 
 
 def asks_to_create(method: Method, values: Sequence[Any]) -> bool:
@@ -73,6 +75,10 @@ _CREATE = Param("create", params.boolean)
 
 def _plain(handler: Callable[..., Work], summary: str, *own: Param) -> Method:
     return Method(handler.__name__, Signature(own), summary, handler)
+
+
+def _about_the_daemon(handler: Callable[..., Work], summary: str, *own: Param) -> Method:
+    return _plain(handler, summary, *own)._replace(is_about_the_daemon=True)
 
 
 def _read(handler: Callable[..., Work], summary: str, *own: Param) -> Method:
@@ -134,7 +140,7 @@ _CHANGING = _command(
     commands.change, "Change the name, title or tags of an agent", Param("name", params.name), _TITLE, _TAGS
 )
 _ALL = (
-    _plain(
+    _about_the_daemon(
         queries.hello,
         "Introduce the client and agree on a protocol version",
         Param("client", params.client),
@@ -142,8 +148,8 @@ _ALL = (
         Param("notify", params.target),
         Param("errors", params.one_of("text", "map")),
     ),
-    _plain(queries.ping, "Check that the daemon answers"),
-    _plain(methods, "List the methods"),
+    _about_the_daemon(queries.ping, "Check that the daemon answers"),
+    _about_the_daemon(methods, "List the methods"),
     _CREATING,
     _ADDING,
     _command(commands.clear, "Remove all messages; the system prompt stays"),
@@ -326,7 +332,7 @@ _ALL = (
         subscriptions.subscribe,
         needs_agent=True,
     ),
-    _plain(subscriptions.unsubscribe, "End a subscription", _needs("sub", params.integer())),
+    _about_the_daemon(subscriptions.unsubscribe, "End a subscription", _needs("sub", params.integer())),
     _read(subscriptions.draft, "Show subscribers a text that is being typed", _needs("text", params.free_text)),
     Method("call_async", async_call.SIGNATURE, "Call a method; the reply comes as a push", async_call.call_async),
     _plain(
@@ -334,8 +340,8 @@ _ALL = (
         "Check the database file, the logs and the live states",
         Param("agent", params.string),
     ),
-    _plain(queries.stats, "Return counters, sizes and latencies", Param("details", params.boolean)),
+    _about_the_daemon(queries.stats, "Return counters, sizes and latencies", Param("details", params.boolean)),
     _plain(late.backup, "Write a copy of the database into a new file", _needs("path", params.absolute_path)),
-    _plain(queries.shutdown, "Finish what is in flight, commit and stop"),
+    _about_the_daemon(queries.shutdown, "Finish what is in flight, commit and stop"),
 )
 METHODS = {method.name: method for method in _ALL}

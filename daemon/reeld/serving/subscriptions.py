@@ -15,6 +15,7 @@ subscription catches up, events are folded again, agent by agent, from the state
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
@@ -31,6 +32,7 @@ from reeld.core.events import Entry, Mark
 from reeld.core.milestones import Extent
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import Profile
+from reeld.serving.flow import do_nothing
 from reeld.serving.pages import record
 from reeld.store.history import Logged
 from reeld.store.store import Store
@@ -96,22 +98,41 @@ class Subscription:
         # The position of the last event that the peer was told, or did not want.
         self._cursor = 0
         self._live = False
+        # Starts the task that catches up.
+        self._start_catching_up: Callable[[], object] = do_nothing
         # Something was committed since the log was last read.
         self._log_has_more = False
         # The first and the last position that there was no room for.
         self._lagged: tuple[int, int] | None = None
 
-    def begin(self, position: int, *, live: bool) -> None:
-        """Take events after a position: as they are published, or first those that the log has."""
+    def begin(self, position: int, start_catching_up: Callable[[], object], *, live: bool) -> None:
+        """Take events after a position.
+
+        Args:
+            position: the position.
+            start_catching_up: starts :meth:`catch_up`.
+            live: whether the log has none of them yet.
+        """
         self._cursor = position
         self._live = live
+        self._start_catching_up = start_catching_up
         self._bus.subscribe(self, self._row)
+        if not live:
+            start_catching_up()
 
     def end(self) -> None:
         """Take no more events, not even those that were published already."""
         self._live = False
         self._bus.unsubscribe(self, self._row)
+        self._start_catching_up = do_nothing
         self.scope.cancel()
+
+    def on_elsewhere(self) -> None:
+        """Read from the log what others have written."""
+        self._log_has_more = True
+        if self._live and self._lagged is None:
+            self._live = False
+            self._start_catching_up()
 
     async def catch_up(self, store: Store) -> None:
         """Push what the log has, as fast as the peer reads, and go live."""
@@ -246,9 +267,7 @@ class Subscriptions:
         if self._closed:
             return
         self._begun[subscription.number] = subscription
-        subscription.begin(position, live=live)
-        if not live:
-            self._start_soon(self._catch_up, subscription)
+        subscription.begin(position, partial(self._start_soon, self._catch_up, subscription), live=live)
 
     async def _catch_up(self, subscription: Subscription) -> None:
         try:

@@ -25,6 +25,7 @@ class Engine(NamedTuple):
         presence: its files.
         next_row: the row of the next agent.
         carried: what was left of an erasure.
+        listen: calls a function whenever another daemon has committed; ``None`` if there can be no other.
     """
 
     database: Database
@@ -35,3 +36,4 @@ class Engine(NamedTuple):
     presence: Presence
     next_row: int
     carried: Carried
+    listen: Callable[[Callable[[None], None]], AbstractAsyncContextManager[None]] | None = None

@@ -156,3 +156,9 @@ def totals(connection: Connection) -> dict[str, int]:
     (made,) = connection.execute("SELECT count(*) FROM agents WHERE name <> ''").fetchone()
     (living,) = connection.execute("SELECT count(*) FROM agents WHERE killed IS NULL").fetchone()
     return {"newest_event": events, "agents": made, "living_agents": living}
+
+
+def newest_of_all(connection: Connection) -> int:
+    """Return the id of the newest event that anybody has committed; on a server."""
+    (newest,) = connection.execute("SELECT newest FROM log").fetchone()
+    return int(newest)

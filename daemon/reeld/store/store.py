@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from itertools import count
 from tempfile import TemporaryDirectory
@@ -45,6 +45,8 @@ log = logging.getLogger(__name__)
 
 # Seconds between two looks at what holds the writer up. A heartbeat takes milliseconds otherwise, and needs none.
 _LOOK_EVERY = 0.5
+# Seconds that a server may take to say what is the newest event.
+_ANSWERS = 10
 
 
 class Rebuilt(NamedTuple):
@@ -74,12 +76,40 @@ class Store:
         self._saved = False
         self._path = path
         self._long_read = anyio.Lock()
+        # Looks at what others committed: how many are over, and that only one at a time goes on.
+        self._looks = 0
+        self._looking = anyio.Lock()
         self.writer = writer
         self.is_file = engine.copier is not None
         others = [*engine.readers, *filter(None, [engine.copier])]
         self.eraser = Eraser(engine.database, others, self._read_log, is_file=self.is_file)
         self.eraser.carried, self.eraser.has_traces = engine.carried
         self._loading = Loading(lambda: self.eraser.applied)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other daemons may write to the same database."""
+        return not self.is_file
+
+    async def be_current(self) -> None:
+        """Wait until everything that anybody committed before the call is known here.
+
+        One look at the server is for all who asked before it began.
+
+        Raises:
+            Storage: the server cannot be reached, or does not answer.
+        """
+        wanted = self._looks + 1
+        try:
+            with anyio.fail_after(_ANSWERS):
+                async with self._looking:
+                    if self._looks < wanted:
+                        newest = await self._read(queries.newest_of_all)
+                        if newest > self.writer.newest:
+                            await self.writer.look()
+                        self._looks += 1
+        except TimeoutError:
+            raise Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does") from None
 
     def new_row(self) -> int:
         """Return the number for a new agent; if it is never written, a gap remains, which does no harm."""
@@ -449,6 +479,8 @@ async def open_store(database: str, durability: str = FULL, lock: int | None = N
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:
-            yield Store(writer, engine, database)
+            store = Store(writer, engine, database)
+            async with nullcontext() if engine.listen is None else engine.listen(writer.hear):
+                yield store
         finally:
             await writer.close()

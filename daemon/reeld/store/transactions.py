@@ -134,6 +134,10 @@ class KeyTakenError(ReelError):
     """A command with this key was applied before. It is never sent: the first reply is looked up instead."""
 
 
+class CommitInDoubt(Internal):
+    """Nobody knows whether a commit was written; it is sent like any other internal error."""
+
+
 class DivergedError(Exception):
     """The log has an event that the live state does not know of."""
 
@@ -188,6 +192,10 @@ class EventWriter:
         """Return how many events were written since the last call, and how many characters their texts have."""
         written, size, self._written, self._size = self._written, self._size, 0, 0
         return written, size
+
+    def take_elsewhere(self) -> frozenset[int]:
+        """Return the agents that others have written to since the last call: none, for a file has one writer."""
+        return frozenset()
 
     def _alone(self, connection: sqlite3.Connection, transaction: Transaction) -> Outcome:
         try:
@@ -369,7 +377,9 @@ def explain(error: Exception) -> ReelError | DivergedError:
     """Return the error that a failed commit means to its caller."""
     text = str(error)
     if isinstance(error, InDoubtError):
-        return Internal(f"commit state unknown: {text}; check once the disk works again, or retry with the same key")
+        return CommitInDoubt(
+            f"commit state unknown: {text}; check once the disk works again, or retry with the same key"
+        )
     if isinstance(error, sqlite3.IntegrityError):
         if "keys.key" in text or "erasures.key" in text:
             return KeyTakenError(text)

@@ -91,6 +91,11 @@ class Writer:
         self.commit_events = Recorder(SIZES)
         # The id of the newest committed event.
         self.newest = events.next_id - 1
+        # Whether it will be looked what others have committed.
+        self._looks = False
+        # Is told to which agents others have written, and the id of the newest event, before what was committed here
+        # after that is settled.
+        self.on_elsewhere: Callable[[frozenset[int], int], None] = _ignore
         # Is set after each commit, for one task that reads what is new.
         self.news: Signal | None = None
 
@@ -121,6 +126,21 @@ class Writer:
     def _take_milestones(self) -> Transaction:
         taken, self._milestones = self._milestones, []
         return Transaction([], [], taken)
+
+    async def look(self) -> None:
+        """Wait until what others committed before the call is known here."""
+        settled = anyio.Event()
+        self.submit(Transaction([], []), lambda _: settled.set())
+        await settled.wait()
+
+    def hear(self, _: None = None) -> None:
+        """Look what others have committed."""
+        if not self._looks:
+            self._looks = True
+            self.submit(Transaction([], []), self._looked)
+
+    def _looked(self, _: Outcome) -> None:
+        self._looks = False
 
     async def heartbeat(self) -> None:
         """Wait until a commit that changes nothing has returned: queue, thread and disk are alive then.
@@ -222,9 +242,13 @@ class Writer:
         self.events += events
         if events:
             self.commit_events.observe(events)
+        elsewhere = self._event_writer.take_elsewhere()
+        if events or elsewhere:
             self.newest = self._event_writer.next_id - 1
             if self.news is not None:
                 self.news.set()
+        if elsewhere:
+            self.on_elsewhere(elsewhere, self.newest)
         self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
         with self._batch:
             for outcome in outcomes:
@@ -279,3 +303,7 @@ class Writer:
             readers = await anyio.to_thread.run_sync(wal_readers, self.presence.paths[DATABASE])
             who = f": {', '.join(readers)}" if readers else ""
             log.warning("a reader is slow%s; the WAL has %d MB and grows", who, size >> 20)
+
+
+def _ignore(_rows: frozenset[int], _newest: int) -> None:
+    """Ignore that others have written: nobody has read anything yet."""

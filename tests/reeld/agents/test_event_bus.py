@@ -27,6 +27,8 @@ class RecordingSubscriber:
     def on_event(self, committed: CommittedEvent) -> None:
         self.events.append(committed)
 
+    def on_elsewhere(self) -> None: ...
+
     def on_reset(self, profile: Profile) -> None:
         self.resets.append(profile.row)
 

@@ -76,6 +76,10 @@ class _Waiter:
         """Wake the one who waits."""
         self.happened.set()
 
+    def on_elsewhere(self) -> None:
+        """Wake the one who waits."""
+        self.happened.set()
+
     def on_reset(self, _profile: Profile) -> None:
         """Ignore it: nothing was written."""
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from threading import Thread
-from typing import Any
 
 import anyio
 
@@ -15,6 +14,7 @@ from reeld.store.connection import Connection, Error
 from reeld.store.database import Database, Job
 from reeld.store.engine import READERS, Engine
 from reeld.store.postgres.connection import ServerConnection, connect, explained
+from reeld.store.postgres.listening import listening
 from reeld.store.postgres.schema import prepare
 from reeld.store.postgres.url import printable
 from reeld.store.postgres.writer import ServerEventWriter
@@ -24,6 +24,8 @@ from reeld.store.traces import Carried
 
 # Milliseconds after which the server ends the transaction of a daemon that hangs in it: all others wait for it.
 _HANGS = 60_000
+# Bits of the row of an agent below the number of the daemon that made it.
+_ROWS = 32
 
 
 @asynccontextmanager
@@ -47,14 +49,16 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             setup = partial(prepare, url=url)
             database = await stack.enter_async_context(_open(poller, url, setup, readonly=False, settings=writing))
             was_decided = await database.run(partial(erasures.carry_through, pack=packer()))
-            events = await database.run(partial(ServerEventWriter, database=printable(url)))
-            next_row = await database.run(_next_row)
+            daemon = await database.run(_number_of_daemon)
+            events = await database.run(partial(ServerEventWriter, database=printable(url), daemon=daemon))
             reader = partial(_open, poller, url, _nothing, readonly=True, settings={})
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
         except Error as error:
             raise explained(error, url) from error
         carried = Carried(was_decided, has_traces=False)
-        yield Engine(database, readers, reader, None, events, Presence(None), next_row, carried)
+        listen = partial(listening, partial(connect, url, readonly=True, settings={}), poller, str(daemon))
+        next_row = (daemon << _ROWS) + 1
+        yield Engine(database, readers, reader, None, events, Presence(None), next_row, carried, listen)
 
 
 @asynccontextmanager
@@ -89,6 +93,7 @@ def _nothing(_: Connection) -> None:
     """Leave a connection as it is."""
 
 
-def _next_row(connection: Any) -> int:
-    (given,) = connection.execute("SELECT coalesce(max(id), 0) FROM agents").fetchone()
-    return int(given) + 1
+def _number_of_daemon(connection: Connection) -> int:
+    """Return a number that no other daemon of this database has had; ours are the rows of agents that begin with it."""
+    (number,) = connection.execute("SELECT nextval('daemons')").fetchone()
+    return int(number)

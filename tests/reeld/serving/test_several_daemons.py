@@ -1,0 +1,201 @@
+"""Several daemons on one server: each takes any command for any agent, and all say the same."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from reel import aio
+from reel.aio.client import Client
+from reel.errors import Conflict, Exists, NotFound, ReelError
+from reel.pushes import EventPush
+from reeld.agents.agent import now
+from reeld.agents.creation import AgentFactory
+from reeld.agents.registry import Registry
+from reeld.backups.schedule import Schedule
+from reeld.backups.scheduled import ScheduledBackups
+from reeld.backups.service import Backups
+from reeld.search.service import Search
+from reeld.serving.call import Services
+from reeld.serving.drafts import Drafts
+from reeld.serving.listener import Server, open_listener
+from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.store.store import open_store
+from tests.daemon import short_directory
+from tests.patience import PATIENCE
+from tests.postgres import own_schema
+
+
+@asynccontextmanager
+async def daemon(url: str, path: str) -> AsyncIterator[Services]:
+    """Serve a database on a server at the path of a socket."""
+    async with open_store(url) as store, anyio.create_task_group() as tasks:
+        registry = Registry(store, tasks)
+        backups = Backups(store)
+        services = Services(
+            registry,
+            store,
+            AgentFactory(registry),
+            Drafts(registry.bus),
+            lambda: None,
+            dict,
+            RenderCache(),
+            AskedModels(),
+            Search(store),
+            list,
+            backups,
+            ScheduledBackups(backups, Schedule(), store.path, now),
+        )
+        server = Server()
+        async with open_listener(path) as listening:
+            await tasks.start(server.run, listening, services)
+            yield services
+            await server.close()
+        await registry.drain()
+        tasks.cancel_scope.cancel()
+
+
+@pytest.fixture
+async def clients() -> AsyncIterator[list[Client]]:
+    """A client of each of three daemons."""
+    with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
+        async with AsyncExitStack() as stack:
+            paths = [str(Path(directory) / f"s{number}") for number in range(3)]
+            for path in paths:
+                await stack.enter_async_context(daemon(url, path))
+            yield [await stack.enter_async_context(aio.connect(path)) for path in paths]
+
+
+def texts(page: Any) -> list[str]:
+    """Return the texts of a page of messages."""
+    return [message["content"][0]["text"] for message in page.messages]
+
+
+async def test_what_one_wrote_the_others_read(clients: list[Client]) -> None:
+    """What was acknowledged by one daemon is in what the next one answers, whichever it is."""
+    await clients[0].create("demo", system="Be brief.")
+    for number in range(12):
+        await clients[number % 3].add("demo", f"{number}")
+        reader = clients[(number + 1) % 3]
+
+        assert [str(each) for each in range(number + 1)] == texts(await reader.messages("demo"))
+        assert "Be brief." == (await reader.agent("demo")).system
+
+
+async def test_all_write_to_one_agent_at_once(clients: list[Client]) -> None:
+    """Every command is carried out once, whoever writes at the same moment, and nobody notices the others."""
+    await clients[0].create("demo")
+
+    async def write(client: Client, number: int) -> None:
+        for step in range(20):
+            await client.add("demo", f"{number}.{step}")
+
+    async with anyio.create_task_group() as tasks:
+        for number, client in enumerate(clients):
+            tasks.start_soon(write, client, number)
+    found = [texts(await client.messages("demo")) for client in clients]
+
+    assert found[0] == found[1] == found[2]
+    for number in range(3):
+        assert [f"{number}.{step}" for step in range(20)] == [text for text in found[0] if text[0] == str(number)]
+
+
+async def test_commands_that_look_at_the_past(clients: list[Client]) -> None:
+    """Undo, mark, rewind, clear and clone of one daemon are about what the others wrote a moment ago."""
+    one, two, three = clients
+    await one.create("demo")
+    await two.add("demo", "a")
+    await three.mark("demo", "here")
+    await one.add("demo", "b")
+    await two.undo("demo")
+    assert ["a"] == texts(await three.messages("demo"))
+    await three.redo("demo")
+    assert ["a", "b"] == texts(await one.messages("demo"))
+    await one.clone("demo", "copy")
+    await two.rewind("demo", "here")
+    assert ["a"] == texts(await one.messages("demo"))
+    await three.clear("demo")
+    assert [] == texts(await two.messages("demo"))
+    assert ["a", "b"] == texts(await two.messages("copy"))
+    await three.replay("copy")
+
+
+async def test_names(clients: list[Client]) -> None:
+    """A name is taken once, and means on every daemon what it was last made to mean on any."""
+    one, two, three = clients
+    await one.create("demo")
+    await two.add("demo", "a")
+    with pytest.raises(Exists):
+        await three.create("demo")
+    await three.change("demo", name="other")
+    with pytest.raises(NotFound):
+        await two.add("demo", "b")
+    await one.create("demo")
+    await two.add("demo", "c")
+
+    assert ["c"] == texts(await three.messages("demo"))
+    assert ["a"] == texts(await two.messages("other"))
+    await two.kill("other")
+    with pytest.raises(ReelError, match="killed"):
+        await one.add("other", "d")
+
+
+async def test_conflicts(clients: list[Client]) -> None:
+    """A command that expects a head is refused if the agent really moved, and only then."""
+    one, two, _ = clients
+    await one.create("demo")
+    head = (await two.add("demo", "a")).head
+    assert (await one.add("demo", "b", if_seq=head)).head == head + 1
+    with pytest.raises(Conflict):
+        await two.add("demo", "c", if_seq=head)
+
+
+async def test_a_key_counts_for_all(clients: list[Client]) -> None:
+    """A command is carried out once under its key, whichever daemon it is given to."""
+    await clients[0].create("demo")
+    replies = [await client.add("demo", "once", key="k") for client in clients]
+
+    assert 1 == len({reply.first for reply in replies})
+    assert ["once"] == texts(await clients[0].messages("demo"))
+
+
+async def test_everybody_is_told(clients: list[Client]) -> None:
+    """Who follows an agent, or all, at one daemon is told once and in order what is written at any."""
+    await clients[0].create("demo")
+    heard: list[list[int]] = [[], [], []]
+
+    async def follow(number: int, address: str | None, *, task_status: Any) -> None:
+        async with clients[number].subscribe(address) as subscription:
+            task_status.started()
+            async for push in subscription:
+                if isinstance(push, EventPush):
+                    heard[number].append(push.seq)
+                    if push.seq == 31:
+                        return
+
+    async with anyio.create_task_group() as tasks:
+        for number, address in enumerate(("demo", "demo", None)):
+            await tasks.start(follow, number, address)
+        for step in range(30):
+            await clients[step % 3].add("demo", f"{step}")
+
+    assert [[*range(2, 32)]] * 3 == heard
+
+
+async def test_a_wait_ends_with_what_another_wrote(clients: list[Client]) -> None:
+    """Who waits at one daemon for an event is answered when another daemon wrote it."""
+    one, two, _ = clients
+    head = (await one.create("demo")).head
+    answers: list[Any] = []
+
+    async def wait() -> None:
+        answers.append(await one.wait("demo", since=head))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await two.add("demo", "a")
+
+    assert [["a"]] == [[event["content"] for event in each.events] for each in answers]
