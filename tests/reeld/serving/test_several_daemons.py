@@ -28,6 +28,8 @@ from tests.daemon import short_directory
 from tests.patience import PATIENCE
 from tests.postgres import own_schema
 
+pytestmark = pytest.mark.slow
+
 
 @asynccontextmanager
 async def daemon(url: str, path: str) -> AsyncIterator[Services]:

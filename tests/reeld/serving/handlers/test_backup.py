@@ -32,8 +32,8 @@ async def test_a_copy_that_cannot_be_checked(connect: Connect, tmp_path: Path, m
     assert before == names(tmp_path)
 
 
-@pytest.mark.parametrize("path", ["copy.db", "", "/tmp/", "~/copy.db", "/tmp/a\0b"])
-async def test_a_path_that_names_no_file(connect: Connect, path: str) -> None:
+@pytest.mark.parametrize("given", ["copy.db", "", "/tmp/", "~/copy.db", "/tmp/a\0b"])
+async def test_a_path_that_names_no_file(connect: Connect, given: str) -> None:
     """A path that would mean another file to the daemon than to its caller is refused."""
     with pytest.raises(InvalidParams):
-        await connect().call("backup", path)
+        await connect().call("backup", given)
