@@ -225,7 +225,8 @@ class SqlLog:
 
 def origin_of(columns: Sequence[Any]) -> Origin | None:
     """Return what an event was before it was added here, from its last columns; ``None`` if these are empty."""
-    return Origin(*columns) if any(value is not None for value in columns) else None
+    sent, ref = columns
+    return None if sent is None and ref is None else Origin(sent, ref)
 
 
 def _empty_node(row: Sequence[Any]) -> Node:
