@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -132,10 +132,15 @@ def _counts(view: str, entry: Entry) -> bool:
 
 def _page(entries: Iterable[Entry], window: Window) -> PackedPage:
     """Return the items of a page, at least one, and whether there are more; it may run in a thread."""
-    items: Iterable[bytes]
+    limit, max_bytes = window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES
     if window.view == "conversation":
         pack = packer()
-        items = (record(entry, pack) for entry in entries)
-    else:
-        items = filter(None, map(_MESSAGE, entries))
-    return packed_page(items, window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES)
+        return packed_page((record(entry, pack) for entry in entries), limit, max_bytes)
+    items = filter(None, map(_MESSAGE, entries))
+    if type(entries) is not list:  # they are being read
+        return packed_page(items, limit, max_bytes)
+    # Nearly every page fits, and to see that is faster than to fill it item by item.
+    page = list(islice(items, limit))
+    if sum(map(len, page)) <= max_bytes:
+        return PackedPage(page, any(True for _ in items))
+    return packed_page(chain(page, items), limit, max_bytes)
