@@ -80,18 +80,23 @@ _UNITS = tuple(str(Path(__file__).parent / folder) + os.sep for folder in ("form
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what uses a database over each engine, unless it is about files."""
+    """Run what uses a database over each engine."""
     if "engine" in metafunc.fixturenames:
-        about_files = metafunc.definition.get_closest_marker("file") is not None
-        servers = [] if about_files else [pytest.param("postgres", marks=pytest.mark.slow)]
-        metafunc.parametrize("engine", ["sqlite", *servers], indirect=True)
+        metafunc.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)], indirect=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test` leaves out, beside the tests that are marked where they are."""
+    """Leave out what is about files on a server, and mark what `make test` leaves out beside what is marked."""
+    items[:] = [item for item in items if not (item.get_closest_marker("file") and _is_on_server(item))]
     for item in items:
         if not str(item.path).startswith(_UNITS):
             item.add_marker("slow")
+
+
+def _is_on_server(item: pytest.Item) -> bool:
+    return (
+        isinstance(item, pytest.Function) and hasattr(item, "callspec") and "postgres" in item.callspec.params.values()
+    )
 
 
 def pytest_collection_finish() -> None:

@@ -115,6 +115,19 @@ def shared() -> Server:
     return server
 
 
+@contextmanager
+def own_server(*options: str) -> Iterator[Server]:
+    """Start a server of a test's own, which the test may stop and start again."""
+    directory = Path(tempfile.mkdtemp(prefix="reel-pg-", dir=FILES))
+    server = Server(directory, *options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def server_connection(url: str) -> ServerConnection:
     """Open a connection as the daemon has it."""
     return ServerConnection(partial(connect, url, readonly=False, settings={}))

@@ -110,6 +110,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # what is said: errors, texts, values, messages, and how a stored row becomes a message
     (
         *(
+            "reel.database_url",
             "reel.address",
             "reel.blocks",
             "reel.errors",

@@ -2,6 +2,7 @@
 
 import os
 
+from reel.database_url import is_url
 from reel.errors import NotRunning
 
 # The longest path of a socket, in bytes: sun_path has 108 and ends in a NUL (unix(7)).
@@ -88,6 +89,8 @@ def configured(name: str) -> str | None:
         raise _unreadable(file, str(error)) from error
     if value is None:
         return None
+    if isinstance(value, str) and is_url(value):
+        return value
     path = os.path.expanduser(value) if isinstance(value, str) else ""  # noqa: PTH111 - as above
     if not path.startswith("/"):
         raise _unreadable(file, f"{name}: {value!r} is not an absolute path")

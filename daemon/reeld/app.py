@@ -38,6 +38,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from reel import stop_marker
+from reel.database_url import is_url, printable
 from reel.errors import Storage
 from reel.version import PROTOCOL, __version__
 from reeld import logs, memory
@@ -113,8 +114,10 @@ def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
                 raise StartupError(stop_marker.STOPPED)
         else:  # the supervisor has made it, and locks its path in its own way
             config = config._replace(socket=path_of(stack.enter_context(inherited)))
-        lock_file = stack.enter_context(lock(config.database, "the database", config.socket))
-        _clear_away(config.database)
+        lock_file = None
+        if not is_url(config.database):  # who writes to a server takes turns there
+            lock_file = stack.enter_context(lock(config.database, "the database", config.socket))
+            _clear_away(config.database)
         anyio.run(serve, config, supervisor, inherited, lock_file, backend="trio")
 
 
@@ -133,14 +136,14 @@ def _only(error: BaseException) -> BaseException:
     return error
 
 
-async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None, lock_file: int) -> None:
+async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None, lock_file: int | None) -> None:
     """Open the store, listen, and serve until a signal or ``shutdown``.
 
     Args:
         config: the settings.
         supervisor: is notified when the daemon is ready, alive and stopping.
         inherited: a socket to listen on, instead of making one.
-        lock_file: the descriptor of the file that locks the database.
+        lock_file: the descriptor of the file that locks the database, if that is a file.
     """
     began, started = time.monotonic(), time.time_ns() // 1_000_000
     stop = anyio.Event()
@@ -197,7 +200,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                 tasks.start_soon(supervisor.watchdog_loop, store.heartbeat)
                 if reloads:
                     await tasks.start(_reload_on_signal, listener, supervisor)
-                where = f"{config.socket} with {config.database}"
+                where = f"{config.socket} with {printable(config.database)}"
                 log.info("ready in %d ms on %s", (time.monotonic() - began) * 1e3, where)
                 supervisor.notify("READY=1", f"STATUS=listens on {where}")
                 await stop.wait()
@@ -221,7 +224,7 @@ def _counters(config: Config, began: float, started: int, server: Server) -> dic
         "protocol": PROTOCOL,
         "sqlite": SQLITE,
         "socket": config.socket,
-        "database": config.database,
+        "database": printable(config.database),
         "log": logs.destination(),
         **server.counters(),
         "cpu_us": time.process_time_ns() // 1000,

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from reel.address import config_file, standard_database, standard_socket
+from reel.database_url import has_password, is_url, printable
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE, MEMORY
 from reeld.backups.schedule import LEAST_HOURS, Schedule
 from reeld.metrics_file import Metrics
 from reeld.serving.flow import Limits
-from reeld.startup import USAGE
+from reeld.startup import CANNOT_START, USAGE
 from reeld.store.database import SQLITE
 from reeld.store.retention import Retention
 from reeld.store.schema import DURABILITIES, FULL
@@ -40,6 +41,7 @@ _HELP = {
 }
 
 
+_NO_BACKUPS = "the database is on a server, whose own tools make backups of it (pg_dump); leave this setting out"
 _TYPES = {str: "a string", int: "a whole number", float: "a number"}
 
 
@@ -55,8 +57,9 @@ class Setting(NamedTuple):
     choices: tuple[str, ...] = ()
     # What a path must end in.
     suffix: str = ""
-    # Whether a text is a path.
+    # Whether a text is a path, or may be the URL of a database in place of one.
     is_path: bool = True
+    may_be_url: bool = False
     # The smallest number, if that is not any above zero, and why.
     least: float | None = None
     reason: str = ""
@@ -102,7 +105,7 @@ class Setting(NamedTuple):
             value = float(value)
         if type(value) is not self.kind:
             raise ArgumentTypeError(f"{value!r} is not {_TYPES[self.kind]}")
-        if self.kind is str and self.is_path and not self.choices:
+        if self.kind is str and self.is_path and not self.choices and not (self.may_be_url and is_url(str(value))):
             value = os.path.expanduser(str(value))  # noqa: PTH111 - a Path would drop a slash at the end
             if not value.startswith("/"):
                 raise ArgumentTypeError(f"{value!r} is not an absolute path")
@@ -129,8 +132,8 @@ class Setting(NamedTuple):
             raise ArgumentTypeError(f"{place}: {error}") from error
 
     def as_toml(self, value: Any) -> str:
-        """Return a value as it is written in the file."""
-        return json.dumps(value, ensure_ascii=False)
+        """Return a value as it is written in the file, without a password."""
+        return json.dumps(printable(value) if self.may_be_url else value, ensure_ascii=False)
 
 
 class Agents(NamedTuple):
@@ -162,7 +165,7 @@ class Config(NamedTuple):
         file, backups = self.metrics.file, self.backup.directory
         return self._replace(
             socket=os.path.abspath(self.socket),  # noqa: PTH100 - a Path would follow the symlink
-            database=os.path.abspath(self.database),  # noqa: PTH100 - as above
+            database=self.database if is_url(self.database) else os.path.abspath(self.database),  # noqa: PTH100 - as above
             metrics=self.metrics._replace(file=file and os.path.abspath(file)),  # noqa: PTH100 - as above
             backup=self.backup._replace(directory=backups and os.path.abspath(backups)),  # noqa: PTH100 - as above
         )
@@ -178,7 +181,7 @@ class EffectiveSetting(NamedTuple):
 
 SETTINGS = [
     Setting("socket", str, "path of the socket"),
-    Setting("database", str, "path of the database file"),
+    Setting("database", str, "path of the database file, or postgresql:// URL of one on a server", may_be_url=True),
     Setting("durability", str, "what a power cut may lose, nothing or the last moments", choices=DURABILITIES),
     Setting("log_level", str, "lowest level that is logged to stderr", choices=("debug", "info", "warning", "error")),
     *(
@@ -215,11 +218,26 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
         found = list(effective_settings(vars(given), os.environ, read_file(config_file()), defaults))
     except ArgumentTypeError as error:
         parser.exit(USAGE, f"reeld: {error}\n")
+    config = _config({each.setting.name: each.value for each in found})
+    on_server = is_url(config.database)
+    if on_server and config.backup.directory is not None:
+        parser.exit(USAGE, f"reeld: backup.directory: {_NO_BACKUPS}\n")
     if given.check:
         sys.stdout.write(shown(found))
-        parser.exit()
-    config = _config({each.setting.name: each.value for each in found})
+        parser.exit(_check_server(config.database) if on_server else 0)
     return config._replace(unless_stopped=given.unless_stopped)
+
+
+def _check_server(url: str) -> int:
+    """Print as comments what is found of a database on a server; return the exit status."""
+    try:
+        from reeld.store.postgres.survey import survey  # noqa: PLC0415 - only who has a server needs psycopg
+    except ImportError:
+        sys.stdout.write("# psycopg is missing; install it with: pip install 'reeld[postgres]'\n")
+        return CANNOT_START
+    found = survey(url)
+    sys.stdout.writelines(f"# {line}\n" for line in found.lines)
+    return 0 if found.is_usable else CANNOT_START
 
 
 def effective_settings(
@@ -232,6 +250,11 @@ def effective_settings(
     """
     for setting in SETTINGS:
         if flags[setting.name] is not None:
+            if setting.may_be_url and has_password(flags[setting.name]):
+                raise ArgumentTypeError(
+                    f"{setting.flag}: {printable(flags[setting.name])} has a password, which everybody sees who lists"
+                    " processes; put it into ~/.pgpass"
+                )
             yield EffectiveSetting(setting, flags[setting.name], setting.flag)
         elif text := environment.get(setting.variable):
             yield EffectiveSetting(

@@ -4,8 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.daemon_fixtures import client, daemon, directory, home, prepared  # noqa: F401 - for every test here
+from tests import engines
+from tests.daemon_fixtures import (  # noqa: F401 - for every test here
+    client,
+    daemon,
+    directory,
+    home,
+    on_each_engine,
+    prepared,
+)
 from tests.end_to_end.browser import Browser, browsing
+
+engine = engines.engine
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """A real daemon that is killed at any moment has the same conversations as a naive model of snapshots."""
 
 import signal
+from contextlib import ExitStack
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -11,6 +12,7 @@ from reel.messages import Record
 from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon
 from tests.model import Marked, ModelAgent, Said, refusal
+from tests.postgres import own_schema
 
 _RECORDS = st.one_of(
     st.builds(lambda text: {"kind": "user", "content": text}, st.sampled_from(["hi", "", "wörter"])),
@@ -31,17 +33,21 @@ class Conversations(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._directory = short_directory()
-        self.daemon = ForkedDaemon(self._directory.__enter__()).start()
-        self.client = self.daemon.client()
+        self._stack = ExitStack()
+        self.daemon = ForkedDaemon(self._stack.enter_context(short_directory()))
+        self.place(self._stack)
+        self.client = self.daemon.start().client()
         self.models: dict[str, ModelAgent] = {}
         self.touched: set[str] = set()
+
+    def place(self, stack: ExitStack) -> None:
+        """Say where the database of the daemon is."""
 
     def teardown(self) -> None:
         checked = self.client.verify()
         self.client.close()
         self.daemon.close()
-        self._directory.__exit__(None, None, None)
+        self._stack.close()
         assert ([], len(self.models)) == (checked.problems, checked.agents)
 
     def both(self, agent: str, real: Any, model: Any) -> None:
@@ -145,7 +151,15 @@ def _said(record: Record) -> Said:
     return Said(record["seq"], record["kind"], record["content"], record["data_json"])
 
 
-Conversations.TestCase.settings = settings(
-    max_examples=3, stateful_step_count=25, suppress_health_check=list(HealthCheck)
-)
+class ConversationsOnAServer(Conversations):
+    """The same with PostgreSQL."""
+
+    def place(self, stack: ExitStack) -> None:
+        self.daemon.database = stack.enter_context(own_schema())
+
+
+_SETTINGS = settings(max_examples=3, stateful_step_count=25, suppress_health_check=list(HealthCheck))
+Conversations.TestCase.settings = _SETTINGS
 TestConversations = Conversations.TestCase
+ConversationsOnAServer.TestCase.settings = _SETTINGS
+TestConversationsOnAServer = ConversationsOnAServer.TestCase

@@ -21,6 +21,8 @@ from reel.sync.client import Client
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("on_each_engine")
+
 AGENTS = ("a", "b", "c")
 COMMANDS = 100
 # The errors that a writer may get because another writer was faster.

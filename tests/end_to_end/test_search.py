@@ -3,9 +3,13 @@
 import threading
 from pathlib import Path
 
+import pytest
+
 from reel import requests
 from reel.sync.client import Client
 from tests.daemon import Daemon, until
+
+pytestmark = pytest.mark.usefixtures("on_each_engine")
 
 
 def found(client: Client, query: str) -> int:
@@ -47,6 +51,7 @@ def test_adds_are_found_under_load(daemon: Daemon, client: Client) -> None:
             loader.join()
 
 
+@pytest.mark.file
 def test_lost_index(daemon: Daemon, client: Client) -> None:
     """An index that was deleted while no daemon ran is built again."""
     client.add("demo", "needle", create=True)

@@ -10,6 +10,8 @@ from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.pipeline import Pipeline
 
+pytestmark = pytest.mark.usefixtures("on_each_engine")
+
 ARGUMENTS = '{"path":  "ä",\n "n": 1.0}'
 DATA = '{"tool_call_id": "c2", "tool_name": "ls", "tool_args": "{ }", "thinking": {"text": "so", "signature": "s="}}'
 

@@ -9,6 +9,7 @@ from reel.cli.context import Context
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.output import plain
 from reel.cli.terminal import duration, name_counts, size
+from reel.database_url import is_url, printable
 from reel.errors import NotRunning, Storage, Timeout
 from reel.replies import Hello
 from reel.stop_marker import mark, unmark
@@ -36,11 +37,13 @@ def start(ctx: Context) -> int:
     """Start the daemon unless it is running, and wait until it answers."""
     from reel import process  # noqa: PLC0415 - status does without subprocess
 
-    wanted = ctx.args.database and os.path.abspath(ctx.args.database)  # noqa: PTH100 - a symlink stays one
+    wanted = ctx.args.database
+    if wanted and not is_url(wanted):
+        wanted = os.path.abspath(wanted)  # noqa: PTH100 - a symlink stays one
     begin = process.autostart if ctx.args.unless_stopped else process.start
     with ctx.out.waiting("starting the daemon"):
         started = begin(ctx.socket, database=wanted)
-    if wanted and not started and (kept := ctx.client.stats()["database"]) != wanted:
+    if wanted and not started and (kept := ctx.client.stats()["database"]) != printable(wanted):
         end = ctx.command("stop")
         ctx.out.warn(f"the daemon on this socket uses {kept}; stop it with: {end}, or name another --socket")
         return REFUSED

@@ -12,6 +12,7 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.file_work import watch_backup, work_on_file
 from reel.cli.output import Line
 from reel.cli.terminal import count
+from reel.database_url import is_url
 from reel.errors import NotRunning, ReelError
 from reel.process import start
 from reel.replies import Problem, Verified
@@ -49,6 +50,8 @@ def _of_file(ctx: Context, file: str) -> Verified:
     """Check a file without the daemon, in a process of its own."""
     if ctx.args.all or ctx.args.words or ctx.args.agent:
         raise UsageError("--database checks the whole file; leave out AGENT, -a and --all")
+    if is_url(file):
+        raise UsageError("--database checks a file; what is on a server is checked by its daemon: reel verify")
     path = os.path.abspath(file)  # noqa: PTH100 - a symlink stays one
     return reply_reader(Verified)(work_on_file(ctx.out, f"checking {file}", "verify", path))
 

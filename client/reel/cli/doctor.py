@@ -21,6 +21,7 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.settings import Settings, load, settings_file
 from reel.cli.terminal import age, count, size, wrap
+from reel.database_url import is_url, printable
 from reel.errors import NotRunning, ReelError, Timeout
 from reel.process import lock_holder, settings_problem
 from reel.replies import Hello
@@ -86,7 +87,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     yield check_own_settings()
     yield check_path(socket)
     yield check_directory(socket)
-    pid, database, problem, wal, others = None, _own_database(), None, None, []
+    pid, database, problem, wal, others = None, printable(_own_database()), None, None, []
     with Client(socket, patience=0, timeout=limit, name="reel doctor") as client:
         try:
             hello = client.connect().server
@@ -102,12 +103,15 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     yield check_lock("socket's lock", socket, pid)
     if problem is not None:
         yield _storage_problem(problem)
+    elif is_url(database):
+        yield Finding("database", FINE, f"{database}: {'in use' if pid else 'see reeld --check'}")
     else:
         yield check_database(database) or check_space(database)
         if wal is not None:
             yield wal
     yield from filter(None, others)
-    yield check_lock("database's lock", database, pid)
+    if not is_url(database):
+        yield check_lock("database's lock", database, pid)
     yield check_installed(needed=pid is None)
 
 

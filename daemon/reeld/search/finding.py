@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from reel.kinds import ROLES, STATE
 from reeld.search import volumes
-from reeld.search.index import Jump, later_jumps
+from reeld.search.index import Jump, later_jumps, log_of
 from reeld.search.query import Term
 from reeld.search.snippets import score, snippet
 from reeld.search.texts import text_of
@@ -31,11 +31,7 @@ _HIT = """
 """
 _JUMP = "SELECT seq, parent FROM jumps WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 # The comparison with what is stored is for speed: to read the tags of 100,000 agents takes 300 ms.
-_TAGGED = """
-    SELECT id FROM log.agents a
-    WHERE instr(a.tags, :stored)
-        AND EXISTS (SELECT 1 FROM json_each(a.tags) WHERE key = :key AND (:value IS NULL OR value = :value))
-"""
+_TAGGED = "SELECT id, tags FROM log.agents WHERE instr(tags, ?) > 0"
 _SENT_BEFORE = "SELECT 1 FROM log.events WHERE sent < ? LIMIT 1"
 _AFTER_TIME = "SELECT id, time FROM log.events WHERE id >= ? ORDER BY id LIMIT 1"
 
@@ -96,7 +92,7 @@ def find(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", low: in
 
 
 def _is_wanted(connection: sqlite3.Connection, wanted: Wanted, event_id: int, paths: "Paths", ends: float) -> bool:
-    found = connection.execute(_PLACE, (event_id,)).fetchone()
+    found = log_of(connection).execute(_PLACE, (event_id,)).fetchone()
     if found is None:
         return False
     agent, seq, kind, when = found
@@ -124,7 +120,7 @@ def shown(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", events
     hits: list[dict[str, Any]] = []
     ends = time.monotonic() + _SECONDS
     for done, event_id in enumerate(events):
-        row = connection.execute(_HIT, (event_id,)).fetchone()
+        row = log_of(connection).execute(_HIT, (event_id,)).fetchone()
         if row is None:
             continue
         _, agent, seq, kind, when, content, data_json, uid, name, title, sent = row
@@ -162,7 +158,7 @@ def scores(connection: sqlite3.Connection, wanted: Wanted, events: Sequence[int]
     """Return how well events answer, as many as there is time for."""
     ends, found = time.monotonic() + _SECONDS, {}
     for event_id in events:
-        row = connection.execute(_HIT, (event_id,)).fetchone()
+        row = log_of(connection).execute(_HIT, (event_id,)).fetchone()
         found[event_id] = 0.0 if row is None else score(text_of(row[3], row[5], row[6]), wanted.terms)
         if time.monotonic() > ends:
             break
@@ -174,9 +170,13 @@ def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]
     found: list[set[int]] = []
     for key, value in tags:
         stored = f"{_as_json(key)}: {'' if value is None else _as_json(value)}"
-        rows = connection.execute(_TAGGED, {"key": key, "value": value, "stored": stored})
-        found.append({row for (row,) in rows})
+        rows = log_of(connection).execute(_TAGGED, (stored,)).fetchall()
+        found.append({row for row, text in rows if _has(json.loads(text), key, value)})
     return set.intersection(*found)
+
+
+def _has(tags: dict[str, str], key: str, value: str | None) -> bool:
+    return key in tags and value in (None, tags[key])
 
 
 def _as_json(text: str) -> str:
@@ -189,16 +189,16 @@ def bounds(connection: sqlite3.Connection, since: int | None, until: int | None,
     Ids ascend with time, unless the clock was set back. What was sent elsewhere before some time may have any id.
     """
     low = 0 if since is None else _first_at(connection, since - _DISORDER, newest)
-    if until is None or connection.execute(_SENT_BEFORE, (until,)).fetchone():
+    if until is None or log_of(connection).execute(_SENT_BEFORE, (until,)).fetchone():
         return low, newest + 1
     return low, _first_at(connection, until + _DISORDER, newest)
 
 
 def _first_at(connection: sqlite3.Connection, when: int, newest: int) -> int:
-    low, high = 0, newest + 1
+    low, high, log = 0, newest + 1, log_of(connection)
     while low < high:
         middle = (low + high) // 2
-        found = connection.execute(_AFTER_TIME, (middle,)).fetchone()
+        found = log.execute(_AFTER_TIME, (middle,)).fetchone()
         if found is None or found[1] >= when:
             high = middle
         else:
@@ -231,7 +231,7 @@ class Paths:
         while walk.last is not None and walk.last >= seq:
             jump, parent = self._jump(connection, agent, walk.last)
             walk.add(jump)
-            place = connection.execute("SELECT agent, seq FROM log.events WHERE id = ?", (parent,)).fetchone()
+            place = log_of(connection).execute("SELECT agent, seq FROM log.events WHERE id = ?", (parent,)).fetchone()
             # Beyond are events of the source of a clone, or of a damaged log.
             walk.last = place[1] if place is not None and place[0] == agent and place[1] < jump else None
             if time.monotonic() > ends:

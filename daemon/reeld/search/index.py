@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from reeld.search import volumes
 from reeld.search.texts import text_of
 from reeld.search.volumes import Document, Volume
 from reeld.search.words import indexed
+from reeld.store.connection import Connection
 
 # Another number makes every index be built again: for changes of the tables, of what is a word, or of what is searched.
 VERSION = 2
@@ -90,7 +91,28 @@ def is_damage(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
-def prepare(connection: sqlite3.Connection, database: str) -> None:
+def path_for(directory: str, identity: str) -> str:
+    """Return the path of the index of a database on a server, by the id of that."""
+    return f"{directory}/search-{identity}.db"
+
+
+# Opens a connection to the log on a server.
+OpenLog: TypeAlias = Callable[[], Connection]
+
+
+def log_of(connection: sqlite3.Connection) -> Connection:
+    """Return the connection that reads the log: the same one, unless the log is on a server."""
+    log: Connection | None = getattr(connection, "log", None)
+    return connection if log is None else log
+
+
+def close_log(connection: sqlite3.Connection) -> None:
+    """Close the connection to the log, if that is one of its own."""
+    if (log := getattr(connection, "log", None)) is not None:
+        log.close()
+
+
+def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
     """Set up the writing connection: create the tables, and attach the log.
 
     Raises:
@@ -117,11 +139,13 @@ def prepare(connection: sqlite3.Connection, database: str) -> None:
         connection.execute("COMMIT")
     _attach(connection, database)
     event, checksum, _ = _progress(connection)
-    if event and connection.execute("SELECT checksum FROM log.events WHERE id = ?", (event,)).fetchone() != (checksum,):
+    if event and log_of(connection).execute("SELECT checksum FROM log.events WHERE id = ?", (event,)).fetchone() != (
+        checksum,
+    ):
         raise Outdated("is of another database")
 
 
-def prepare_reader(connection: sqlite3.Connection, database: str) -> None:
+def prepare_reader(connection: sqlite3.Connection, database: str | OpenLog) -> None:
     """Set up a reading connection."""
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA cache_size = -4096")
@@ -129,7 +153,10 @@ def prepare_reader(connection: sqlite3.Connection, database: str) -> None:
     _attach(connection, database)
 
 
-def _attach(connection: sqlite3.Connection, database: str) -> None:
+def _attach(connection: sqlite3.Connection, database: str | OpenLog) -> None:
+    if not isinstance(database, str):
+        connection.log = database()  # type: ignore[attr-defined]  # it is of a class of our own
+        return
     connection.execute("ATTACH ? AS log", (f"file:{quote(os.path.abspath(database))}?mode=ro",))  # noqa: PTH100 - a symlink stays one
     connection.execute("SELECT 1 FROM log.sqlite_schema").fetchall()  # it is opened now, not when it may be gone
 
@@ -166,7 +193,7 @@ def later_jumps(connection: sqlite3.Connection) -> list[Jump]:
 
 
 def _jumps(connection: sqlite3.Connection, after: int, last: int) -> list[Jump]:
-    return [Jump(*row) for row in connection.execute(_JUMPS, (after, last))]
+    return [Jump(*row) for row in log_of(connection).execute(_JUMPS, (after, last))]
 
 
 class Filled(NamedTuple):
@@ -205,7 +232,7 @@ def fill(connection: sqlite3.Connection) -> Filled:
     with _transaction(connection):
         event, checksum, jumped = _progress(connection)
         with _reading_the_log():
-            newest = connection.execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
+            newest = log_of(connection).execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
         while jumped < newest and time.monotonic() < ends:
             jumped = _note_jumps(connection, jumped, min(newest, jumped + _STRIDE))
         volume = volumes.last(connection)
@@ -256,7 +283,7 @@ class _Batch:
         Raises:
             Storage: the log cannot be read.
         """
-        with _reading_the_log(), closing(self._connection.execute(_NEW, (self.event, _EVENTS))) as rows:
+        with _reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
             for number, (event, agent, kind, content, data_json, checksum) in enumerate(rows, 1):
                 self.event, self.checksum = event, checksum
                 document = _document(event, agent, kind, content, data_json)
@@ -304,9 +331,10 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     query = "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?"
     below = progress(connection) + 1
     rest = sorted({event for event in events if event < below})
+    log = log_of(connection)
     for volume in volumes.down_from(connection, below):
         first = bisect_left(rest, volume.first)
-        rows = [row for event in rest[first:] if (row := connection.execute(query, (event,)).fetchone()) is not None]
+        rows = [row for event in rest[first:] if (row := log.execute(query, (event,)).fetchone()) is not None]
         del rest[first:]
         documents = [document for row in rows if (document := _document(*row)) is not None]
         texts = [(*row[:2], *instead[row[0]]) for row in rows if row[0] in instead]
@@ -324,7 +352,7 @@ def settle(connection: sqlite3.Connection) -> None:
     """
     query = "SELECT id, checksum FROM log.events WHERE id <= ? ORDER BY id DESC LIMIT 1"
     with _transaction(connection):
-        event, checksum = connection.execute(query, (progress(connection),)).fetchone() or (0, 0)
+        event, checksum = log_of(connection).execute(query, (progress(connection),)).fetchone() or (0, 0)
         connection.execute("UPDATE progress SET checksum = ?, event = ?", (checksum, event))
     connection.execute("VACUUM main")
     busy, *_ = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()

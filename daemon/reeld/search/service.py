@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
+from reel.address import state_directory
 from reel.errors import Storage
 from reel.wakeup import Signal
 from reeld.search import finding, index
@@ -76,7 +77,9 @@ class Search:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.path = index.path_of(store.path)
+        # What the index reads the log by: its path, or what opens a connection to it.
+        self._log = store.open_log or store.path
+        self.path = index.path_of(store.path) if store.is_file else index.path_for(state_directory(), store.id)
         # The id of the newest event in the index.
         self.indexed = 0
         # Why there is no index, as a sentence.
@@ -204,9 +207,11 @@ class Search:
     async def _open(self) -> AsyncIterator[Database]:
         async with AsyncExitStack() as stack:
             bridge = await stack.enter_async_context(open_bridge())
-            setup = partial(index.prepare, database=self._store.path)
+            if not self._store.is_file:
+                Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            setup = partial(index.prepare, database=self._log)
             self._is_damaged = self._is_removed = False
-            writer = await stack.enter_async_context(open_database(bridge, self.path, setup, readonly=False))
+            writer = await stack.enter_async_context(_open_index(bridge, self.path, setup, readonly=False))
             self.indexed = await writer.run(index.progress)
             readers = [await stack.enter_async_context(self._open_reader(bridge)) for _ in range(_READERS)]
             self._readers, self.problem, self._writer = readers, None, writer
@@ -217,8 +222,8 @@ class Search:
                 self._readers, self._opened, self._writer = [], anyio.Event(), None
 
     def _open_reader(self, bridge: AsyncioBridge) -> Any:
-        setup = partial(index.prepare_reader, database=self._store.path)
-        return open_database(bridge, self.path, setup, readonly=True)
+        setup = partial(index.prepare_reader, database=self._log)
+        return _open_index(bridge, self.path, setup, readonly=True)
 
     async def _read(self, job: Job[T]) -> T:
         """Run a job on a reading connection; it ends if nobody waits for it any more.
@@ -302,6 +307,17 @@ class Search:
             hits += some.hits
             done += some.done
         return hits
+
+
+@asynccontextmanager
+async def _open_index(bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool) -> AsyncIterator[Database]:
+    """Open a connection to the index, and one to the log if that is on a server, until the block ends."""
+    async with open_database(bridge, path, setup, readonly=readonly) as database:
+        try:
+            yield database
+        finally:
+            with anyio.CancelScope(shield=True):
+                await database.run(index.close_log)
 
 
 def _interruptible(job: Job[T], abandoned: Callable[[], bool], connection: sqlite3.Connection) -> T:

@@ -18,14 +18,20 @@ _STATM = Path("/proc/self/statm")
 _MOST_DESCRIBED = 1000
 
 
+async def _files(path: str) -> Result:
+    return {
+        "database_bytes": _size(path),
+        "wal_bytes": _size(f"{path}-wal"),
+        "wal_readers": await anyio.to_thread.run_sync(wal_readers, path),
+    }
+
+
 async def collect(services: Services) -> Result:
     """Return every counter, size and histogram."""
     writer, registry, cache = services.store.writer, services.registry, services.render_cache
     return {
         **services.counters(),
-        "database_bytes": _size(services.store.path),
-        "wal_bytes": _size(f"{services.store.path}-wal"),
-        "wal_readers": await anyio.to_thread.run_sync(wal_readers, services.store.path),
+        **(await _files(services.store.path) if services.store.is_file else {}),
         **await services.store.totals(),
         "loaded_agents": len(registry),
         "loaded_bytes": registry.size,

@@ -42,6 +42,9 @@ class _NoRows:
 class _FunctionRunner(sqlite3.Connection):
     """Runs a function in place of a statement: the way onto aiosqlite's thread through its public interface."""
 
+    # Another connection that jobs of this one use.
+    log: Any = None
+
     def execute(self, sql: Any, parameters: Any = (), /) -> Any:
         if callable(sql):
             sql(self)

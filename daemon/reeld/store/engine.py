@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
+from reeld.store.connection import Connection
 from reeld.store.database import Database
 from reeld.store.presence import Presence
 from reeld.store.traces import Carried
@@ -26,6 +27,8 @@ class Engine(NamedTuple):
         next_row: the row of the next agent.
         carried: what was left of an erasure.
         listen: calls a function whenever another daemon has committed; ``None`` if there can be no other.
+        id: the id of a database on a server; empty for a file.
+        open_log: opens a connection that only reads, in the thread that calls it; ``None`` for a file.
     """
 
     database: Database
@@ -37,3 +40,5 @@ class Engine(NamedTuple):
     next_row: int
     carried: Carried
     listen: Callable[[Callable[[None], None]], AbstractAsyncContextManager[None]] | None = None
+    id: str = ""
+    open_log: Callable[[], Connection] | None = None

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import anyio
 
+from reel.database_url import is_url, printable
 from reel.errors import InvalidParams, Storage
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Branch, Conversation, Takeover
@@ -32,7 +33,6 @@ from reeld.store.file_engine import open_file
 from reeld.store.history import Logged
 from reeld.store.listing import Listing, agents
 from reeld.store.loading import Loading
-from reeld.store.postgres.url import is_url, printable
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
 from reeld.store.queries import StoredKey
 from reeld.store.schema import FULL
@@ -81,6 +81,9 @@ class Store:
         self._looking = anyio.Lock()
         self.writer = writer
         self.is_file = engine.copier is not None
+        # Of a database on a server: its id, and what opens a connection of its own to it.
+        self.id = engine.id
+        self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
         self.eraser = Eraser(engine.database, others, self._read_log, is_file=self.is_file)
         self.eraser.carried, self.eraser.has_traces = engine.carried

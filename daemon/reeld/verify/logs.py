@@ -32,7 +32,7 @@ _AGENT = """
         (SELECT max(seq) FROM events WHERE agent = a.id),
         (SELECT count(*) FROM agents n WHERE n.name = a.name AND +n.killed IS NULL)
     FROM agents a LEFT JOIN agents s ON s.id = a.source
-    WHERE a.id > :row AND (:only IS NULL OR a.id = :only) ORDER BY a.id LIMIT 1
+    WHERE a.id > :row AND (CAST(:only AS BIGINT) IS NULL OR a.id = :only) ORDER BY a.id LIMIT 1
 """
 _EVENTS = f"""
     SELECT {EVENT_COLUMNS}, p.kind

@@ -24,16 +24,20 @@ class Verifier:
     Args:
         database: a reading connection of its own.
         path: the file.
+        is_file: whether it is one; the path means nothing otherwise.
     """
 
-    def __init__(self, database: Database, path: str) -> None:
+    def __init__(self, database: Database, path: str, *, is_file: bool = True) -> None:
+        self._is_file = is_file
         self._database = database
         self._path = path
         self.report = Report()
         self.cancelled = False
 
     async def check_file(self) -> None:
-        """Let SQLite check the file."""
+        """Let SQLite check the file; a server checks its own."""
+        if not self._is_file:
+            return
         check = partial(check_file, path=self._path, report=self.report, cancelled=lambda: self.cancelled)
         await self._database.run(check)
 
@@ -66,8 +70,9 @@ async def open_verifier(store: Store) -> AsyncIterator[Verifier]:
         Storage: a file of the database was removed or replaced, so that it cannot be opened again.
     """
     async with store.open_reader() as database:
-        await database.run(_prepare)
-        verifier = Verifier(database, store.path)
+        if store.is_file:
+            await database.run(_prepare)
+        verifier = Verifier(database, store.path, is_file=store.is_file)
         try:
             yield verifier
         finally:

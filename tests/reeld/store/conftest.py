@@ -7,8 +7,8 @@ from contextlib import closing
 import anyio
 import pytest
 
+from reel.database_url import is_url
 from reeld.store.postgres.schema import prepare as prepare_tables
-from reeld.store.postgres.url import is_url
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from tests import engines

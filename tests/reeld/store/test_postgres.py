@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reel.database_url import has_password, is_url, printable
 from reeld.store.connection import Numbers, Texts
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
-from reeld.store.postgres.url import has_password, is_url, printable
 from tests.postgres import own_schema, server_connection
 
 

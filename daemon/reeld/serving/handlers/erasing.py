@@ -35,6 +35,8 @@ class _Rest(NamedTuple):
     def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
         self.services.render_cache.forget(rows)
         self.services.drafts.forget(rows, touches)
+        if not self.services.store.is_file:
+            return
         try:
             remove_workplace(self.services.store.path)
         except OSError as error:
@@ -85,6 +87,11 @@ def purge(
 
 
 def _foreign(services: Services, backups: list[str] | None) -> tuple[str, ...]:
+    if backups and not services.store.is_file:
+        raise InvalidParams(
+            "backups: this database is on a server, and so are its backups; see docs/operations.md",
+            field="backups",
+        )
     for path in backups or ():
         require_foreign(path, services.store.path)
     return tuple(backups or ())

@@ -21,11 +21,11 @@ from psycopg import pq
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.types.numeric import Int8Dumper
 
+from reel.database_url import printable
 from reel.errors import Storage
 from reeld.store import connection as classes
 from reeld.store.connection import Numbers, Parameters, Texts
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
-from reeld.store.postgres.url import printable
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +103,11 @@ def _array(elements: Any) -> bytes:
 def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.Connection[Any]":
     """Open a connection of psycopg's.
 
+    Args:
+        url: says where the database is.
+        readonly: whether it only reads.
+        settings: more settings than every connection has.
+
     Raises:
         ServerError: it cannot be opened.
     """
@@ -133,7 +138,7 @@ def _translating() -> Iterator[None]:
 
 
 def _raise(error: psycopg.Error) -> NoReturn:
-    text = error.diag.message_primary or str(error).strip() or type(error).__name__
+    text = error.diag.message_primary or " ".join(str(error).split()) or type(error).__name__
     state = error.sqlstate or ""
     if isinstance(error, psycopg.IntegrityError):
         raise classes.IntegrityError(text) from error
@@ -180,21 +185,28 @@ class ServerConnection:
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> "Rows":
         """Run a statement; a query runs when somebody asks for its rows."""
-        rows = Rows(self, translated(sql), parameters)
-        if not only_reads(sql):
-            rows.run()
-        return rows
+        text = translated(sql)
+        return Rows(self, text, parameters, None if only_reads(sql) else self.send(text, parameters))
 
     def executemany(self, sql: str, parameters: Sequence[Parameters], /) -> "Rows":
         """Run a statement with each of several parameters."""
-        rows = Rows(self, translated(sql), ())
-        rows.run_each(parameters)
-        return rows
+        text = translated(sql)
+        return Rows(self, text, (), self.send_each(text, parameters))
 
     def send(self, sql: str, parameters: Parameters = ()) -> "psycopg.Cursor[Any]":
         """Run a translated statement at once."""
         with _translating():
             return self.raw.execute(sql, parameters)
+
+    def send_query(self, sql: str, parameters: Parameters) -> "psycopg.Cursor[Any]":
+        """Run a translated query at once; if only now it shows that the connection was lost, on a new one."""
+        is_alone = not (self._reading or self.in_transaction)
+        try:
+            return self.send(sql, parameters)
+        except LostError:
+            if not is_alone:
+                raise
+            return self.send(sql, parameters)
 
     def send_each(self, sql: str, parameters: Sequence[Parameters]) -> "psycopg.Cursor[Any]":
         """Run a translated statement with each of several parameters."""
@@ -243,7 +255,7 @@ class ServerConnection:
             yield
             return
         if not self._reading:
-            self.send("BEGIN")
+            self.send_query("BEGIN", ())
         self._reading += 1
         try:
             yield
@@ -260,11 +272,17 @@ class ServerConnection:
 class Rows:
     """The rows of a statement; see :class:`reeld.store.connection.Cursor`."""
 
-    def __init__(self, connection: ServerConnection, sql: str, parameters: Parameters) -> None:
+    def __init__(
+        self,
+        connection: ServerConnection,
+        sql: str,
+        parameters: Parameters,
+        cursor: "psycopg.Cursor[Any] | None" = None,
+    ) -> None:
         self._connection = connection
         self._sql = sql
         self._parameters = parameters
-        self._cursor: psycopg.Cursor[Any] | None = None
+        self._cursor = cursor
         self._pages: Iterator[list[Any]] | None = None
 
     @property
@@ -275,12 +293,8 @@ class Rows:
     def run(self) -> "psycopg.Cursor[Any]":
         """Run the statement, if it has not run yet."""
         if self._cursor is None:
-            self._cursor = self._connection.send(self._sql, self._parameters)
+            self._cursor = self._connection.send_query(self._sql, self._parameters)
         return self._cursor
-
-    def run_each(self, parameters: Sequence[Parameters]) -> None:
-        """Run the statement with each of several parameters."""
-        self._cursor = self._connection.send_each(self._sql, parameters)
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> "Rows":
         """Run a statement."""

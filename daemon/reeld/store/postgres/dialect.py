@@ -5,6 +5,8 @@ from functools import lru_cache
 
 # What SQLite says otherwise.
 _RULES = (
+    # The search index attaches the log's file under this name.
+    (re.compile(r"\blog\."), ""),
     # There is one kind of transaction.
     (re.compile(r"BEGIN IMMEDIATE"), "BEGIN"),
     # The list as one parameter is an array.

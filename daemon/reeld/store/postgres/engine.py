@@ -7,6 +7,7 @@ from threading import Thread
 
 import anyio
 
+from reel.database_url import printable
 from reel.msgpack_codec import packer
 from reeld.poller import Poller, open_poller
 from reeld.store import erasures
@@ -16,7 +17,6 @@ from reeld.store.engine import READERS, Engine
 from reeld.store.postgres.connection import ServerConnection, connect, explained
 from reeld.store.postgres.listening import listening
 from reeld.store.postgres.schema import prepare
-from reeld.store.postgres.url import printable
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.presence import Presence
 from reeld.store.schema import FULL
@@ -51,14 +51,20 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             was_decided = await database.run(partial(erasures.carry_through, pack=packer()))
             daemon = await database.run(_number_of_daemon)
             events = await database.run(partial(ServerEventWriter, database=printable(url), daemon=daemon))
+            identity = await database.run(_identity)
             reader = partial(_open, poller, url, _nothing, readonly=True, settings={})
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
         except Error as error:
             raise explained(error, url) from error
         carried = Carried(was_decided, has_traces=False)
-        listen = partial(listening, partial(connect, url, readonly=True, settings={}), poller, str(daemon))
+        connecting = partial(connect, url, readonly=True, settings={})
+        listen = partial(listening, connecting, poller, str(daemon))
         next_row = (daemon << _ROWS) + 1
-        yield Engine(database, readers, reader, None, events, Presence(None), next_row, carried, listen)
+        yield Engine(
+            *(database, readers, reader, None, events, Presence(None), next_row, carried, listen),
+            id=identity,
+            open_log=partial(ServerConnection, connecting),
+        )
 
 
 @asynccontextmanager
@@ -97,3 +103,9 @@ def _number_of_daemon(connection: Connection) -> int:
     """Return a number that no other daemon of this database has had; ours are the rows of agents that begin with it."""
     (number,) = connection.execute("SELECT nextval('daemons')").fetchone()
     return int(number)
+
+
+def _identity(connection: Connection) -> str:
+    """Return the id of the database."""
+    (identity,) = connection.execute("SELECT id FROM log").fetchone()
+    return str(identity)

@@ -9,9 +9,9 @@ Constraints have the names by which SQLite's errors call them, so that an error 
 
 import logging
 
+from reel.database_url import printable
 from reel.errors import Storage
 from reeld.store.connection import Connection
-from reeld.store.postgres.url import printable
 from reeld.store.schema import UNKNOWN_KIND
 
 log = logging.getLogger(__name__)

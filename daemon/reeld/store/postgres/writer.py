@@ -72,13 +72,15 @@ class ServerEventWriter(EventWriter):
 
     def _look(self, connection: ServerConnection) -> set[int]:
         """Take note of what others wrote; return the agents to which they wrote since the last look."""
-        moved = connection.send(_OTHERS, (self.next_id,)).fetchall()
+        moved = connection.send_query(_OTHERS, (self.next_id,)).fetchall()
         self.next_id = max((self.next_id, *(newest + 1 for _, newest in moved)))
         rows = {row for row, _ in moved}
         self._elsewhere |= rows
         return rows
 
-    def _try(self, connection: ServerConnection, transactions: Sequence[Transaction]) -> list[Outcome]:
+    def _try(
+        self, connection: ServerConnection, transactions: Sequence[Transaction], *, is_second: bool = False
+    ) -> list[Outcome]:
         values: list[Any] = []
         wide: list[Any] = []
         is_sent = False
@@ -103,9 +105,14 @@ class ServerEventWriter(EventWriter):
         except BaseException as error:
             with suppress(LostError):
                 connection.abandon()
-            if is_sent and isinstance(error, LostError):
+            if not isinstance(error, LostError):
+                raise
+            if is_sent:
                 raise InDoubtError(str(error)) from error
-            raise
+            if is_second:
+                raise
+            # The connection was lost since the last commit, and nothing of this one was sent to be committed.
+            return self._try(connection, transactions, is_second=True)
         self._count(values, wide)
         self.next_id = next_id
         written = iter(firsts)

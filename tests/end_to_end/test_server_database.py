@@ -1,0 +1,98 @@
+"""A daemon whose database is on a PostgreSQL server: its settings, what it says, and what it refuses."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from reel.errors import InvalidParams, Storage
+from tests.daemon import Daemon
+from tests.patience import PATIENCE
+from tests.postgres import own_schema, own_server
+
+SECRET = "rosebud"
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """The URL of a database without tables."""
+    with own_schema() as made:
+        yield made
+
+
+def check(*arguments: str, variable: str = "") -> subprocess.CompletedProcess[str]:
+    """Run ``reeld --check``."""
+    environment = {"REEL_DATABASE": variable, "HOME": "/nowhere"} if variable else {"HOME": "/nowhere"}
+    command = [sys.executable, "-m", "reeld", "--check", *arguments]
+    return subprocess.run(
+        command, text=True, capture_output=True, check=False, timeout=PATIENCE, env=environment, cwd="/"
+    )
+
+
+def test_what_there_is_is_told(url: str, prepared: Daemon) -> None:
+    """``--check`` says what it finds on the server, before the first start and after it."""
+    before = check("--database", url)
+    prepared.database = url
+    with prepared.start().client() as client:
+        client.add("demo", "hello", create=True)
+    after = check("--database", url)
+
+    assert (0, 0) == (before.returncode, after.returncode), before.stderr
+    assert re.search(r"^# PostgreSQL \d+.*, database postgres, user reel, schema t\d+$", before.stdout, re.MULTILINE)
+    assert "# there are no tables yet; the first start makes them" in before.stdout
+    assert "# the tables are of version 1, with events up to 2" in after.stdout
+
+
+def test_a_server_that_is_not_there(prepared: Daemon) -> None:
+    """Without a server the daemon does not start, and says why; the password is in neither message."""
+    prepared.database = "postgresql://ada@/reel?host=/nowhere"
+    with_password = f"postgresql://ada:{SECRET}@/reel?host=/nowhere"
+    checked, refused = check(variable=with_password), prepared.refused()
+
+    assert (4, 4) == (checked.returncode, refused.returncode)
+    assert "# cannot be used: connection" in checked.stdout
+    assert "cannot use postgresql://ada@/reel?host=/nowhere: connection" in refused.stderr
+    assert SECRET not in checked.stdout + checked.stderr
+
+
+def test_a_password_on_the_command_line() -> None:
+    """It is refused, because everybody sees it who lists processes."""
+    refused = check("--database", f"postgresql://ada:{SECRET}@/reel")
+
+    assert 2 == refused.returncode
+    assert "has a password, which everybody sees who lists processes; put it into ~/.pgpass" in refused.stderr
+    assert SECRET not in refused.stderr
+
+
+def test_backups_are_the_servers(url: str, prepared: Daemon) -> None:
+    """What copies files is refused, and names what makes backups there."""
+    prepared.database = url
+    with prepared.start().client() as client, pytest.raises(InvalidParams, match="pg_dump"):
+        client.backup(str(prepared.log.with_name("copy.db")))
+    scheduled = check("--database", url, "--backup-directory", "/nowhere")
+
+    assert (2, True) == (scheduled.returncode, "pg_dump" in scheduled.stderr)
+
+
+def test_the_server_restarts(prepared: Daemon) -> None:
+    """While the server is down, commands are refused and name the reason; when it is back, everything works again."""
+    with own_server() as server, ExitStack() as stack:
+        prepared.database = server.url
+        client = stack.enter_context(prepared.start().client())
+        client.add("demo", "before", create=True)
+        server.stop()
+        with pytest.raises(Storage) as error:
+            client.add("demo", "meanwhile")
+        refused = error.value.message
+        server.start()
+
+        client.add("demo", "after")
+        texts = [record["content"] for record in client.iter_conversation("demo")]
+        stack.close()
+        prepared.close()
+
+    assert "connection" in refused
+    assert ["before", "after"] == texts
