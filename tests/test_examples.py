@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -33,6 +34,12 @@ def daemon() -> Iterator[Daemon]:
         daemon = ForkedDaemon(directory).start()
         yield daemon
         daemon.close()
+
+
+def require(module: str, reason: str) -> None:
+    """Skip if a module is not installed. It is not imported here: a framework would stay in memory, up to 60 MB."""
+    if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
+        pytest.skip(reason)
 
 
 class Running:
@@ -226,7 +233,7 @@ def _call_and_words() -> tuple[Json, Json]:
 )
 def test_an_agent_of_a_framework(daemon: Daemon, package: str, module: str, example: str, agent: str) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
-    pytest.importorskip(module, reason=f"{package} is not installed")
+    require(module, reason=f"{package} is not installed")
     call, words = _call_and_words()
     with serving("openai_responses") as provider, daemon.client() as client:
         provider.answers += [call, words, words]
@@ -246,7 +253,7 @@ def test_an_agent_of_a_framework(daemon: Daemon, package: str, module: str, exam
 
 def test_agent_framework(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
-    pytest.importorskip("agent_framework", reason="agent-framework-core is not installed")
+    require("agent_framework", reason="agent-framework-core is not installed")
     call, words = _call_and_words()
     with serving("openai_responses") as provider, daemon.client() as client:
         provider.answers += [call, words, words]
@@ -265,7 +272,7 @@ def test_agent_framework(daemon: Daemon) -> None:
 
 def test_claude_agent(daemon: Daemon, tmp_path: Path) -> None:
     """The second run of the program goes on with the first, and reads what somebody else has added in between."""
-    pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed")
+    require("claude_agent_sdk", reason="claude-agent-sdk is not installed")
     claude = tmp_path / "claude"
     claude.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "fake_claude.py"} "$@"\n')
     claude.chmod(0o700)
@@ -286,7 +293,7 @@ def test_claude_agent(daemon: Daemon, tmp_path: Path) -> None:
 
 def test_google_adk(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
-    pytest.importorskip("google.adk", reason="google-adk is not installed")
+    require("google.adk", reason="google-adk is not installed")
 
     def answer(part: Json) -> Json:
         return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}
@@ -308,7 +315,7 @@ def test_google_adk(daemon: Daemon) -> None:
 
 def test_langgraph(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
-    pytest.importorskip("langgraph.prebuilt", reason="langgraph is not installed")
+    require("langgraph.prebuilt", reason="langgraph is not installed")
     call, words = answers.chat(), answers.chat()
     asked = {"id": "c1", "type": "function", "function": {"name": "what_time_is_it", "arguments": "{}"}}
     call["choices"][0]["message"] |= {"content": None, "tool_calls": [asked]}

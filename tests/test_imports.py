@@ -21,23 +21,26 @@ class Import(NamedTuple):
     name: str
 
 
-def modules() -> Iterator[tuple[str, ast.AST]]:
-    """Yield every module of both packages, parsed."""
+@cache
+def statements() -> dict[str, list[ast.Import | ast.ImportFrom]]:
+    """Return the imports of every module of both packages. The trees of all modules together take 100 MB."""
+    found = {}
     for package, root in SOURCES.items():
         for path in sorted((root / package).rglob("*.py")):
             name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-            yield name, ast.parse(path.read_bytes())
+            nodes = ast.walk(ast.parse(path.read_bytes()))
+            found[name] = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    return found
 
 
-def named(tree: ast.AST) -> Iterator[str]:
-    """Yield the modules that the imports of a tree name; of ``from a import b`` both ``a`` and ``a.b``."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute"
-            yield str(node.module)
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+def named(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Yield the modules that an import names; of ``from a import b`` both ``a`` and ``a.b``."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    else:
+        assert node.level == 0, "imports are absolute"
+        yield str(node.module)
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def inside(name: str, *packages: str) -> bool:
@@ -46,23 +49,9 @@ def inside(name: str, *packages: str) -> bool:
 
 
 @cache
-def trees() -> dict[str, ast.AST]:
-    """Return every module, parsed. Every worker that runs tests imports this file, and only one needs what is in it."""
-    return dict(modules())
-
-
-@cache
 def imports() -> list[Import]:
     """Return every import of every module."""
-    return [Import(module, name) for module, tree in trees().items() for name in named(tree)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def parsed() -> Iterator[None]:
-    """Forget the trees, which take 50 MB, when these tests are done."""
-    yield
-    imports.cache_clear()
-    trees.cache_clear()
+    return [Import(module, name) for module, nodes in statements().items() for node in nodes for name in named(node)]
 
 
 def dependencies(module: str) -> set[str]:
@@ -72,14 +61,14 @@ def dependencies(module: str) -> set[str]:
     them: then they are being imported already. A package may import its own modules for the same reason.
     """
     found = set()
-    for node in ast.walk(trees()[module]):
+    for node in statements()[module]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            submodules = {f"{node.module}.{alias.name}" for alias in node.names} & trees().keys()
+        else:
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names} & statements().keys()
             found |= submodules if len(submodules) == len(node.names) else {*submodules, str(node.module)}
     packages = {package for name in found for package in parents(name) if not inside(module, package)}
-    return (found | packages) & trees().keys()
+    return (found | packages) & statements().keys()
 
 
 def parents(module: str) -> list[str]:
@@ -91,7 +80,7 @@ def parents(module: str) -> list[str]:
 @cache
 def graph() -> dict[str, set[str]]:
     """Return the dependencies of every module."""
-    return {module: dependencies(module) for module in trees()}
+    return {module: dependencies(module) for module in statements()}
 
 
 def reachable(start: str) -> set[str]:

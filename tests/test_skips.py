@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import remedy
 
-_REASON = re.compile(r'(?:(?:skipif|importorskip)\(.*reason=|pytest\.skip\()"([^"{]+)"')
+_REASON = re.compile(r'(?:(?:skipif|importorskip|require)\(.*reason=|pytest\.skip\()"([^"{]+)"')
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,11 @@ def build(require: Require, place: Path) -> Path:
 
 
 def _npm(built: Path, *command: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, cwd=built, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    # The compiler takes 190 MB; with smaller spaces for young objects 160, and a second more.
+    environment = {**os.environ, "NODE_OPTIONS": "--max-semi-space-size=2"}
+    return subprocess.run(
+        command, cwd=built, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
 
 
 class VSCode:
