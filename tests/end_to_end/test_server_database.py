@@ -10,6 +10,7 @@ import pytest
 
 from reel.errors import InvalidParams, Storage
 from tests.daemon import Daemon
+from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 from tests.postgres import own_schema, own_server
 
@@ -56,6 +57,24 @@ def test_a_server_that_is_not_there(prepared: Daemon) -> None:
     assert "# cannot be used: connection" in checked.stdout
     assert "cannot use postgresql://ada@/reel?host=/nowhere: connection" in refused.stderr
     assert SECRET not in checked.stdout + checked.stderr
+
+
+def test_a_clone_of_an_agent_of_a_later_daemon(url: str, prepared: Daemon) -> None:
+    """What an agent inherits from one that a later daemon made is all there, and nothing is wrong with it."""
+    later = ForkedDaemon(prepared.log.parent)
+    prepared.database = later.database = url
+    later.socket = f"{later.socket}2"
+    with prepared.start().client() as client, later.start().client() as other:
+        other.add("source", ["one", "two"], create=True)
+        client.clone("source", "copy")
+        client.add("copy", "three")
+        inherited = [event["content"] for event in client.history("copy", inherited=True).events if event["content"]]
+        texts = [record["content"] for record in client.iter_conversation("copy")]
+        problems = client.verify().problems
+    later.close()
+
+    assert ["one", "two", "three"] == inherited == texts
+    assert [] == problems
 
 
 def test_a_password_on_the_command_line() -> None:

@@ -51,7 +51,8 @@ class AgentFactory:
         """Return the profile of an agent that does not exist yet."""
         head = 0 if source is None else source.at
         time = now()
-        return Profile(self._store.new_row(), new_id(), name, title, tags or {}, source, time, time, None, head)
+        row = self._store.new_row(0 if source is None else source.row)
+        return Profile(row, new_id(), name, title, tags or {}, source, time, time, None, head)
 
     async def create(
         self,

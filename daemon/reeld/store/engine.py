@@ -25,6 +25,7 @@ class Engine(NamedTuple):
         events: writes events.
         presence: its files.
         next_row: the row of the next agent.
+        row_step: how much more the row of the one after it is.
         carried: what was left of an erasure.
         listen: calls a function whenever another daemon has committed; ``None`` if there can be no other.
         id: the id of a database on a server; empty for a file.
@@ -40,5 +41,6 @@ class Engine(NamedTuple):
     next_row: int
     carried: Carried
     listen: Callable[[Callable[[None], None]], AbstractAsyncContextManager[None]] | None = None
+    row_step: int = 1
     id: str = ""
     open_log: Callable[[], Connection] | None = None

@@ -7,7 +7,6 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
-from itertools import count
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -66,7 +65,8 @@ class Store:
         self.poller = engine.database.poller
         self._database = engine.database
         self._readers = engine.readers
-        self._rows = count(engine.next_row)
+        self._next_row = engine.next_row
+        self._row_step = engine.row_step
         self._reader = engine.reader
         self._copier = engine.copier
         # The backups that are being written.
@@ -114,9 +114,17 @@ class Store:
         except TimeoutError:
             raise Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does") from None
 
-    def new_row(self) -> int:
-        """Return the number for a new agent; if it is never written, a gap remains, which does no harm."""
-        return next(self._rows)
+    def new_row(self, above: int = 0) -> int:
+        """Return the number for a new agent; if it is never written, a gap remains, which does no harm.
+
+        Args:
+            above: the row of its source, which may be from another daemon: a clone has a greater one.
+        """
+        row, step = self._next_row, self._row_step
+        if row <= above:
+            row += ((above - row) // step + 1) * step
+        self._next_row = row + step
+        return row
 
     def submit(self, transaction: Transaction, settle: Settle) -> None:
         """Queue a transaction; ``settle`` is called with its outcome."""

@@ -24,8 +24,9 @@ from reeld.store.traces import Carried
 
 # Milliseconds after which the server ends the transaction of a daemon that hangs in it: all others wait for it.
 _HANGS = 60_000
-# Bits of the row of an agent below the number of the daemon that made it.
-_ROWS = 32
+# The rows of a daemon's agents are this far apart: between them are those of others, so that a clone has a greater row
+# than its source, whoever made that. So many daemons may start until a number comes again.
+_STEP = 1 << 24
 
 
 @asynccontextmanager
@@ -51,6 +52,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             was_decided = await database.run(partial(erasures.carry_through, pack=packer()))
             daemon = await database.run(_number_of_daemon)
             events = await database.run(partial(ServerEventWriter, database=printable(url), daemon=daemon))
+            next_row = await database.run(partial(_next_row, daemon=daemon))
             identity = await database.run(_identity)
             reader = partial(_open, poller, url, _nothing, readonly=True, settings={})
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
@@ -59,9 +61,9 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
         carried = Carried(was_decided, has_traces=False)
         connecting = partial(connect, url, readonly=True, settings={})
         listen = partial(listening, connecting, poller, str(daemon))
-        next_row = (daemon << _ROWS) + 1
         yield Engine(
             *(database, readers, reader, None, events, Presence(None), next_row, carried, listen),
+            row_step=_STEP,
             id=identity,
             open_log=partial(ServerConnection, connecting),
         )
@@ -100,9 +102,15 @@ def _nothing(_: Connection) -> None:
 
 
 def _number_of_daemon(connection: Connection) -> int:
-    """Return a number that no other daemon of this database has had; ours are the rows of agents that begin with it."""
+    """Return a number that no other daemon of this database has had."""
     (number,) = connection.execute("SELECT nextval('daemons')").fetchone()
     return int(number)
+
+
+def _next_row(connection: Connection, daemon: int) -> int:
+    """Return a row that no other daemon gives out, and that is greater than all that there are."""
+    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM agents").fetchone()
+    return (int(newest) // _STEP + 1) * _STEP + daemon % _STEP
 
 
 def _identity(connection: Connection) -> str:
