@@ -61,8 +61,13 @@ class Loading:
     def load(self, connection: Connection, row: int) -> Loaded:
         """Load an agent through a reading connection, in its thread."""
         erasures = self._erasures()
-        tip, skipped = states.sound_tip_of(connection, row, packer())
         profile = queries.profile_of(connection, row)
+        while True:
+            tip, skipped = states.sound_tip_of(connection, row, packer())
+            again = queries.profile_of(connection, row)
+            if again == profile:
+                break
+            profile = again  # another daemon has written to it meanwhile: the tip may be older than the profile
         latest = self._latest
         if latest is not None and (latest.tip, latest.erasures) == (tip, erasures):
             return Loaded(profile, latest.conversation.copy(), [], skipped + latest.skipped)
