@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import anyio
@@ -30,7 +31,6 @@ from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.store import open_store
-from tests import engines
 
 Outcome: TypeAlias = dict[str, Any] | ReelError
 # What is sent: the name of a method, and its parameters.
@@ -151,9 +151,6 @@ def unpacked(data: bytes) -> list[Any]:
 Connect: TypeAlias = Callable[..., Peer]
 
 
-engine, database = engines.engine, engines.path
-
-
 @pytest.fixture
 def stopped() -> list[str]:
     """The requests to stop the daemon."""
@@ -161,9 +158,9 @@ def stopped() -> list[str]:
 
 
 @pytest.fixture
-async def services(database: str, stopped: list[str]) -> AsyncIterator[Services]:
+async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services]:
     """The services of handlers, over a store of the test's own."""
-    async with open_store(database) as store, anyio.create_task_group() as tasks:
+    async with open_store(str(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
         registry = Registry(store, tasks)
         drafts = Drafts(registry.bus)
         tasks.start_soon(drafts.run)

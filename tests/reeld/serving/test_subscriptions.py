@@ -488,7 +488,6 @@ async def test_unsubscribe_before_the_past_begins(connect: Connect, demo: Peer) 
     assert [{"sub": 1, "head": 2}, {}] == outcomes
 
 
-@pytest.mark.file
 async def test_a_past_that_cannot_be_read(
     connect: Connect, demo: Peer, services: Services, errors: Callable[[], list[str]]
 ) -> None:

@@ -10,7 +10,6 @@ from tests.reeld.serving.conftest import Connect
 from tests.reeld.store.making import names, query, size
 
 
-@pytest.mark.file
 async def test_what_was_asked_for_before_is_in_it(connect: Connect, tmp_path: Path) -> None:
     """A backup has every command that was answered before it."""
     path = str(tmp_path / "copy.db")
@@ -23,7 +22,6 @@ async def test_what_was_asked_for_before_is_in_it(connect: Connect, tmp_path: Pa
     assert [(None,), ("hi",)] == query(path, "SELECT content FROM events ORDER BY id")
 
 
-@pytest.mark.file
 async def test_a_copy_that_cannot_be_checked(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy gets its name only after it was checked; nothing is left of one that cannot be."""
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))

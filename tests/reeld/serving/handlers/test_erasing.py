@@ -326,7 +326,6 @@ async def backed_up(peer: Peer, path: Path) -> bytes:
     return await anyio.Path(path).read_bytes()
 
 
-@pytest.mark.file
 async def test_named_backups(connect: Connect, tmp_path: Path) -> None:
     """What is redacted or purged is gone from the backups that are named, and they are sound."""
     with anyio.fail_after(PATIENCE):
@@ -346,7 +345,6 @@ async def test_named_backups(connect: Connect, tmp_path: Path) -> None:
         assert connection.execute("SELECT name FROM agents WHERE name <> ''").fetchall() == [("taker",)]
 
 
-@pytest.mark.file
 async def test_a_backup_that_does_not_know_of_a_clone(connect: Connect, tmp_path: Path) -> None:
     """What an agent took over since is gone from the backup as well, also if the agent is not in it."""
     with anyio.fail_after(PATIENCE):
@@ -362,7 +360,6 @@ async def test_a_backup_that_does_not_know_of_a_clone(connect: Connect, tmp_path
         assert b"secret" not in await anyio.Path(path).read_bytes()
 
 
-@pytest.mark.file
 async def test_a_purged_agent_in_a_backup(connect: Connect, tmp_path: Path) -> None:
     """An agent that is gone is purged from backups by its id, with its clones there; else it is not found."""
     with anyio.fail_after(PATIENCE):
@@ -388,7 +385,6 @@ async def test_a_purged_agent_in_a_backup(connect: Connect, tmp_path: Path) -> N
         assert await intact(peer)
 
 
-@pytest.mark.file
 async def test_what_a_killed_restore_left(connect: Connect, services: Services, caplog: Any) -> None:
     """The copy that a killed restore left goes with an erasure; if it cannot be removed, that is logged."""
     place = anyio.Path(services.store.path).parent / f".reel-restore-{Path(services.store.path).name}"
@@ -406,7 +402,6 @@ async def test_what_a_killed_restore_left(connect: Connect, services: Services, 
     assert "what is left of a restore cannot be removed" in caplog.text
 
 
-@pytest.mark.file
 async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
     """A file that is missing, or not a backup, is refused before anything changes."""
     with anyio.fail_after(PATIENCE):
@@ -420,7 +415,6 @@ async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
         assert await intact(peer)
 
 
-@pytest.mark.file
 async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Path) -> None:
     """What was decided in a backup when the daemon was killed is carried through at the next start."""
     with anyio.fail_after(PATIENCE):

@@ -198,7 +198,6 @@ def _nested(levels: int) -> Any:
     return value
 
 
-@pytest.mark.file
 async def test_a_damaged_value(connect: Connect, services: Services) -> None:
     """A value whose event is damaged is marked, and has no data."""
     peer = await prepare(connect)

@@ -257,7 +257,6 @@ async def test_many_at_once(connect: Connect) -> None:
     assert [] == (await peer.call("verify"))["problems"]
 
 
-@pytest.mark.file
 async def test_a_transaction_that_fails(connect: Connect, services: Services) -> None:
     """If the disk refuses it, every agent is what it was, and goes on once the disk takes it."""
     peer = await prepare(connect)

@@ -100,7 +100,7 @@ async def test_an_agent_that_is_evicted_during_a_check(connect: Connect, service
     ("statement", "expected"),
     [
         ("UPDATE events SET parent = 99 WHERE id = 2", {"what": "parent_missing", "name": "one", "seq": 2, "id": 2}),
-        pytest.param("DROP INDEX agents_by_name", {"what": "schema"}, marks=pytest.mark.file),
+        ("DROP INDEX agents_by_name", {"what": "schema"}),
     ],
 )
 async def test_a_problem_has_a_place_and_a_reason(
@@ -136,7 +136,6 @@ async def test_checks_run_one_after_the_other(connect: Connect) -> None:
     assert [3, 3, 3, 3, 3, None, 2] == [outcome.get("events") for outcome in outcomes if isinstance(outcome, dict)]
 
 
-@pytest.mark.file
 async def test_a_damaged_event_is_named(connect: Connect, services: Services) -> None:
     """An agent with a damaged event is checked, and the event is named."""
     peer = await filled(connect)
