@@ -82,8 +82,8 @@ class Subscription:
     ) -> None:
         self.number = number
         self.connection: int | None = sink.number
-        # Ends its task.
-        self.scope = anyio.CancelScope()
+        # Ends the task that catches up; each has one of its own.
+        self._scope = anyio.CancelScope()
         self._sink = sink
         # It is settled: the peer has spoken.
         self._framing = sink.framing
@@ -125,18 +125,19 @@ class Subscription:
         self._live = False
         self._bus.unsubscribe(self, self._row)
         self._start_catching_up = do_nothing
-        self.scope.cancel()
+        self._scope.cancel()
 
     def on_elsewhere(self) -> None:
         """Read from the log what others have written."""
         self._log_has_more = True
         if self._live and self._lagged is None:
             self._live = False
+            self._scope = anyio.CancelScope()
             self._start_catching_up()
 
     async def catch_up(self, store: Store) -> None:
         """Push what the log has, as fast as the peer reads, and go live."""
-        with self.scope:
+        with self._scope:
             replayer = LogReplayer(store, with_extents=self._wants_extents)
             while not self._live:
                 self._log_has_more = False

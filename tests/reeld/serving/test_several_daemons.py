@@ -164,8 +164,8 @@ async def test_a_key_counts_for_all(clients: list[Client]) -> None:
     assert ["once"] == texts(await clients[0].messages("demo"))
 
 
-async def test_everybody_is_told(clients: list[Client]) -> None:
-    """Who follows an agent, or all, at one daemon is told once and in order what is written at any."""
+async def test_everybody_is_told(clients: list[Client], caplog: pytest.LogCaptureFixture) -> None:
+    """Who follows an agent, or all, at one daemon is told once and in order what is written at any, and never lags."""
     await clients[0].create("demo")
     heard: list[list[int]] = [[], [], []]
 
@@ -185,6 +185,7 @@ async def test_everybody_is_told(clients: list[Client]) -> None:
             await clients[step % 3].add("demo", f"{step}")
 
     assert [[*range(2, 32)]] * 3 == heard
+    assert "cannot catch up" not in caplog.text
 
 
 async def test_a_wait_ends_with_what_another_wrote(clients: list[Client]) -> None:
