@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import adds, followers, frameworks, programs, reads, rendering, search
+from tests.bench import adds, followers, frameworks, postgres, programs, reads, rendering, search
 from tests.bench.setting import Setting
 from tests.bench.table import Row
 
@@ -36,6 +36,9 @@ ROWS = (
     Row("langgraph", 60, frameworks.langgraph),
     Row("google-adk", 15, frameworks.google_adk),
     Row("two-at-once", 40, frameworks.two_at_once),
+    Row("postgres-add", 30, postgres.adds),
+    Row("postgres-push", 12, postgres.pushes),
+    Row("postgres-length", 12, postgres.lengths),
     Row("start", 6, programs.start),
     Row("command", 6, programs.command),
     Row("memory", 30, programs.memory),

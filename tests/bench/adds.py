@@ -7,7 +7,7 @@ import sqlite3
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import count
@@ -77,7 +77,7 @@ def _many(
     redis, sessions = setting.redis, [setting.session(f"s{number}") for number in range(16)]
     ours, streams, others = in_turns(
         3,
-        lambda: adds_a_second(setting.daemon.socket, connections, depth, total, f"load-{next(_NUMBERS)}"),
+        lambda: adds_a_second([setting.daemon.socket], connections, depth, total, f"load-{next(_NUMBERS)}"),
         None if redis is None else partial(_xadds, redis, connections, depth, total),
         partial(_session_adds, setting, sessions) if beside_sessions and sessions[0] is not None else None,
     )
@@ -158,11 +158,19 @@ class _Peer:
         return len(frames)
 
 
-def adds_a_second(path: str, connections: int, depth: int, total: int, prefix: str) -> float:
-    """Add messages as fast as possible, each connection to its own agent; return the rate per second."""
+def adds_a_second(paths: Sequence[str], connections: int, depth: int, total: int, prefix: str) -> float:
+    """Add messages as fast as possible; return the rate per second.
+
+    Args:
+        paths: the sockets of the daemons, which share the connections.
+        connections: how many; each adds to an agent of its own.
+        depth: how many requests each has in flight.
+        total: how many messages.
+        prefix: what the names of the agents begin with.
+    """
     each = total // connections
     selector = selectors.DefaultSelector()
-    peers = [_Peer(path, f"{prefix}-{number}", each) for number in range(connections)]
+    peers = [_Peer(paths[number % len(paths)], f"{prefix}-{number}", each) for number in range(connections)]
     for peer in peers:
         selector.register(peer.socket, selectors.EVENT_READ, peer)
     began = time.perf_counter()

@@ -93,7 +93,7 @@ def measured(connections: int, depth: int, adds: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="reel-profile-") as name:
         profile = Path(name) / "profile"
         with running(Path(name), "tests.bench.profiled", str(profile)) as daemon:
-            adds_a_second(daemon.socket, connections, depth, adds, "load")
+            adds_a_second([daemon.socket], connections, depth, adds, "load")
         stats: Mapping[Function, Any] = pstats.Stats(str(profile)).stats  # type: ignore[attr-defined]
     return stages(stats)
 

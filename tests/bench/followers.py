@@ -16,7 +16,7 @@ _CHUNK = 1 << 18
 _FOLLOWERS = 1000
 
 
-def _subscribed(path: str, agent: str) -> tuple[socket.socket, MessagePack]:
+def subscribed(path: str, agent: str) -> tuple[socket.socket, MessagePack]:
     """Subscribe to an agent on a connection of its own."""
     connection, framing = socket.socket(socket.AF_UNIX), MessagePack(64 << 20)
     connection.connect(path)
@@ -29,10 +29,10 @@ def _subscribed(path: str, agent: str) -> tuple[socket.socket, MessagePack]:
 def pushes(setting: Setting) -> Iterator[Line]:
     """Measure when a push and an answer come, at 1,000 adds a second."""
     setting.daemon.client().create("followed")
-    pushed, answered = _delays(setting.daemon.socket, "followed", 1000, 4)
-    for what, delays in (("a push", pushed), ("the answer", answered)):
-        late = f"p99 {percentile(delays, 99) * 1e3:.2f} ms"
-        yield Line(f"{what}, p50", f"{statistics.median(delays) * 1e3:.2f} ms", f"at 1,000 adds a second; {late}")
+    pushed, answered = delays(setting.daemon.socket, setting.daemon.socket, "followed", 1000, 4)
+    for what, times in (("a push", pushed), ("the answer", answered)):
+        late = f"p99 {percentile(times, 99) * 1e3:.2f} ms"
+        yield Line(f"{what}, p50", f"{statistics.median(times) * 1e3:.2f} ms", f"at 1,000 adds a second; {late}")
 
 
 def fan_out(setting: Setting) -> Iterator[Line]:
@@ -42,7 +42,7 @@ def fan_out(setting: Setting) -> Iterator[Line]:
     client.create("heard")
     alone = median(lambda: client.add("alone", TEXT), 200)
     with ExitStack() as stack:
-        followers = [_subscribed(setting.daemon.socket, "heard") for _ in range(_FOLLOWERS)]
+        followers = [subscribed(setting.daemon.socket, "heard") for _ in range(_FOLLOWERS)]
         for connection, _ in followers:
             stack.enter_context(connection)
         answers, last = [], []
@@ -62,12 +62,12 @@ def fan_out(setting: Setting) -> Iterator[Line]:
     yield Line("each push", f"{each * 1e6:.1f} us", "with its reading", None, "<= 8 us")
 
 
-def _delays(path: str, agent: str, rate: int, seconds: float) -> tuple[list[float], list[float]]:
-    """Add at a rate on one connection and follow on another; give the seconds until each push and until each answer.
+def delays(path: str, following: str, agent: str, rate: int, seconds: float) -> tuple[list[float], list[float]]:
+    """Add at a rate on one connection and follow on another; return the seconds until each push and each answer.
 
     Both are counted from when the add was due, so that what waits behind something slow counts as slow.
     """
-    follower, heard = _subscribed(path, agent)
+    follower, heard = subscribed(following, agent)
     writer, framing = socket.socket(socket.AF_UNIX), MessagePack(64 << 20)
     writer.connect(path)
     total = int(rate * seconds)

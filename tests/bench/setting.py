@@ -103,14 +103,15 @@ class Setting:
 
 
 @contextmanager
-def running(directory: Path, *program: str) -> Iterator[Daemon]:
+def running(directory: Path, *program: str, database: str | None = None) -> Iterator[Daemon]:
     """Run a daemon on the files of a directory until the block ends.
 
     Args:
         directory: where its files are.
         program: the module to run instead of ``reeld``, and its first arguments.
+        database: the URL of a database on a server, instead of a file in the directory.
     """
-    socket, database = str(directory / "s"), str(directory / "reel.db")
+    socket, database = str(directory / "s"), database or str(directory / "reel.db")
     began = time.perf_counter()
     files = ["--socket", socket, "--database", database]
     process = subprocess.Popen(
