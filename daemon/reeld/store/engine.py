@@ -5,13 +5,25 @@ from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 from reeld.store.connection import Connection
-from reeld.store.database import Database
+from reeld.store.database import Database, Job
 from reeld.store.presence import Presence
 from reeld.store.traces import Carried
 from reeld.store.transactions import EventWriter
 
 # Reading connections: two, so that a short look-up does not wait for a cold load.
 READERS = 2
+
+
+class Lone(NamedTuple):
+    """How a daemon makes sure that no other one uses the database.
+
+    Args:
+        take: keeps others out, and returns whether there is none.
+        give_back: lets others in again.
+    """
+
+    take: Job[bool]
+    give_back: Job[None]
 
 
 class Engine(NamedTuple):
@@ -30,6 +42,7 @@ class Engine(NamedTuple):
         listen: calls a function whenever another daemon has committed; ``None`` if there can be no other.
         id: the id of a database on a server; empty for a file.
         open_log: opens a connection that only reads, in the thread that calls it; ``None`` for a file.
+        lone: keeps other daemons out; ``None`` if there can be none.
     """
 
     database: Database
@@ -44,3 +57,4 @@ class Engine(NamedTuple):
     row_step: int = 1
     id: str = ""
     open_log: Callable[[], Connection] | None = None
+    lone: Lone | None = None

@@ -20,6 +20,7 @@ from reel.errors import Storage
 from reel.msgpack_codec import packer
 from reeld.store import erasures, traces
 from reeld.store.database import Database, Job
+from reeld.store.engine import Lone
 from reeld.store.erasing_backups import Find, erase_in
 from reeld.store.erasures import Change, Order
 from reeld.store.redacting import Plan, T
@@ -53,6 +54,7 @@ class Eraser:
         database: Database,
         others: Sequence[Database],
         read: Callable[[Job[Any]], Awaitable[Any]],
+        lone: Lone | None,
         *,
         is_file: bool,
     ) -> None:
@@ -61,6 +63,7 @@ class Eraser:
         self._others = others
         self._read = read
         self._turn = anyio.Lock()
+        self._lone = lone
         # How many erasures of this run are over, as far as readers of the log see.
         self.applied = 0
         # Whether the search index may have traces of an erasure that was carried through when the database was opened.
@@ -77,9 +80,9 @@ class Eraser:
         """Wait until no other erasure goes on; one that is undecided at the end of the block is forgotten.
 
         Raises:
-            Storage: another one is decided, and could not be applied.
+            Storage: another one is decided, and could not be applied; or other daemons use the database.
         """
-        async with self._turn:
+        async with self._turn, self._alone():
             if self._is_stuck:
                 raise Storage(f"nothing was erased: an erasure before it could not be applied; {_AGAIN}")
             if self.has_traces:
@@ -89,6 +92,22 @@ class Eraser:
             finally:
                 with anyio.CancelScope(shield=True):
                     self._is_stuck = await self._database.run(_abandon)
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Keep other daemons out: they have in memory, and in their search indexes, what is erased."""
+        if self._lone is None:
+            yield
+            return
+        if not await self._database.run(self._lone.take):
+            raise Storage(
+                "nothing was erased: other daemons use this database and remember what it has; stop them first"
+            )
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._database.run(self._lone.give_back)
 
     async def plan(self, plan: Plan[T]) -> T:
         """Run the jobs of a plan while others read, too; return what it planned."""

@@ -85,7 +85,7 @@ class Store:
         self.id = engine.id
         self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
-        self.eraser = Eraser(engine.database, others, self._read_log, is_file=self.is_file)
+        self.eraser = Eraser(engine.database, others, self._read_log, engine.lone, is_file=self.is_file)
         self.eraser.carried, self.eraser.has_traces = engine.carried
         self._loading = Loading(lambda: self.eraser.applied)
 

@@ -10,7 +10,7 @@ import pytest
 
 from reel import aio
 from reel.aio.client import Client
-from reel.errors import Conflict, Exists, NotFound, ReelError
+from reel.errors import Conflict, Exists, NotFound, ReelError, Storage
 from reel.pushes import EventPush
 from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
@@ -202,3 +202,27 @@ async def test_a_wait_ends_with_what_another_wrote(clients: list[Client]) -> Non
         await two.add("demo", "a")
 
     assert [["a"]] == [[event["content"] for event in each.events] for each in answers]
+
+
+async def test_nothing_is_erased_while_others_remember_it(clients: list[Client]) -> None:
+    """An erasure is refused while other daemons, which have in memory what it removes, use the database."""
+    await clients[0].add("demo", "a secret", create=True)
+    with pytest.raises(Storage, match="stop them first"):
+        await clients[1].redact("demo", text="secret")
+
+    assert ["a secret"] == texts(await clients[2].messages("demo"))
+
+
+async def test_one_daemon_alone_erases() -> None:
+    """A daemon that no other one shares the database with redacts and purges."""
+    with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
+        path = str(Path(directory) / "s")
+        async with daemon(url, path), aio.connect(path) as client:
+            await client.add("demo", "a secret", create=True)
+            await client.redact("demo", text="secret")
+            redacted = texts(await client.messages("demo"))
+            await client.purge("demo")
+            with pytest.raises(NotFound):
+                await client.messages("demo")
+
+    assert "secret" not in redacted[0]

@@ -26,8 +26,11 @@ from reel.errors import Storage
 from reeld.store import connection as classes
 from reeld.store.connection import Numbers, Parameters, Texts
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
+from reeld.store.postgres.presence import ENTER
 
 log = logging.getLogger(__name__)
+# It warns of each pipeline that a failed statement has ended, which is told by the error of that statement.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 # Seconds until a server that does not answer counts as gone, unless the URL says otherwise.
 _PATIENCE = 10
@@ -122,6 +125,8 @@ def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.C
         wanted = {**_SETTINGS, "default_transaction_read_only": "on" if readonly else "off", **settings}
         with _translating():
             made.execute("".join(f"SET {name} = '{value}'; " for name, value in wanted.items()) + _SEARCH_PATH)
+            if not readonly:
+                made.execute(ENTER)
     except BaseException:
         made.close()
         raise

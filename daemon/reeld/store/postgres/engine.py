@@ -13,7 +13,8 @@ from reeld.poller import Poller, open_poller
 from reeld.store import erasures
 from reeld.store.connection import Connection, Error
 from reeld.store.database import Database, Job
-from reeld.store.engine import READERS, Engine
+from reeld.store.engine import READERS, Engine, Lone
+from reeld.store.postgres import presence
 from reeld.store.postgres.connection import ServerConnection, connect, explained
 from reeld.store.postgres.listening import listening
 from reeld.store.postgres.schema import prepare
@@ -49,7 +50,8 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
         try:
             setup = partial(prepare, url=url)
             database = await stack.enter_async_context(_open(poller, url, setup, readonly=False, settings=writing))
-            was_decided = await database.run(partial(erasures.carry_through, pack=packer()))
+            carry_through = partial(erasures.carry_through, pack=packer())
+            was_decided = await database.run(presence.alone(carry_through, otherwise=False))
             daemon = await database.run(_number_of_daemon)
             events = await database.run(partial(ServerEventWriter, database=printable(url), daemon=daemon))
             next_row = await database.run(partial(_next_row, daemon=daemon))
@@ -64,6 +66,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
         yield Engine(
             *(database, readers, reader, None, events, Presence(None), next_row, carried, listen),
             row_step=_STEP,
+            lone=Lone(presence.take, presence.give_back),
             id=identity,
             open_log=partial(ServerConnection, connecting),
         )
