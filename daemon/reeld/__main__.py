@@ -6,7 +6,7 @@ import sys
 from reeld.startup import CANNOT_START
 
 # The commands of :mod:`reeld.backups.commands`.
-_ON_A_FILE = ("verify", "restore")
+_ON_A_FILE = ("verify", "restore", "copy")
 
 
 def main() -> int:

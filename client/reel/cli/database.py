@@ -1,4 +1,4 @@
-"""Commands about the whole database: verify, backup, restore-backup."""
+"""Commands about the whole database: verify, backup, restore-backup, copy."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.file_work import watch_backup, work_on_file
 from reel.cli.output import Line
 from reel.cli.terminal import count
-from reel.database_url import is_url
+from reel.database_url import has_password, is_url, printable
 from reel.errors import NotRunning, ReelError
 from reel.process import start
 from reel.replies import Problem, Verified
@@ -157,3 +157,26 @@ def _restored_lines(report: dict[str, Any], backup: str) -> Iterator[Line]:
         yield [("lost: ", "bad"), f"{count(loss['events'], 'event')} of {loss['name']}"]
     if report["kept"] is not None:
         yield [f"the database that was there: {report['kept']}"]
+
+
+def copy(ctx: Context) -> int:
+    """Copy the database to a server, or from one to a file; print what was copied."""
+    source, target = ctx.args.source, ctx.args.target
+    if not (source and target):
+        raise UsageError("name both databases, with --from and --to")
+    for name in (source, target):
+        if has_password(name):
+            raise UsageError("a URL has a password, which everybody sees who lists processes; put it into ~/.pgpass")
+    report = work_on_file(ctx.out, f"reading {printable(source)}", "copy", source, target)
+    if ctx.out.as_json:
+        ctx.out.document(report)
+    else:
+        ctx.out.lines(_copied_lines(report))
+    return OK
+
+
+def _copied_lines(report: dict[str, Any]) -> Iterator[Line]:
+    yield [f"copied {report['from']} to {report['to']}; both have the same:"]
+    for table, rows in report["rows"].items():
+        yield [f"{table.replace('_', ' ')}: {rows:,}"]
+    yield [f"hash of all rows: {report['hash']}"]

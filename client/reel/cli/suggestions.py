@@ -26,7 +26,7 @@ _SYNONYMS = {
     "add": "send say post write message msg append push chat ask talk prompt",
     "edit": "compose vi vim editor",
     "new": "create make mk init touch",
-    "clone": "fork branch copy cp duplicate worktree",
+    "clone": "fork branch cp duplicate worktree",
     "kill": "rm delete del remove archive close end drop purge erase",
     "revive": "unkill undelete resurrect unarchive reopen",
     "rename": "mv move",

@@ -43,7 +43,7 @@ GROUPS = (
         "daemon",
         (
             *("start", "stop", "status", "stats", "top", "doctor", "socket"),
-            *("backup", "restore-backup", "verify", "replay"),
+            *("backup", "restore-backup", "copy", "verify", "replay"),
         ),
     ),
     Group("this command", "itself", ("help", "completion", "editor", "units")),

@@ -1,9 +1,10 @@
-"""``reeld verify`` and ``reeld restore``: work on a file that takes long, in a process of its own.
+"""``reeld verify``, ``restore`` and ``copy``: work on a file that takes long, in a process of its own.
 
-The daemon runs the first one, and so does ``reel verify --database``; ``reel restore-backup`` runs the second one. What
-is found goes to stdout, in JSON Lines: how far it is (``step``, ``done``, ``total``), as often as somebody wants to see
-it, and at the end the ``report``, or the ``error``. Between its two steps ``restore`` says that it is ``ready``, and
-waits for a line on stdin: meanwhile the daemon is stopped. Without that line it ends, and nothing has changed.
+The daemon runs the first one, and so does ``reel verify --database``; ``reel restore-backup`` runs the second one, and
+``reel copy`` the third one. What is found goes to stdout, in JSON Lines: how far it is (``step``, ``done``, ``total``),
+as often as somebody wants to see it, and at the end the ``report``, or the ``error``. Between its two steps ``restore``
+says that it is ``ready``, and waits for a line on stdin: meanwhile the daemon is stopped. Without that line it ends,
+and nothing has changed.
 """
 
 import argparse
@@ -13,7 +14,9 @@ import sys
 import time
 from typing import Any
 
+from reel.database_url import is_url
 from reel.errors import Cancelled, ReelError, as_map
+from reeld.backups.moving import move
 from reeld.backups.restoring import prepared
 from reeld.startup import OK
 from reeld.verify.file import check
@@ -30,7 +33,7 @@ def main(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
     os.umask(0o077)
     try:
-        report = {"verify": _verify, "restore": _restore}[given.command](given)
+        report = {"verify": _verify, "restore": _restore, "copy": _copy}[given.command](given)
     except ReelError as error:
         write({"error": as_map(error)})
         return REFUSED
@@ -55,6 +58,14 @@ def _restore(given: argparse.Namespace) -> dict[str, Any]:
         return restore.finish()
 
 
+def _copy(given: argparse.Namespace) -> dict[str, Any]:
+    source, target = (
+        name if is_url(name) else os.path.abspath(name)  # noqa: PTH100 - as above
+        for name in (given.source, given.target)
+    )
+    return move(source, target, Progress("copying events").tell, Progress("comparing").tell)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="reeld", description="Work on a file, and print JSON Lines.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -65,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     restore.add_argument("file", metavar="FILE", help="the backup")
     restore.add_argument("--database", metavar="FILE", required=True, help="the database")
     restore.add_argument("--force", action="store_true", help="lose what the backup does not have")
+    copy = commands.add_parser("copy", help="copy a database to a server, or from one to a file")
+    copy.add_argument("source", metavar="FROM", help="the database")
+    copy.add_argument("target", metavar="TO", help="an empty one")
     return parser
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from reel.msgpack_codec import packer
 from reeld.store.bridge import open_bridge
+from reeld.store.copying import require_whole
 from reeld.store.database import open_database
 from reeld.store.engine import READERS, Engine
 from reeld.store.erasing_backups import finish_in_backups
@@ -29,6 +30,7 @@ async def open_file(path: str, durability: str, lock: int | None) -> AsyncIterat
             setup = partial(prepare, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
             stack.enter_context(presence.hold_wal())
+            await database.run(partial(require_whole, name=path))
             await database.run(finish_in_backups)
             carried = await database.run(partial(carry_through, pack=packer()))
             events = await database.run(partial(EventWriter, database=path))

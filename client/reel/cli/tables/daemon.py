@@ -102,6 +102,20 @@ COMMANDS = (
         starts_daemon=False,
     ),
     Command(
+        "copy",
+        "",
+        "copy the database to a server, or back to a file",
+        "database.copy",
+        "reel copy --from ~/old/reel.db --to postgresql:///reel",
+        (
+            option("--from", metavar="DATABASE", dest="source", help="a file or a postgresql:// URL"),
+            option("--to", metavar="DATABASE", dest="target", help="the other one, which is empty"),
+        ),
+        notes="No daemon may use either. If it is interrupted, run it again, and it goes on.\n"
+        "At the end all rows are compared; only then a daemon can use the copy.",
+        starts_daemon=False,
+    ),
+    Command(
         "verify",
         "[AGENT]",
         "check the database for damage",

@@ -12,6 +12,7 @@ from reel.msgpack_codec import packer
 from reeld.poller import Poller, open_poller
 from reeld.store import erasures
 from reeld.store.connection import Connection, Error
+from reeld.store.copying import require_whole
 from reeld.store.database import Database, Job
 from reeld.store.engine import READERS, Engine, Lone
 from reeld.store.postgres import presence
@@ -50,6 +51,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
         try:
             setup = partial(prepare, url=url)
             database = await stack.enter_async_context(_open(poller, url, setup, readonly=False, settings=writing))
+            await database.run(partial(require_whole, name=printable(url)))
             carry_through = partial(erasures.carry_through, pack=packer())
             was_decided = await database.run(presence.alone(carry_through, otherwise=False))
             daemon = await database.run(_number_of_daemon)

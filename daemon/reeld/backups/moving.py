@@ -1,0 +1,96 @@
+"""Moving a database from a file to a server, or from a server to a file: opening the two, and copying."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import Any
+
+from reel.database_url import is_url, printable
+from reel.errors import InvalidParams, Storage
+from reeld.startup import StartupError, lock
+from reeld.store.connection import Error
+from reeld.store.copying import End, Tell, copy
+from reeld.store.schema import opening, prepare
+
+
+def move(source: str, target: str, copied: Tell, compared: Tell) -> dict[str, Any]:
+    """Copy a database to another one; return what was copied.
+
+    Args:
+        source: the path of a file, or the URL of a database on a server.
+        target: the other one.
+        copied: told how many events have been copied, and how many there are.
+        compared: told how many events have been compared, and how many there are.
+
+    Raises:
+        Conflict: the target is not empty.
+        InvalidParams: both are files, or both are on a server.
+        Storage: one of them cannot be used; it says what to do.
+    """
+    if is_url(source) == is_url(target):
+        tool = "pg_dump and pg_restore" if is_url(source) else "reel backup"
+        raise InvalidParams(f"copy goes from a file to a server, or from a server to a file; use {tool}")
+    with _reading(source) as ours, _writing(target) as theirs:
+        done = copy(ours, theirs, copied, compared)
+    return {"from": printable(source), "to": printable(target), "rows": done.rows, "hash": done.hash}
+
+
+@contextmanager
+def _reading(database: str) -> Iterator[End]:
+    if not is_url(database):
+        if not os.path.lexists(database):
+            raise Storage(f"there is no file {database}; name the database with --from")
+        with _file(database) as end:
+            yield end
+        return
+    with _server(database, readonly=True) as end:
+        yield end
+
+
+@contextmanager
+def _writing(database: str) -> Iterator[End]:
+    with _server(database, readonly=False) if is_url(database) else _file(database) as end:
+        yield end
+
+
+@contextmanager
+def _file(path: str) -> Iterator[End]:
+    """Open a file that no daemon has open; an older one is migrated, as a daemon would do it."""
+    try:
+        with lock(path, "the database"), opening(path), closing(sqlite3.connect(path, isolation_level=None)) as opened:
+            prepare(opened, path)
+            yield End(opened, path)
+    except StartupError as error:
+        raise Storage(f"{error}; end it with: reel stop") from error
+
+
+@contextmanager
+def _server(url: str, *, readonly: bool) -> Iterator[End]:
+    try:
+        # Only who has a server needs psycopg.
+        from reeld.store.postgres import connection as servers  # noqa: PLC0415
+        from reeld.store.postgres import schema  # noqa: PLC0415
+        from reeld.store.postgres.copying import ServerEnd  # noqa: PLC0415
+        from reeld.store.postgres.survey import survey  # noqa: PLC0415
+    except ImportError as error:
+        raise Storage(
+            f"to use {printable(url)}, reeld needs psycopg; install it with: pip install 'reeld[postgres]'"
+        ) from error
+    found = None if readonly else survey(url)
+    if found and not found.is_usable:
+        raise Storage(f"cannot use {printable(url)}: {found.lines[-1].partition(': ')[2]}")
+    # One state of the source from the beginning to the end, whoever writes to it meanwhile.
+    settings = {"default_transaction_isolation": "repeatable read" if readonly else "read committed"}
+    try:
+        connecting = partial(servers.connect, url, readonly=readonly, settings=settings)
+        with closing(servers.ServerConnection(connecting)) as opened:
+            if not readonly:
+                schema.prepare(opened, url)
+            elif schema.version_of(opened) != schema.VERSION:
+                schema.require_known(schema.version_of(opened), url)
+                raise Storage(f"{printable(url)} has no tables of this version; a daemon's start there makes them")
+            yield ServerEnd(opened, printable(url))
+    except Error as error:
+        raise servers.explained(error, url) from error

@@ -1,0 +1,31 @@
+"""A database on a server, as one end of a copy."""
+
+from reeld.store.copying import End
+
+# The tables whose rows the server numbers.
+_NUMBERED = ("keys", "erasures")
+
+
+class ServerEnd(End):
+    """A database on a server; see :class:`reeld.store.copying.End`."""
+
+    def begin(self) -> None:
+        """Begin a transaction that nobody else writes beside."""
+        self.connection.execute("BEGIN")
+        self.connection.execute("SELECT newest FROM log FOR UPDATE")
+
+    def newest(self) -> int:
+        """Return the newest id that was given to an event."""
+        (newest,) = self.connection.execute("SELECT newest FROM log").fetchone()
+        return int(newest)
+
+    def advance(self, event: int) -> None:
+        """Note the newest id that was given to an event."""
+        self.connection.execute("UPDATE log SET newest = ?", (event,))
+
+    def finish(self) -> None:
+        """Let later rows have greater numbers than those that were copied."""
+        for table in _NUMBERED:
+            self.connection.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table} HAVING max(id) > 0"
+            ).fetchone()
