@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from reel import state
@@ -70,6 +71,12 @@ def fill(client: Client) -> None:
     client.kill("one")
 
 
+def count(server: "psycopg.Connection[Any]") -> int:
+    """Return how many events have been copied."""
+    (events,) = server.execute("SELECT count(*) FROM events").fetchone() or (0,)
+    return int(events)
+
+
 def everything(client: Client) -> dict[str, Any]:
     """Return what a daemon says of every agent."""
     return {
@@ -122,14 +129,14 @@ def test_killed_and_run_again(url: str, prepared: Daemon, other: Daemon) -> None
     other.database = url
     with closing(server_connection(url)) as server:
         prepare(server, url)
-        server.execute("BEGIN")
+    with psycopg.connect(url) as server:
         server.execute("LOCK TABLE agents IN EXCLUSIVE MODE")  # agents are copied after all events
         killed = subprocess.Popen([sys.executable, "-m", "reeld", "copy", prepared.database, url])
-        until(lambda: server.execute("SELECT count(*) FROM events").fetchone()[0] > MANY)
+        until(lambda: count(server) > MANY)
         killed.kill()
         killed.wait(PATIENCE)
         refused = other.refused()
-        server.execute("ROLLBACK")
+        server.rollback()
     with prepared.start().client() as client:
         client.add("two", "later")
         expected = everything(client)
@@ -143,18 +150,22 @@ def test_killed_and_run_again(url: str, prepared: Daemon, other: Daemon) -> None
     assert expected == copied
 
 
-def test_refused(url: str, daemon: Daemon) -> None:
-    """A file that a daemon has open, a database that is not empty, and a password on the command line are refused."""
+def test_refused(url: str, daemon: Daemon, other: Daemon) -> None:
+    """What a daemon uses, a database that is not empty, and a password on the command line are refused."""
     with daemon.client() as client:
         client.add("demo", "hello", create=True)
     held = copy(daemon.database, url)
     daemon.close()
     first, second = copy(daemon.database, url), copy(daemon.database, url)
+    other.database = url
+    other.start()
+    used = copy(url, f"{daemon.database}.back")
     secret = copy(daemon.database, "postgresql://ada:rosebud@/reel")
 
     assert "another reeld is running" in held.stderr
     assert (0, 5) == (first.returncode, second.returncode), first.stderr
     assert "is not empty, or the copy was finished; name an empty database" in second.stderr
+    assert "a daemon uses postgresql://" in used.stderr
     assert "has a password" in secret.stderr
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from reel.database_url import is_url, printable
-from reel.errors import InvalidParams, Storage
+from reel.errors import Conflict, InvalidParams, Storage
 from reeld.startup import StartupError, lock
 from reeld.store.connection import Error
 from reeld.store.copying import End, Tell, copy
@@ -25,7 +25,7 @@ def move(source: str, target: str, copied: Tell, compared: Tell) -> dict[str, An
         compared: told how many events have been compared, and how many there are.
 
     Raises:
-        Conflict: the target is not empty.
+        Conflict: the target is not empty, or a daemon uses one on a server.
         InvalidParams: both are files, or both are on a server.
         Storage: one of them cannot be used; it says what to do.
     """
@@ -71,7 +71,7 @@ def _server(url: str, *, readonly: bool) -> Iterator[End]:
     try:
         # Only who has a server needs psycopg.
         from reeld.store.postgres import connection as servers  # noqa: PLC0415
-        from reeld.store.postgres import schema  # noqa: PLC0415
+        from reeld.store.postgres import presence, schema  # noqa: PLC0415
         from reeld.store.postgres.copying import ServerEnd  # noqa: PLC0415
         from reeld.store.postgres.survey import survey  # noqa: PLC0415
     except ImportError as error:
@@ -91,6 +91,9 @@ def _server(url: str, *, readonly: bool) -> Iterator[End]:
             elif schema.version_of(opened) != schema.VERSION:
                 schema.require_known(schema.version_of(opened), url)
                 raise Storage(f"{printable(url)} has no tables of this version; a daemon's start there makes them")
+            if not presence.wait(opened):
+                raise Conflict(f"a daemon uses {printable(url)}; end it, and copy again")
+            presence.give_back(opened)
             yield ServerEnd(opened, printable(url))
     except Error as error:
         raise servers.explained(error, url) from error
