@@ -76,8 +76,9 @@ class Store:
         self._saved = False
         self._path = path
         self._long_read = anyio.Lock()
-        # Looks at what others committed: how many are over, and that only one at a time goes on.
+        # Looks at what others committed: how many began, the last that succeeded, and that only one at a time goes on.
         self._looks = 0
+        self._looked = 0
         self._looking = anyio.Lock()
         self.writer = writer
         self.is_file = engine.copier is not None
@@ -106,11 +107,12 @@ class Store:
         try:
             with anyio.fail_after(_ANSWERS):
                 async with self._looking:
-                    if self._looks < wanted:
+                    if self._looked < wanted:
+                        self._looks = look = self._looks + 1
                         newest = await self._read(queries.newest_of_all)
                         if newest > self.writer.newest:
                             await self.writer.look()
-                        self._looks += 1
+                        self._looked = look
         except TimeoutError:
             raise Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does") from None
 

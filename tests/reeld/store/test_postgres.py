@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,11 @@ from reel.database_url import has_password, is_url, printable
 from reeld.store.connection import Numbers, Texts
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
+from reeld.store.postgres.writer import ServerEventWriter
+from reeld.store.store import open_store
+from tests.daemon import until
 from tests.postgres import own_schema, server_connection
+from tests.reeld.store.making import made
 
 
 @pytest.mark.parametrize(
@@ -93,3 +98,21 @@ def test_a_list_is_an_array(server: ServerConnection, values: Texts | Numbers) -
     found = [value for (value,) in server.execute("SELECT value FROM json_each(?)", (values,))]
 
     assert [*values] == found
+
+
+async def test_a_look_that_began_before_does_not_count() -> None:
+    """Who asks while a look for others is under way waits for the next one."""
+    answered = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT newest FROM log' AND state = 'idle'"
+    with own_schema() as url:
+        async with open_store(url) as store, anyio.create_task_group() as tasks:
+            with closing(server_connection(url)) as other:
+                tasks.start_soon(store.be_current)
+                for _ in range(6):
+                    await anyio.lowlevel.checkpoint()  # the look begins
+                until(lambda: bool(other.execute(answered).fetchall()))  # and its answer is not seen yet
+                # As if from this daemon, so that no notification helps.
+                (outcome,) = ServerEventWriter(other, "", daemon=1).commit(other, [made(1)])
+                assert not isinstance(outcome, Exception), outcome
+                await store.be_current()
+
+            assert 1 == store.writer.newest
