@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import TypeAlias
 
 import anyio
@@ -9,14 +10,16 @@ import pytest
 
 from reeld.agents.registry import Registry
 from reeld.store.store import open_store
-from tests import engines
 from tests.patience import PATIENCE
 from tests.reeld.agents.direct_client import DirectClient
 
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[DirectClient]]
 
 
-engine, path = engines.engine, engines.path
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """The path of a database that does not exist yet."""
+    return str(tmp_path / "reel.db")
 
 
 @pytest.fixture

@@ -161,7 +161,6 @@ async def test_a_full_mailbox(client: DirectClient, agent: Agent) -> None:
 # --- failing commits
 
 
-@pytest.mark.file
 @pytest.mark.parametrize("guilty", [0, 1, 4])
 async def test_only_the_faulty_command_of_a_run_fails(client: DirectClient, agent: Agent, guilty: int) -> None:
     """If a commit fails, its commands are tried one by one, and only the faulty one fails."""
@@ -178,7 +177,6 @@ async def test_only_the_faulty_command_of_a_run_fails(client: DirectClient, agen
     assert (await client.replay("a")).matched
 
 
-@pytest.mark.file
 async def test_nothing_is_refused_for_what_was_not_written(client: DirectClient, agent: Agent) -> None:
     """A command that expects the head before another one's succeeds if that other one could not be written."""
     await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
@@ -191,7 +189,6 @@ async def test_nothing_is_refused_for_what_was_not_written(client: DirectClient,
     assert ["two"] == await client.texts("a")
 
 
-@pytest.mark.file
 async def test_after_a_failure_writes_are_grouped_again(client: DirectClient, agent: Agent) -> None:
     """Only the commands that failed together are tried one by one; later writes are grouped again."""
     await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())

@@ -327,7 +327,6 @@ async def test_a_clone_cannot_undo_its_sources_commands(client: DirectClient) ->
         await client.undo("b")
 
 
-@pytest.mark.file
 @pytest.mark.slow
 async def test_hundreds_of_undos_cost_nothing_to_load(client: DirectClient) -> None:
     """Loading reads the live path only, however much was done and undone around it."""

@@ -36,6 +36,7 @@ async def test_what_queued_up_during_a_commit_is_one_transaction(store: Store) -
     assert (2, 50) == (store.writer.commits, store.writer.events)
 
 
+@pytest.mark.file
 async def test_nobody_is_told_before_the_commit(store: Store, path: str) -> None:
     """A transaction is settled once another connection can read it, in the order of submission."""
     seen: list[tuple[int, int]] = []
@@ -149,6 +150,7 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
     assert size(path + "-wal") < 40 * 4120 < size(path)
 
 
+@pytest.mark.file
 async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waited for a commit is committed before the checkpoint that is due; who comes after that waits for it."""
     await write(store, made(1))
