@@ -25,6 +25,8 @@ ALLOWED = {
     "alive",
     "each",
     "order",
+    "table",
+    "values",
 }
 
 
