@@ -16,7 +16,7 @@ from tests.postgres import Server, own_server
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 DAEMONS, WRITERS, AGENTS = 3, 4, 2
 # Deaths of a run, and what is acknowledged between two of them.
-DEATHS, BETWEEN = (60, 60) if LONG else (4, 25)
+DEATHS, BETWEEN = (60, 60) if LONG else (3, 20)
 
 
 @contextmanager

@@ -197,7 +197,9 @@ def begin_to_follow(daemon: Daemon, pool: ThreadPoolExecutor, seeds: Any) -> lis
     ]
 
 
-@pytest.mark.parametrize(("seed", "deaths"), [(1, 0), (2, 0), (3, 3)])
+@pytest.mark.parametrize(
+    ("seed", "deaths"), [pytest.param(1, 0, marks=pytest.mark.file), pytest.param(2, 0, marks=pytest.mark.file), (3, 3)]
+)
 def test_copies_are_what_they_are_copies_of(daemon: Daemon, seed: int, deaths: int) -> None:
     """Each copy is right at the end of every command, and each event arrives once, in order, despite restarts."""
     seeds = count(1000 * seed)
