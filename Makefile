@@ -49,7 +49,7 @@ PURE := tests/formats tests/reel/streams tests/reeld/core tests/reeld/formats
 OTHERS := $(filter-out $(PURE),$(UNITS)) $(addprefix --ignore ,$(PURE))
 NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks tests/adapters)
 
-check: lint coverage others slow  ## run everything that a change must pass (eight minutes on two idle cores)
+check: lint coverage others slow  ## run everything that a change must pass (ten minutes on two idle cores)
 	# Each keeps one core busy.
 	@$(MAKE) --no-print-directory --jobs 2 types sdks
 
@@ -112,7 +112,7 @@ SOAK_SECONDS ?= 600
 soak: $(READY)  ## load a daemon and see what it keeps (SOAK_SECONDS=600)
 	SOAK_SECONDS=$(SOAK_SECONDS) $(BIN)/pytest -s -o timeout=0 tests/soak
 
-bench: $(READY)  ## measure it on this machine, beside comparable programs (5 minutes; ROW=add-64 for one row)
+bench: $(READY)  ## measure it on this machine, beside comparable programs (seven minutes; ROW=add-64 for one row)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m tests.bench $(ROW)
 
