@@ -242,7 +242,7 @@ def test_an_editor_and_a_run_at_once(store: ReelSessionStore, client: Client) ->
 def test_what_others_wrote_in_its_name(
     store: ReelSessionStore, client: Client, other: ReelSessionStore, wrong: Any
 ) -> None:
-    """Entries that are none, whoever stored them, keep nobody from loading the transcript and going on with it."""
+    """Malformed entries, whoever stored them, do not prevent loading the transcript and continuing it."""
     key = new_key()
     made = Transcript().user("u1", "One").answer("a1", "First", "m1")
     agent, (_, entry) = store.agent_name(key), add(store, key, made)

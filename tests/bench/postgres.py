@@ -103,7 +103,7 @@ def _daemons(number: int) -> str:
 
 
 def _peers(setting: Setting, url: str, sockets: list[str]) -> Iterator[Line]:
-    """Measure other programs on the same server, each with so many conversations at once."""
+    """Measure other programs on the same server, each with this many conversations at once."""
     for name, package, modules, make in (
         ("AsyncPostgresSaver", "langgraph-checkpoint-postgres", _LANGGRAPH, _checkpoints),
         ("SQLAlchemySession", "openai-agents, sqlalchemy and asyncpg", _AGENTS, _sessions),

@@ -873,7 +873,7 @@ LONG = [lc.HumanMessage("x" * 50_000, id=f"m{number}") for number in range(8)]
 
 
 def test_a_long_list_of_messages(narrow: Daemon) -> None:
-    """What fits into a request is one command, else several; a value that does not fit is refused before any is."""
+    """What fits into a request is one command, and more is several; a value that is too large is refused first."""
     saver, reader = ReelSaver(socket=narrow.socket), ReelSaver(socket=narrow.socket)
     put(saver, "long", {"messages": LONG[:3]})
     with narrow.client() as client:

@@ -180,7 +180,7 @@ class Parrot(Model):  # type: ignore[misc] # the SDK's types are not read
     ],
 )
 def test_what_cannot_be_read(session: ReelSession, client: Client, item: Json) -> None:
-    """Whatever others stored, a run goes on after it; an item whose type is none comes as its words."""
+    """Whatever others stored, a run goes on after it; an item whose type is not a string comes as its words."""
     client.add_items(session.agent, encode([item, HELLO]), "openai-responses", create=True)
     parrot = Parrot()
 

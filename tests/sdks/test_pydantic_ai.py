@@ -580,7 +580,7 @@ def test_what_is_added_between_a_call_and_its_result(
 
 
 def test_a_note_that_looks_like_a_record(store: ReelConversationStore, name: str, client: Client) -> None:
-    """A note of somebody else is none of the store's, whatever it says: the record before it counts."""
+    """A note of another client is ignored, whatever it says: the record before it counts."""
     conversation = saved(store, name, asked("one"), usage=RunUsage(requests=3))
     for data_json in ('{"pydantic_ai_record": "words"}', '{"pydantic_ai_record": 1}', '{"x": "pydantic_ai_record"}'):
         client.add(store.prefix + name, {"kind": "note", "data_json": data_json})

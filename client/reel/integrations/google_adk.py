@@ -338,7 +338,7 @@ def _created(about: replies.AgentInfo | replies.AgentRow) -> float:
 
 
 def _listed(shared: Shared, client: Client, prefix: str, row: replies.AgentRow) -> Session | None:
-    """Return a session without its events; ``None`` if the agent is none, or somebody has deleted it meanwhile."""
+    """Return a session without its events; ``None`` if the agent is not a session, or was deleted meanwhile."""
     app_name, user_id, session_id = (row.tags.get(tag) for tag in (APP, USER, SESSION))
     if not (is_id(app_name) and is_id(user_id) and is_id(session_id)):
         return None

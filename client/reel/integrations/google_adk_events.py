@@ -43,7 +43,7 @@ def events_at(client: Client, agent: str, at: int, last: int | None = None) -> l
         client: reads them.
         agent: the agent.
         at: the position.
-        last: only so many of the newest, which may be more than a page has.
+        last: only this many of the newest, which may be more than a page has.
     """
     return _read(client, agent, at, last)[0]
 

@@ -124,7 +124,7 @@ def checked(given: str) -> str:
     """Return an id.
 
     Raises:
-        InputValidationError: it is none.
+        InputValidationError: the value is not one that a session can keep.
     """
     if not is_id(given):
         got = f"{given[:40]!r}" if isinstance(given, str) else f"a {type(given).__name__}"

@@ -24,7 +24,7 @@ from reel.sync.client import Client
 _FORMAT: Final = "openai-responses"
 # The name under which events are stored.
 _NAME: Final = "openai-agents"
-# Of so many of the newest messages the items are read to pop one: who pops one often pops more.
+# How many of the newest messages are read to pop an item: a caller that pops one often pops more.
 _AHEAD: Final = 8
 # The most messages on a page, and so the most that ``last`` may be.
 _PAGE = 10_000

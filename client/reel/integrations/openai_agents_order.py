@@ -41,7 +41,7 @@ def arranged(items: list[Any], is_added: Callable[[int], bool]) -> list[Any]:
 
 
 def readable(item: Any) -> Any:
-    """Return an item, or if its type is none, its words: the SDK would fail at each run."""
+    """Return an item, or its words if its type is not a string: every run of the SDK would fail on it."""
     if type(item.get("type")) not in (dict, list):
         return item
     return {"role": "user", "content": json.dumps(item, ensure_ascii=False)}

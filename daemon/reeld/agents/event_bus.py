@@ -129,7 +129,7 @@ class EventBus:
         return [*self._subscribers.get(row, ()), *self._subscribers.get(None, ())]
 
     def publish(self, committed: CommittedEvent) -> None:
-        """Tell the subscribers of the event's agent: now if these are few, else in later turns."""
+        """Tell the subscribers of the event's agent: a few at once, many in later turns."""
         subscribers = self.subscribers(committed.profile.row)
         self._behind.append((committed, iter(subscribers)))
         self._left += len(subscribers)
@@ -151,7 +151,7 @@ class EventBus:
             self._behind.clear()
 
     def _tell(self, most: int) -> None:
-        """Tell so many of those who are next. To tell somebody may lead back here, which leaves fewer."""
+        """Tell up to this many of the next subscribers; telling one may call this again, so fewer may be left."""
         while self._behind:
             committed, left = self._behind[0]
             for subscriber in left:

@@ -21,7 +21,7 @@ _SPARED = 1 << 16
 
 
 def are_many(rows: Sequence[CheckedRow]) -> bool:
-    """Return whether rows are so many that they are staged in a thread; what stages them must be able to wait."""
+    """Return whether there are enough rows to stage them in a thread; the caller must be able to wait."""
     return len(rows) >= _MANY
 
 

@@ -226,7 +226,7 @@ async def test_closing_while_the_last_piece_goes_out(open_outbox: OpenOutbox) ->
 
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_peer_that_stalls(autojump_clock: trio.testing.MockClock, reads: bool) -> None:
-    """Sending fails if a peer takes nothing for so many seconds; one that takes a part is waited for."""
+    """Sending fails if a peer takes nothing for this many seconds; one that takes a part is waited for."""
     it = RecordedOutbox(Limits(stall=60))
     it.box.reply(b"x" * (1 << 20))
     stalled = False

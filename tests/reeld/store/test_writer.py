@@ -152,7 +152,7 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
 
 @pytest.mark.file
 async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waited for a commit is committed before the checkpoint that is due; who comes after that waits for it."""
+    """Waiting transactions are committed before the checkpoint that is due; later ones wait for it."""
     await write(store, made(1))
     await store.writer.checkpoint()
     monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 1)

@@ -21,7 +21,7 @@ class Difference(NamedTuple):
 
     Args:
         begin: the first message that is not as in the list; ``None`` if all are.
-        same: so many messages of the list are in the conversation.
+        same: how many messages of the list are in the conversation.
         skipped: messages of the conversation that stay, and are not in the list.
         later: messages after ``begin`` that the framework has not seen.
     """

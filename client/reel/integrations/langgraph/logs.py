@@ -84,7 +84,7 @@ class Logs:
 
         Args:
             thread: the thread.
-            mine: the record. It was posted without the lock, so that whoever had that could add it.
+            mine: the record. It was queued before the lock was taken, so the holder of the lock may have added it.
             is_there: whether there is no need to, as far as the log was read.
         """
         with thread.lock:

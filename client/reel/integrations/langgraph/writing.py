@@ -173,7 +173,7 @@ class Writer:
         """Return messages in as few parts as fit into a request; the last part fits into one with other records.
 
         Raises:
-            TooLarge: a message, or all of the others, fit into none.
+            TooLarge: a message, or everything else together, does not fit into a request.
         """
         limit = self.logs.limit()
         rest = sum(len(packb(each)) for each in others)

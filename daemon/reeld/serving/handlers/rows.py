@@ -14,7 +14,7 @@ from reeld.core.validation import UNALTERED, Altered, CheckedRow, Expected, rows
 from reeld.serving import params
 from reeld.serving.call import Call, Result, Services
 
-# The rows of a request with so many messages, or of such a size in bytes, are made in a thread.
+# From this many messages, or bytes, on the rows of a request are made in a thread.
 _MANY = 500
 _LARGE = 1 << 20
 # Creates a named tuple in half the time that calling its class takes.

@@ -27,7 +27,7 @@ from reeld.store.traces import Carried
 # Milliseconds after which the server ends the transaction of a daemon that hangs in it: all others wait for it.
 _HANGS = 60_000
 # The rows of a daemon's agents are this far apart: between them are those of others, so that a clone has a greater row
-# than its source, whoever made that. So many daemons may start until a number comes again.
+# than its source, whoever made that. This many daemons may start before a number is used again.
 _STEP = 1 << 24
 
 

@@ -1,8 +1,8 @@
 """Committing to a server, in two exchanges: one for the ids, one for everything else.
 
 There is one row that says the newest id (``log``). A commit locks it first, and whoever comes second waits until the
-first one has committed. So ids are in the order of commits and without a gap, whoever writes: who reads up to an id has
-seen all that there is up to it.
+first one has committed. So ids have no gaps and follow the order of commits, whichever daemon writes: a reader that has
+read up to an id has missed nothing before it.
 
 Several daemons may write. Whoever has the lock sees first what others wrote since its last look, and writes nothing
 that was staged over a state older than that: what is about an agent to which others have written is refused, and the

@@ -27,7 +27,7 @@ TURN = [
     {"role": "assistant", "content": "That."},
 ]
 REQUEST = json.dumps({"messages": [{"role": role, "content": "x"} for role in ("user", "assistant", "user")]})
-# Requests about an agent that there is, by its name, or a new one.
+# Requests about an existing agent, by its name, or about a new one.
 LARGE: dict[str, Callable[[str], Asked]] = {
     "messages": lambda name: ("add", name, TURN),
     "messages for a new agent": lambda name: ("add", f"new-{name}", TURN, {"create": True}),
