@@ -118,6 +118,26 @@ class SharedPush:
         self.pushes: dict[tuple[str, int], bytes] = {}
 
 
+class SharedPushes:
+    """What both framings do with a push that goes to many subscriptions: they encode it only once."""
+
+    name: str
+    push_target: list[str]
+
+    def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
+        """Encode a push to the subscription with the number ``sub``."""
+        if self.push_target:
+            return self._lay_push(method, sub, shared)
+        key = (self.name, sub)
+        whole = shared.pushes.get(key)
+        if whole is None:
+            whole = shared.pushes[key] = self._lay_push(method, sub, shared)
+        return whole
+
+    def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:
+        raise NotImplementedError
+
+
 def memory_cost(size: int, values: int) -> int:
     """Return about how many bytes of memory a message takes: its bytes on the wire, and its values."""
     return size if values < UNCOUNTED_VALUES or size < UNCOUNTED_BYTES else size + _VALUE_COST * values

@@ -27,6 +27,7 @@ from reel.frames import (
     Request,
     Response,
     SharedPush,
+    SharedPushes,
     memory_cost,
     too_large,
     too_many,
@@ -46,7 +47,7 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_HEADER = "a message begins with Content-Length: N, the bytes of its body, and an empty line"
 
 
-class _JsonRpc(ABC):
+class _JsonRpc(SharedPushes, ABC):
     """What both framings have in common.
 
     Args:
@@ -123,16 +124,6 @@ class _JsonRpc(ABC):
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
         """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
         return self._encode_push(method, encode(params)) if type(params) is dict else self._call(method, encode(params))
-
-    def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
-        """Encode a push to the subscription with the number ``sub``."""
-        if self.push_target:
-            return self._lay_push(method, sub, shared)
-        key = (self.name, sub)
-        whole = shared.pushes.get(key)
-        if whole is None:
-            whole = shared.pushes[key] = self._lay_push(method, sub, shared)
-        return whole
 
     def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         tail = shared.encodings.get("json")

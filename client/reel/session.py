@@ -15,6 +15,7 @@ from reel.frames import (
     Id,
     PackedList,
     SharedPush,
+    SharedPushes,
 )
 from reel.light_typing import TYPE_CHECKING
 from reel.msgpack_reader import MessageReader
@@ -33,7 +34,7 @@ _TEXT_HEADER = Struct(">BI")
 _ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
 
 
-class MessagePack:
+class MessagePack(SharedPushes):
     """MessagePack-RPC: ``[0, id, method, params]``, ``[1, id, error, result]``, ``[2, method, params]``.
 
     Args:
@@ -87,16 +88,6 @@ class MessagePack:
         if type(params) is dict:
             return self._encode_push(method, self._pack(params))
         return self._pack((2, method, params))
-
-    def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
-        """Encode a push to the subscription with the number ``sub``."""
-        if self.push_target:
-            return self._lay_push(method, sub, shared)
-        key = (self.name, sub)
-        whole = shared.pushes.get(key)
-        if whole is None:
-            whole = shared.pushes[key] = self._lay_push(method, sub, shared)
-        return whole
 
     def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         encoded = shared.encodings.get(self.name)
