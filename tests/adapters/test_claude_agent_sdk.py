@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 import reel
 from reel.errors import InvalidMessage, InvalidParams, Killed, NothingToUndo, NotRunning, TooLarge
 from reel.sync.client import Client
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 from tests.reel.importing.claude_samples import every_entry
 from tests.reel.importing.transcripts import Transcript, call
 
@@ -30,21 +29,6 @@ from reel.integrations.claude_agent_sdk import ReelSessionStore
 
 PROJECT = "-home-me-deck"
 _NUMBERS = count()
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
 
 
 @pytest.fixture

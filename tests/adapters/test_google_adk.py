@@ -33,21 +33,6 @@ from reel.integrations.google_adk import ReelSessionService
 _NUMBERS = count()
 
 
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
-
-
 @pytest.fixture
 def app() -> str:
     """The name of an app that no other test has."""

@@ -17,8 +17,7 @@ from reel.errors import Killed, NotRunning
 from reel.messages import NewMessage
 from reel.strict_json import encode
 from reel.sync.client import Client
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 from tests.patience import PATIENCE
 
 Json = dict[str, Any]
@@ -58,21 +57,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
 
 
 @pytest.fixture

@@ -71,21 +71,6 @@ def texts(found: Any) -> list[str]:
     return [message.text for message in found.checkpoint["channel_values"]["messages"]]
 
 
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
-
-
 @pytest.fixture
 def new(daemon: Daemon) -> Iterator[Callable[..., ReelSaver]]:
     """Make savers, each as if it was in another process."""

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 
 pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed")
 
@@ -42,21 +41,6 @@ OTHERS: list[Any] = [
 
 def config_of(thread: str, **more: Any) -> Any:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": "", **more}}
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
 
 
 @pytest.fixture

@@ -7,24 +7,14 @@ from typing import Any, cast
 import pytest
 
 import reel
-from tests.daemon import Daemon, short_directory
+from tests.daemon import Daemon
 from tests.end_to_end import answers
 from tests.end_to_end.answers import Json
 from tests.end_to_end.provider import serving
-from tests.forkserver import ForkedDaemon
 
 anthropic = pytest.importorskip("anthropic", reason="the SDKs are not installed")
 openai = pytest.importorskip("openai", reason="the SDKs are not installed")
 genai = pytest.importorskip("google.genai", reason="the SDKs are not installed")
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 @pytest.fixture

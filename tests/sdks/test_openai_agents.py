@@ -13,8 +13,7 @@ from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning
 from reel.strict_json import encode
 from reel.sync.client import Client
 from reel.values import Numeral
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 from tests.sdks.examples import Json, variants
 
 sdk = pytest.importorskip("agents", reason="openai-agents is not installed")
@@ -33,21 +32,6 @@ CALL: Json = {"type": "function_call", "call_id": "c1", "name": "look_up", "argu
 RESULT: Json = {"type": "function_call_output", "call_id": "c1", "output": "A machine."}
 _NUMBERS = count()
 sdk.set_tracing_disabled(True)
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
 
 
 @pytest.fixture

@@ -16,8 +16,7 @@ from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLa
 from reel.strict_json import encode
 from reel.sync.client import Client
 from reel.values import Numeral
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 
 framework = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 
@@ -43,21 +42,6 @@ LATER: dict[str, Any] = {
     "parts": [{"part_kind": "of-next-year", "content": "words"}],
     "timestamp": None,
 }
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
 
 
 @pytest.fixture
