@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -45,7 +46,10 @@ def run(*argv: str) -> subprocess.CompletedProcess[str]:
 
 
 def on_terminal(*argv: str) -> str:
-    """Run the command on a terminal of 80 columns, and return its output."""
+    """Run the command on a terminal of 80 columns, and return its output.
+
+    Without what it erased: on a busy machine a command may have shown what it waits for.
+    """
     terminal, its_end = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     environment.pop("NO_COLOR", None)
@@ -55,7 +59,7 @@ def on_terminal(*argv: str) -> str:
         while piece := _read(terminal):
             shown += piece
     os.close(terminal)
-    return shown.decode().replace("\r\n", "\n")
+    return re.sub(r"[^\n]*\r\x1b\[K", "", shown.decode().replace("\r\n", "\n"))
 
 
 def _read(terminal: int) -> bytes:
