@@ -44,11 +44,12 @@ class Orphan(NamedTuple):
 
 
 class AgentRow(NamedTuple):
-    """An agent in a list. The last four fields are there only if details were asked for.
+    """An agent in a list. The fields after ``source`` are there only if they were asked for.
 
     ``messages`` is at most 1,000: the daemon counts no further. ``first_words`` is the beginning of a user's first
     text. ``turn`` says who comes next: ``user``, ``assistant`` or ``tool``. ``drafts`` has the names of the clients
-    that are writing.
+    that are writing. ``values`` are those that are kept beside the conversation; if there are more, ``next`` is what
+    ``state`` takes as ``after``.
     """
 
     id: str
@@ -64,6 +65,8 @@ class AgentRow(NamedTuple):
     first_words: str | None = None
     turn: str | None = None
     drafts: list[str | None] | None = None
+    values: list[Value] | None = None
+    next: str | None = None
 
 
 class AgentInfo(NamedTuple):

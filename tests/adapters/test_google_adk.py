@@ -402,8 +402,11 @@ def test_the_state_of_a_killed_agent(service: ReelSessionService, client: Client
     assert {f"{shared}:a": 2} == got(service, app).state
 
 
-def test_a_list_reads_each_state_once(service: ReelSessionService, client: Client, app: str) -> None:
-    """A list asks for a page of agents, the state of the app, the user and each session, and nothing else."""
+@pytest.mark.parametrize(("user", "states"), [("u", 1), (None, 0)])
+def test_a_list_is_one_page(
+    service: ReelSessionService, client: Client, app: str, user: str | None, states: int
+) -> None:
+    """A list asks for a page of agents, whatever their number; one of a user for the state of the app as well."""
     for number in range(5):
         made(service, app, f"s{number}", state={"user:a": 1, "app:b": 2, "c": number})
 
@@ -411,12 +414,35 @@ def test_a_list_reads_each_state_once(service: ReelSessionService, client: Clien
         return {method: sum(found["counts"]) for method, found in client.stats()["request_seconds"].items()}
 
     before = asked()
-    listed = run(lambda: service.list_sessions(app_name=app, user_id="u")).sessions
+    listed = run(lambda: service.list_sessions(app_name=app, user_id=user)).sessions
     after = asked()
 
     assert {"user:a": 1, "app:b": 2, "c": 3} == listed[3].state
     new = {method: count - before.get(method, 0) for method, count in after.items()}
-    assert {"agents": 1, "state": 7} == {method: new[method] for method in new if new[method] and method != "stats"}
+    asked_for = {name: new[name] for name in new if new[name] and name != "stats"}
+    assert {"agents": 1, **({"state": states} if states else {})} == asked_for
+
+
+def test_a_list_has_all_of_a_large_state(service: ReelSessionService, app: str) -> None:
+    """A session, and a user, may have more values than the daemon lists."""
+    state: dict[str, Any] = {f"{prefix}k{number}": number for prefix in ("", "user:") for number in range(1500)}
+    made(service, app, state=state)
+
+    (listed,) = run(lambda: service.list_sessions(app_name=app)).sessions
+    assert state == listed.state
+
+
+def test_a_list_has_what_a_killed_agent_keeps(service: ReelSessionService, client: Client, app: str) -> None:
+    """What a user shares is listed also after the agent that has it was killed; a killed session is not listed."""
+    made(service, app, "a", state={"user:a": 1, "app:b": 2})
+    made(service, app, "b")
+    client.kill(service.agent_name(app, "u"))
+    client.kill(service.agent_name(app))
+    client.kill(service.agent_name(app, "u", "b"))
+
+    (listed,) = run(lambda: service.list_sessions(app_name=app)).sessions
+    (of_user,) = run(lambda: service.list_sessions(app_name=app, user_id="u")).sessions
+    assert [("a", {"user:a": 1, "app:b": 2})] * 2 == [(each.id, each.state) for each in (listed, of_user)]
 
 
 @pytest.mark.parametrize("session_id", ["a/b", "ü 📼", "sha256-x", "x" * 1000, "32" * 16, ".hidden"])

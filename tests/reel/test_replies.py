@@ -139,6 +139,14 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
         replies.AgentsPage([ROW_READ._replace(messages=2, first_words="Hi", turn="user", drafts=["nvim"])], False),
     ),
     (
+        requests.agents(state=True),
+        {
+            "agents": [{**ROW, "values": [{"key": "k", "seq": 2, "time": 1, "data_json": '{"value":3}'}], "next": "k"}],
+            "more": False,
+        },
+        replies.AgentsPage([ROW_READ._replace(values=[replies.Value("k", 3, 2, 1)], next="k")], False),
+    ),
+    (
         requests.agents(),
         {"agents": [{**ROW, "source": SOURCE}], "more": False},
         replies.AgentsPage([ROW_READ._replace(source=replies.Source("a0", 3))], False),
@@ -201,7 +209,7 @@ REPEATED = {"repeated": False}
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        (replies.AgentRow, dict.fromkeys(("source", "messages", "first_words", "turn", "drafts"))),
+        (replies.AgentRow, dict.fromkeys(("source", "messages", "first_words", "turn", "drafts", "values", "next"))),
         (replies.AgentInfo, {**dict.fromkeys(("source", "command", "time", "revived", "taken")), **REPEATED}),
         (replies.Added, {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known": (), **REPEATED}),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from math import isfinite
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeVar
@@ -36,14 +37,15 @@ from reel.integrations.google_adk_places import (
     USER,
     Deltas,
     Place,
-    Shared,
     agent_of,
     checked,
     deltas_of,
     is_id,
     place_of,
     records,
+    shared_of,
     state_at,
+    state_in,
     state_of,
 )
 from reel.integrations.naming import named
@@ -55,7 +57,7 @@ R = TypeVar("R")
 Json = dict[str, Any]
 
 _CLIENT: Final = "google-adk"
-# The most events of the log on a page.
+# The most events of the log on a page, and agents of a list.
 _PAGE: Final = 10_000
 # The tag of the agent of a session that says when it was made.
 _CREATED: Final = "adk_created"
@@ -120,7 +122,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
             except Exists:
                 raise AlreadyExistsError(f"Session with id {own_id} already exists.") from None
             head = [result for result in done.results if result.agent == done.results[0].agent][-1].head
-            merged = {**deltas.session, **Shared(client).of(place)}
+            merged = {**deltas.session, **shared_of(place, partial(state_of, client))}
             made = Session(app_name=app_name, user_id=user_id, id=own_id, state=merged, last_update_time=created)
             made._storage_update_marker = _marker(done.results[0].agent, head)
             return made
@@ -152,14 +154,12 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """Return the sessions of a user, or of all users, without events; the one that changed last is the last one."""
         tags = {APP: checked(app_name), **({} if user_id is None else {USER: checked(user_id)})}
+        call = requests.agents(self._prefix, tags=tags, limit=_PAGE, state=True)
 
         def read(client: Client) -> list[Session]:
-            shared = Shared(client)
-            rows = (row for page in client.pages(requests.agents(alive=True, tags=tags)) for row in page.agents)
-            found = (_listed(shared, client, self._prefix, row) for row in rows)
-            return sorted(
-                filter(None, found), key=lambda session: (session.last_update_time, session.user_id, session.id)
-            )
+            rows = [row for page in client.pages(call) for row in page.agents]
+            found = _listed(client, self._prefix, app_name, user_id, rows)
+            return sorted(found, key=lambda session: (session.last_update_time, session.user_id, session.id))
 
         return ListSessionsResponse(sessions=await self._run(read))
 
@@ -321,7 +321,7 @@ def _session(client: Client, place: Place, about: replies.AgentInfo, asked: GetS
         app_name=app_name,
         user_id=user_id,
         id=session_id,
-        state={**state_at(client, agent, head), **Shared(client).of(place)},
+        state={**state_at(client, agent, head), **shared_of(place, partial(state_of, client))},
         events=events,
         last_update_time=newest[-1].timestamp if newest else _created(about),
     )
@@ -337,18 +337,46 @@ def _created(about: replies.AgentInfo | replies.AgentRow) -> float:
     return about.created / 1000  # somebody has changed the tags
 
 
-def _listed(shared: Shared, client: Client, prefix: str, row: replies.AgentRow) -> Session | None:
-    """Return a session without its events; ``None`` if the agent is not a session, or was deleted meanwhile."""
+def _listed(
+    client: Client, prefix: str, app_name: str, user_id: str | None, rows: list[replies.AgentRow]
+) -> Iterator[Session]:
+    """Yield the sessions of an app without their events.
+
+    Args:
+        client: reads what no row has.
+        prefix: what the names of agents begin with.
+        app_name: the app.
+        user_id: the user whose agents were listed; ``None`` if those of all users were.
+        rows: the agents with the tags of the app, and of the user, with their values.
+    """
+    states: dict[str, Json] = {}
+    # Of several agents with one name, the living one counts, else the one that was changed last.
+    for row in sorted(rows, key=lambda row: (row.alive, row.updated)):
+        if SESSION not in row.tags:
+            with suppress(NotFound):
+                states[row.name] = state_in(client, row)
+    if user_id is not None:
+        app = agent_of(prefix, app_name).name
+        states[app] = state_of(client, app)
+    for row in rows:
+        place = _place_in(prefix, row)
+        if place is not None and row.alive:
+            with suppress(NotFound):  # it was deleted meanwhile
+                state = {**state_in(client, row), **shared_of(place, lambda agent: states.get(agent, {}))}
+                yield _without_events(place, row, state)
+
+
+def _place_in(prefix: str, row: replies.AgentRow) -> Place | None:
+    """Return the place of an agent; ``None`` if it is not a session."""
     app_name, user_id, session_id = (row.tags.get(tag) for tag in (APP, USER, SESSION))
     if not (is_id(app_name) and is_id(user_id) and is_id(session_id)):
         return None
     place = place_of(prefix, (str(app_name), str(user_id), str(session_id)))
-    if row.name != place.session.name:  # a clone has the tags of its source
-        return None
-    try:
-        state = {**state_at(client, row.id, row.head), **shared.of(place)}
-    except NotFound:
-        return None
+    return place if row.name == place.session.name else None  # a clone has the tags of its source
+
+
+def _without_events(place: Place, row: replies.AgentRow, state: Json) -> Session:
+    app_name, user_id, session_id = place.ids
     changed = _created(row) if row.updated == row.created else row.updated / 1000
     found = Session(app_name=app_name, user_id=user_id, id=session_id, state=state, last_update_time=changed)
     found._storage_update_marker = _marker(row.id, row.head)

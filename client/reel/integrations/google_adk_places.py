@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from google.adk.errors.input_validation_error import InputValidationError
@@ -70,26 +70,15 @@ class Place(NamedTuple):
                 new.append(shared[number][0])
 
 
-class Shared:
-    """What sessions share with others, each of it read once.
+def shared_of(place: Place, state: Callable[[str], Json]) -> Json:
+    """Return what a session shares with others, with ``app:`` and ``user:``.
 
     Args:
-        client: reads it.
+        place: the session's.
+        state: returns the state that an agent keeps.
     """
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._states: dict[str, Json] = {}
-
-    def of(self, place: Place) -> Json:
-        """Return what a session shares, with ``app:`` and ``user:``."""
-        prefixes = ((place.app.name, State.APP_PREFIX), (place.user.name, State.USER_PREFIX))
-        return {prefix + key: found for agent, prefix in prefixes for key, found in self._state(agent).items()}
-
-    def _state(self, agent: str) -> Json:
-        if agent not in self._states:
-            self._states[agent] = state_of(self._client, agent)
-        return self._states[agent]
+    prefixes = ((place.app.name, State.APP_PREFIX), (place.user.name, State.USER_PREFIX))
+    return {prefix + key: found for agent, prefix in prefixes for key, found in state(agent).items()}
 
 
 def place_of(prefix: str, ids: tuple[str, str, str]) -> Place:
@@ -172,5 +161,24 @@ def state_at(client: Client, agent: str, at: int | None = None) -> Json:
     Raises:
         NotFound: there is no such agent.
     """
-    pages = client.pages(requests.state(agent, at=at, limit=_PAGE))
-    return {found.key: found.value for page in pages for found in page.values}
+    return _read(client, requests.state(agent, at=at, limit=_PAGE))
+
+
+def state_in(client: Client, row: replies.AgentRow) -> Json:
+    """Return the state of an agent that was listed with it; what the list has no room for is read.
+
+    Raises:
+        NotFound: there is no such agent any more.
+    """
+    state = _as_map(row.values or [])
+    if row.next is not None:
+        state |= _read(client, requests.state(row.id, at=row.head, after=row.next, limit=_PAGE))
+    return state
+
+
+def _read(client: Client, call: Call[replies.StatePage]) -> Json:
+    return _as_map(found for page in client.pages(call) for found in page.values)
+
+
+def _as_map(values: Iterable[replies.Value]) -> Json:
+    return {found.key: found.value for found in values}

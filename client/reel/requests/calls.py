@@ -162,6 +162,20 @@ def reply_reader(shape: type[R]) -> Callable[[dict[str, Any]], R]:
     return read
 
 
+def _read_value(found: dict[str, Any]) -> replies.Value:
+    """Read a value that is kept beside a conversation."""
+    from reel.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
+
+    data = parse(found["data_json"] or "{}")
+    value, text = data.get("value"), data.get("value_json")
+    if text is not None:
+        try:
+            value = parse(text)
+        except ValueError:  # something was redacted
+            value = text
+    return replies.Value(found["key"], value, found["seq"], found["time"], found.get("damaged", False))
+
+
 _NESTED.update(
     source=reply_reader(replies.Source),
     marks=reply_reader(replies.Mark),
@@ -177,4 +191,5 @@ _NESTED.update(
     hits=reply_reader(replies.Hit),
     backups=reply_reader(replies.ErasedBackup),
     results=reply_reader(replies.PartResult),
+    values=_read_value,
 )

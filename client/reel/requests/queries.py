@@ -9,10 +9,9 @@ from reel.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Literal
 
 _INFO = reply_reader(replies.AgentInfo)
-_STATE = reply_reader(replies.StatePage)
 
 
 def agents(  # noqa: PLR0913 - the parameters of the protocol
@@ -26,6 +25,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
     details: bool | None = None,
     query: str | None = None,
     tags: Mapping[str, str] | None = None,
+    state: bool | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents, in the order in which they were created.
 
@@ -39,6 +39,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         details: also count the messages, and say what each conversation is about, whose turn it is and who is writing.
         query: only agents that have each of these words in their name, title or tags.
         tags: only agents that have all of these tags.
+        state: also read the values that are kept beside each conversation.
     """
     return call(
         "agents",
@@ -53,6 +54,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         details=details,
         query=query,
         tags=None if tags is None else dict(tags),
+        state=state,
     )
 
 
@@ -251,7 +253,7 @@ def state(
     """
     return call(
         "state",
-        _read_state,
+        reply_reader(replies.StatePage),
         items="values",
         agent=agent,
         keys=None if keys is None else list(keys),
@@ -260,25 +262,6 @@ def state(
         limit=limit,
         max_bytes=max_bytes,
     )
-
-
-def _read_state(result: dict[str, Any]) -> replies.StatePage:
-    from reel.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
-
-    def value_of(data: dict[str, Any]) -> Any:
-        text = data.get("value_json")
-        if text is None:
-            return data.get("value")
-        try:
-            return parse(text)
-        except ValueError:  # something was redacted
-            return text
-
-    def read(found: dict[str, Any]) -> replies.Value:
-        value = value_of(parse(found["data_json"] or "{}"))
-        return replies.Value(found["key"], value, found["seq"], found["time"], found.get("damaged", False))
-
-    return _STATE({**result, "values": [read(found) for found in result["values"]]})
 
 
 def replay(

@@ -216,6 +216,7 @@ _ALL = (
         Param("details", params.boolean),
         Param("query", params.free_text),
         _TAGS,
+        Param("state", params.boolean),
     ),
     _read(queries.agent, "Describe an agent and its current state"),
     _read(

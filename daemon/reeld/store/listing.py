@@ -2,13 +2,14 @@
 
 Nothing is loaded for a list. The order by the newest change has no index, because every command would have to update
 it: SQLite sorts the rows when it is asked, 100,000 in 30 ms. Counts are not stored either: a page of details walks the
-newest messages of each of its agents.
+newest messages of each of its agents, and one of values reads these from their index.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from reel.msgpack_codec import unpack
 from reeld.core.events import Pack, data_of
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
@@ -16,10 +17,13 @@ from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
 from reeld.store.connection import Connection
 from reeld.store.queries import profile_of
 from reeld.store.states import tip_of
+from reeld.store.values import values
 
 # How many of an agent's messages details are about, and how many characters the first words have.
 MOST_MESSAGES = 1000
 _WORDS = 200
+# How many of an agent's values a list has, and how many bytes of them.
+_MOST_VALUES, _VALUE_BYTES = 1000, 1 << 20
 # The largest id that SQLite has.
 _NEWEST = (1 << 63) - 1
 
@@ -70,6 +74,8 @@ class Listing(NamedTuple):
     accepts: Callable[[str], bool] | None = None
     # Lower-case ASCII texts that are in what describes an accepted agent, unless that is not ASCII.
     pieces: Sequence[str] = ()
+    # Whether the values of each agent are listed.
+    state: bool = False
 
 
 def agents(connection: Connection, listing: Listing, pack: Pack) -> PackedPage:
@@ -84,10 +90,12 @@ def _rows(connection: Connection, listing: Listing, pack: Pack) -> Iterator[dict
             continue
         if listing.accepts is not None and not listing.accepts(_labels(profile)):
             continue
-        if listing.drafts is None:
-            yield profile.as_map()
-        else:
-            yield {**profile.as_map(), **_details(connection, row, pack), "drafts": listing.drafts.get(row, [])}
+        shown = profile.as_map()
+        if listing.drafts is not None:
+            shown |= {**_details(connection, row, pack), "drafts": listing.drafts.get(row, [])}
+        if listing.state:
+            shown |= _values(connection, profile, pack)
+        yield shown
 
 
 def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
@@ -141,6 +149,13 @@ def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
         "first_words": None if first is None else _first_words(connection, first, pack),
         "turn": None if newest is None else _turn(*connection.execute(_SPEAKER, (newest,)).fetchone()),
     }
+
+
+def _values(connection: Connection, profile: Profile, pack: Pack) -> dict[str, Any]:
+    """Return the values of an agent at its head, as far as a list has them, and the key after which there are more."""
+    page = values(connection, profile.row, profile.head, None, "", _MOST_VALUES, _VALUE_BYTES, pack)
+    shown: dict[str, Any] = {"values": [unpack(each) for each in page.items]}
+    return shown if page.after is None else {**shown, "next": page.after}
 
 
 def _first_words(connection: Connection, event_id: int, pack: Pack) -> str | None:

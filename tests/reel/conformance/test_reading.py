@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import reel
 from reel.replies import Verified
 from tests.reel.both_clients import Run
 
@@ -26,6 +27,22 @@ def test_both_clients_read_a_conversation(run: Run) -> None:
 
     details: list[Any] = [(2, "one", "assistant", [])]
     assert {"agents": True, "details": details, "messages": 2, "records": 3, "events": 4} == run(scenario)
+
+
+def test_both_clients_list_values(run: Run) -> None:
+    """A list has the newest values of each agent, as `state` reads them, also those that are deep in JSON."""
+    deep: Any = 1
+    for _ in range(30):
+        deep = [deep]
+
+    async def scenario(client: Any) -> Any:
+        name = (await client.create()).name
+        await client.add(name, [reel.state("a", 1), reel.state("b", deep), reel.state("a", 2)])
+        (row,) = (await client.agents(prefix=name, state=True)).agents
+        (plain,) = (await client.agents(prefix=name)).agents
+        return row.values == (await client.state(name)).values, [v.value for v in row.values], row.next, plain.values
+
+    assert (True, [2, deep], None, None) == run(scenario)
 
 
 def test_both_clients_replay_and_verify(run: Run) -> None:

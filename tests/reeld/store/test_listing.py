@@ -242,3 +242,34 @@ def test_details_of_a_clone(rows: Rows) -> None:
     assert {"messages": 1, "first_words": "What is a tape deck?", "turn": "assistant", "drafts": []}.items() <= (
         unpackb(clone).items()
     )
+
+
+def listed_values(rows: Rows) -> list[Any]:
+    """Return what a list has of the values of each agent: the keys, the data, and where the rest begins."""
+    found = [unpackb(agent) for agent in agents(rows.connection, Listing(state=True), pack).items]
+    return [([(v["key"], v["data_json"]) for v in agent["values"]], agent.get("next")) for agent in found]
+
+
+def test_values_of_each_agent(rows: Rows) -> None:
+    """The newest value of each key is listed, one that was removed is not; a clone has those that it took over."""
+    rows.agent(1)
+    rows.event(1, "state", "a", '{"value":1}')
+    rows.event(1, "state", "b", '{"value":2}')
+    rows.agent(2, source=1, at=2)
+    rows.event(1, "state", "a", '{"value":3}')
+    rows.event(2, "state", "b", None)
+    rows.agent(3)
+
+    a1, b2, a3 = ("a", '{"value":1}'), ("b", '{"value":2}'), ("a", '{"value":3}')
+    assert [([a3, b2], None), ([a1], None), ([], None)] == listed_values(rows)
+
+
+@pytest.mark.parametrize(("count", "size", "listed"), [(1000, 1, 1000), (1001, 1, 1000), (3, 600_000, 1)])
+def test_many_values_of_an_agent(rows: Rows, count: int, size: int, listed: int) -> None:
+    """A list has at most 1,000 values of an agent and 1 MiB of them, and says after which key there are more."""
+    rows.agent(1)
+    for number in range(count):
+        rows.event(1, "state", f"{number:04}", f'{{"value":"{"x" * size}"}}')
+
+    ((values, following),) = listed_values(rows)
+    assert (listed, None if listed == count else f"{listed - 1:04}") == (len(values), following)

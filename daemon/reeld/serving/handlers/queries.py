@@ -97,6 +97,7 @@ def agents(
     details: bool | None,
     query: str | None,
     tags: dict[str, str] | None,
+    state: bool | None,
 ) -> Deferred:
     """List agents."""
     labels = label_filter(query) if query else None
@@ -115,6 +116,7 @@ def agents(
                 tags or {},
                 None if labels is None else labels.accepts,
                 () if labels is None else labels.pieces,
+                state=bool(state),
             )
         )
         return {"agents": PackedList(page.items), "more": page.more}
