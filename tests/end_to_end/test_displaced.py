@@ -54,7 +54,7 @@ def test_the_wal_was_removed(daemon: Daemon, client: Client) -> None:
     for number in range(20):
         client.add("demo", f"{number}", create=True)
     Path(f"{daemon.database}-wal").unlink()
-    until(Path(f"{daemon.database}-wal").exists)
+    until(lambda: "a copy of the WAL is at its path" in daemon.log.read_text())
     daemon.kill()
     daemon.start()
 

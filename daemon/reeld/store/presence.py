@@ -108,7 +108,8 @@ class Presence:
         if known is None:
             self._known[kind] = found
         elif found != known:
-            ours = kind == WAL and found == self._copy_of_wal
+            # SQLite makes an empty WAL if a connection is opened when there is none.
+            ours = kind == WAL and (found == self._copy_of_wal or not os.path.getsize(path))  # noqa: PTH202 - as above
             return _removed(kind, path) if ours else Displaced(kind, f"another file is in the place of {path}")
         return None
 
@@ -128,10 +129,16 @@ class Presence:
         Nothing may be committed from then on: the copy would be older than the database.
 
         Raises:
-            OSError: it is not possible, or a file is there.
+            OSError: it is not possible, or a file that is not empty is there.
         """
         self._copy_of_wal = _identity(os.stat(copy))  # noqa: PTH116 - as above
-        os.link(copy, self.paths[WAL])
+        path = self.paths[WAL]
+        try:
+            os.link(copy, path)
+        except FileExistsError:
+            if os.path.getsize(path):  # noqa: PTH202 - as above
+                raise
+            os.replace(copy, path)  # noqa: PTH105 - as above
 
 
 def sync_descriptor(descriptor: int) -> None:

@@ -2,6 +2,8 @@
 
 import logging
 import shutil
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 import anyio
@@ -101,6 +103,23 @@ async def test_a_wal_that_was_removed_is_put_back(store: Store, path: str, caplo
 
     assert 0o600 == mode(f"{path}-wal")
     assert 1 == len(refusals(await write(store, made(2))))
+    assert [logging.CRITICAL, logging.WARNING] == [record.levelno for record in caplog.records]
+    assert [(2,)] == query(f"{path}.killed", "SELECT count(*) FROM events")
+
+
+async def test_an_empty_wal_is_replaced(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A connection that SQLite opens before the loss is noticed leaves an empty WAL: the copy takes its place."""
+    await write(store, made(1, event(2)))
+    remove(f"{path}-wal")
+    with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.OperationalError):
+        connection.execute("SELECT * FROM events").fetchall()
+    assert 0 == size(f"{path}-wal")
+    with caplog.at_level(logging.WARNING):
+        await store.watch()
+        await store.watch()
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{path}{suffix}", f"{path}.killed{suffix}")
+
     assert [logging.CRITICAL, logging.WARNING] == [record.levelno for record in caplog.records]
     assert [(2,)] == query(f"{path}.killed", "SELECT count(*) FROM events")
 
