@@ -14,7 +14,7 @@ from reel import requests
 from reel.sync.client import Client
 from reeld.search import index
 from tests.crash import stats
-from tests.crash.crash_points import CALLS, INDEXING, MIGRATIONS, STATEMENTS
+from tests.crash.crash_points import CALLS, INDEXING, MIGRATIONS, STATEMENTS, VOLUME
 from tests.crash.crashing_daemon import CrashingDaemon
 from tests.crash.workload import Workload
 from tests.daemon import Daemon, until
@@ -109,7 +109,9 @@ def test_death_while_the_index_is_filled(crashing: CrashingDaemon) -> None:
     """After a death at any step of filling the search index, all that is found in a new one is found."""
     workload = Workload(crashing, seed=104)
     crashing.start()
-    kill_under_load(workload)
+    with workload.load():
+        workload.wait_for_commands(2 * VOLUME)  # with jumps among them
+        crashing.kill()
     for point in INDEXING:
         index.remove(index.path_of(crashing.database))
         with death_at(crashing, point):
