@@ -266,7 +266,7 @@ async def test_bye_beside_one_that_does_not_read(
     path: str, opened: PathListener, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Subscribers get ``bye`` when the daemon stops, although another peer does not read its answers."""
-    monkeypatch.setattr(listener, "_GRACE", 0.5)
+    monkeypatch.setattr(listener, "_GRACE", PATIENCE)
     server, framing = Server(), MessagePack()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
