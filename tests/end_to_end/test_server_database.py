@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from reel.errors import InvalidParams, Storage
 from tests.daemon import Daemon
 from tests.forkserver import ForkedDaemon
+from tests.lossy import lossy
 from tests.patience import PATIENCE
 from tests.postgres import own_schema, own_server
 
@@ -115,3 +118,32 @@ def test_the_server_restarts(prepared: Daemon) -> None:
 
     assert "connection" in refused
     assert ["before", "after"] == texts
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_the_server_crashes_before_it_answers(prepared: Daemon, key: str | None) -> None:
+    """A command that the server has committed and not answered is acknowledged, once, when the server is back."""
+    with own_server() as server, lossy(server.url) as between, ExitStack() as stack:
+        prepared.database = between.url
+        client = stack.enter_context(prepared.start().client())
+        client.add("demo", "before", create=True)
+        is_down = threading.Event()
+
+        def crash() -> None:
+            server.stop()
+            is_down.set()
+
+        between.lose_commit(crash, answer=True)
+        adding = stack.enter_context(ThreadPoolExecutor(1)).submit(client.add, "demo", "meanwhile", key=key)
+        is_down.wait(PATIENCE)
+        server.start()
+        done = adding.result(PATIENCE)
+        after = client.add("demo", "after")
+        texts = [record["content"] for record in client.iter_conversation("demo")]
+        stack.close()
+        prepared.close()
+
+    assert not done.repeated
+    assert done.head + 1 == after.head
+    assert ["before", "meanwhile", "after"] == texts
+    assert "the commit goes on when it is back" in prepared.log.read_text()

@@ -378,7 +378,7 @@ def explain(error: Exception) -> ReelError | DivergedError:
     text = str(error)
     if isinstance(error, InDoubtError):
         return CommitInDoubt(
-            f"commit state unknown: {text}; check once the disk works again, or retry with the same key"
+            f"commit state unknown: {text}; check when the database works again, or retry with the same key"
         )
     if isinstance(error, sqlite3.IntegrityError):
         if "keys.key" in text or "erasures.key" in text:

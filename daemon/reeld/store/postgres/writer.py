@@ -8,13 +8,20 @@ Several daemons may write. Whoever has the lock sees first what others wrote sin
 that was staged over a state older than that: what is about an agent to which others have written is refused, and the
 agent does it again over what the log says now. What others wrote is told before the own outcomes, from the same
 connection, so that everything is told in the order of ids.
+
+If the connection is lost between COMMIT and its answer, nobody knows whether the transactions were written. The writer
+then connects again and takes the lock: whoever has it knows that the transaction before is over. If the events are
+there, they were written; if not, they are written now. Whoever waits for them notices only that it takes longer.
 """
 
+import logging
+import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from reeld.store.connection import Connection
+from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
+from reeld.store.connection import Connection, Error
 from reeld.store.postgres.connection import LostError, ServerConnection, ServerError
 from reeld.store.transactions import (
     FAULTS,
@@ -26,12 +33,43 @@ from reeld.store.transactions import (
     explain,
 )
 
+log = logging.getLogger(__name__)
+
 # The channel on which a commit wakes the other daemons, which read in the log what there is.
 CHANNEL = "reel"
 _LOCK = "SELECT newest FROM log FOR UPDATE"
 _ADVANCE = "UPDATE log SET newest = %s"
 _NOTIFY = f"SELECT pg_notify('{CHANNEL}', %s)"
 _OTHERS = "SELECT agent, max(id) FROM events WHERE id >= %s GROUP BY agent"
+_EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = %s"
+# How many values an event has, and one with an origin.
+_WIDTH, _WIDE = len(COLUMNS) + 1, len(COLUMNS) + len(ORIGIN) + 1
+# Seconds after which a commit without an answer is given up, and between two looks whether the server is there again.
+_GIVES_UP, _PAUSE = 15.0, 0.1
+
+
+class _Draft(NamedTuple):
+    """What a commit writes.
+
+    Args:
+        values: those of the events.
+        wide: those of the events with an origin.
+        firsts: the ids of the first events of each transaction that is written.
+        next_id: the id after the last one.
+        moved: the agents whose transactions are not written, because others have written to them.
+    """
+
+    values: list[Any]
+    wide: list[Any]
+    firsts: list[list[int]]
+    next_id: int
+    moved: frozenset[int]
+
+    def was_written(self, connection: ServerConnection) -> bool:
+        """Return whether the log has the first event; without any event it makes no difference."""
+        *event, checksum = self.values[:_WIDTH] or self.wide[:_WIDE] or [None]
+        event += [None] * (_WIDE - 1 - len(event))
+        return connection.send(_EVENT, (event[0],)).fetchone() == (*event, checksum)
 
 
 class ServerEventWriter(EventWriter):
@@ -50,6 +88,8 @@ class ServerEventWriter(EventWriter):
         self._daemon = str(daemon)
         # The agents to which others have written, which nobody was told yet.
         self._elsewhere: set[int] = set()
+        # What was sent to be committed, as long as nobody knows whether it was.
+        self._sent: _Draft | None = None
 
     def take_elsewhere(self) -> frozenset[int]:
         """Return the agents to which others have written since the last call."""
@@ -63,6 +103,7 @@ class ServerEventWriter(EventWriter):
             if all(map(_is_empty, transactions)):
                 self._look(connection)
                 return [[] for _ in transactions]
+            self._sent = None
             return self._try(connection, transactions)
         except FAULTS as error:
             if len(transactions) == 1 or isinstance(error, ServerError | InDoubtError):
@@ -70,53 +111,104 @@ class ServerEventWriter(EventWriter):
                 return [explain(error) for _ in transactions]
         return [self.commit(connection, [transaction])[0] for transaction in transactions]
 
-    def _look(self, connection: ServerConnection) -> set[int]:
-        """Take note of what others wrote; return the agents to which they wrote since the last look."""
+    def _look(self, connection: ServerConnection) -> None:
+        """Take note of what others wrote since the last look."""
         moved = connection.send_query(_OTHERS, (self.next_id,)).fetchall()
         self.next_id = max((self.next_id, *(newest + 1 for _, newest in moved)))
-        rows = {row for row, _ in moved}
-        self._elsewhere |= rows
-        return rows
+        self._elsewhere |= {row for row, _ in moved}
 
-    def _try(
-        self, connection: ServerConnection, transactions: Sequence[Transaction], *, is_second: bool = False
+    def _try(self, connection: ServerConnection, transactions: Sequence[Transaction]) -> list[Outcome]:
+        """Write transactions; if the connection is lost, do it on a new one, and do nothing twice.
+
+        Raises:
+            InDoubtError: nobody knows whether they were written, because the server does not come back.
+        """
+        gives_up, is_second = 0.0, False
+        while True:
+            try:
+                outcomes = self._attempt(connection, transactions, gives_up)
+            except Error as error:
+                if self._sent is None:
+                    # Nothing of this commit was sent to be committed. The connection may have been lost before it.
+                    if is_second or not isinstance(error, LostError):
+                        raise
+                    is_second = True
+                    continue
+                if not gives_up:
+                    gives_up = time.monotonic() + _GIVES_UP
+                    log.warning("the server was lost during a commit; the commit goes on when it is back: %s", error)
+                elif time.monotonic() >= gives_up:
+                    raise InDoubtError(str(error)) from error
+            else:
+                if gives_up:
+                    log.warning("the server is back, and the commit is done")
+                return outcomes
+            time.sleep(_PAUSE)
+
+    def _attempt(
+        self, connection: ServerConnection, transactions: Sequence[Transaction], gives_up: float
     ) -> list[Outcome]:
-        values: list[Any] = []
-        wide: list[Any] = []
-        is_sent = False
+        """Write transactions, unless it is found that they were written by the attempt before.
+
+        Args:
+            connection: the writing connection.
+            transactions: what is written.
+            gives_up: when it is given up to find out about the attempt before.
+        """
         try:
             with connection.pipeline():
                 connection.send("BEGIN")
+                if self._sent is not None:
+                    # The server may not have noticed yet that the connection before is gone.
+                    patience = max(1, int((gives_up - time.monotonic()) * 1000))
+                    connection.send(f"SET LOCAL lock_timeout = {patience}")
                 if any(transaction.is_probe for transaction in transactions):
                     # Whatever the durability: the outcome shows that the disk answers.
                     connection.send("SET LOCAL synchronous_commit = on")
                 locked = connection.send(_LOCK)
             (newest,) = locked.fetchone() or (0,)
-            moved = self._look(connection) if newest >= self.next_id else set()
-            current = [transaction for transaction in transactions if not _is_about(transaction, moved)]
-            firsts, next_id = self._draft(current, newest + 1, values, wide)
+            if self._sent is not None and self._sent.was_written(connection):
+                draft = self._sent
+                # Who acknowledges it promises that it is on the standbys, too. A commit waits for all before it.
+                with connection.pipeline():
+                    connection.send(_ADVANCE, (newest,))
+                    connection.send("COMMIT")
+            else:
+                self._sent = None
+                draft = self._write_all(connection, transactions, newest)
+        except BaseException:
+            with suppress(Error):
+                connection.abandon()
+            raise
+        self._count(draft.values, draft.wide)
+        self.next_id = draft.next_id
+        written = iter(draft.firsts)
+        return [DivergedError() if _is_about(each, draft.moved) else next(written) for each in transactions]
+
+    def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
+        """Write transactions while this daemon has the lock, and commit."""
+        if newest >= self.next_id:
+            self._look(connection)
+        moved = frozenset(self._elsewhere)
+        current = [transaction for transaction in transactions if not _is_about(transaction, moved)]
+        values: list[Any] = []
+        wide: list[Any] = []
+        firsts, next_id = self._draft(current, newest + 1, values, wide)
+        draft = _Draft(values, wide, firsts, next_id, moved)
+        try:
             with connection.pipeline():
                 connection.send(_ADVANCE, (next_id - 1,))
                 self._write(connection.cursor(), current, values, wide, next_id - 1)
                 if next_id > newest + 1:
                     connection.send(_NOTIFY, (self._daemon,))
-                is_sent = True
+                self._sent = draft
                 connection.send("COMMIT")
-        except BaseException as error:
-            with suppress(LostError):
-                connection.abandon()
-            if not isinstance(error, LostError):
-                raise
-            if is_sent:
-                raise InDoubtError(str(error)) from error
-            if is_second:
-                raise
-            # The connection was lost since the last commit, and nothing of this one was sent to be committed.
-            return self._try(connection, transactions, is_second=True)
-        self._count(values, wide)
-        self.next_id = next_id
-        written = iter(firsts)
-        return [DivergedError() if _is_about(each, moved) else next(written) for each in transactions]
+        except LostError:
+            raise
+        except BaseException:
+            self._sent = None  # the server has refused it
+            raise
+        return draft
 
 
 def _is_empty(transaction: Transaction) -> bool:
@@ -124,6 +216,6 @@ def _is_empty(transaction: Transaction) -> bool:
     return transaction == Transaction([], [])
 
 
-def _is_about(transaction: Transaction, rows: set[int]) -> bool:
+def _is_about(transaction: Transaction, rows: frozenset[int]) -> bool:
     """Whether events of one of these agents are written: others have moved it, and know nothing of a new one."""
     return bool(rows) and any(part.profile.row in rows for part in transaction.parts)
