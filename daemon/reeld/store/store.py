@@ -429,6 +429,8 @@ class Store:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
         await self.writer.report_failures()
         self.writer.flush()
+        if self.is_shared:
+            self.writer.hear()  # in case that the server was lost when it had something to tell
         if self.displaced is not None:
             return
         try:

@@ -128,10 +128,24 @@ class Writer:
         return Transaction([], [], taken)
 
     async def look(self) -> None:
-        """Wait until what others committed before the call is known here."""
+        """Wait until what others committed before the call is known here.
+
+        Raises:
+            Storage: the server could not be asked.
+        """
         settled = anyio.Event()
-        self.submit(Transaction([], []), lambda _: settled.set())
+        outcomes: list[Outcome] = []
+
+        def settle(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            settled.set()
+
+        self.submit(Transaction([], []), settle)
         await settled.wait()
+        if isinstance(outcomes[0], Exception):
+            raise Storage(
+                "the database server was lost before it said what is new; retry when it is back"
+            ) from outcomes[0]
 
     def hear(self, _: None = None) -> None:
         """Look what others have committed."""

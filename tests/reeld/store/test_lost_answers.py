@@ -135,3 +135,17 @@ async def test_the_server_does_not_come_back(behind: Behind, answer: bool, monke
     await commit(store, made(2))
 
     assert [(2, "a")] * answer == [(number, text) for number, text in await texts(store) if text]
+
+
+async def test_a_look_at_the_log_that_fails_is_not_over(behind: Behind) -> None:
+    """Who must know what others have written is not told that there is nothing while the server cannot be asked."""
+    store, between, url = behind
+    of_another(url, said(1, event(2, content="other")))()
+    between.refuses = True
+    between.cut_all()
+    with pytest.raises(Storage):
+        await store.writer.look()
+    between.refuses = False
+    await store.be_current()
+
+    assert 2 == store.writer.newest
