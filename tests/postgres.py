@@ -47,7 +47,7 @@ class Server:
     """
 
     def __init__(self, directory: Path, *options: str) -> None:
-        self._directory = directory
+        self.directory = directory
         self._options = options or _FAST
         self._process: subprocess.Popen[bytes] | None = None
         found = programs()
@@ -55,43 +55,48 @@ class Server:
             pytest.skip(MISSING)
         self._programs = found
         # A server refuses to run as root.
-        self._user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
-        if self._user is not None:
-            os.chown(directory, self._user.pw_uid, self._user.pw_gid)
-        command = [*self._run("initdb"), "-D", str(directory / "data"), "-U", "reel", "-A", "trust", "-N"]
+        self.user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
+        if self.user is not None:
+            os.chown(directory, self.user.pw_uid, self.user.pw_gid)
+        command = [*self.run("initdb"), "-D", str(directory / "data"), "-U", "reel", "-A", "trust", "-N"]
         subprocess.run([*command, "-E", "UTF8", "--no-locale"], check=True, capture_output=True, timeout=PATIENCE)
 
-    def _run(self, program: str) -> list[str]:
+    def run(self, program: str | Path) -> list[str]:
         """Return the command that runs a program, which ends with this process."""
         become = []
-        if self._user is not None:
-            become = [f"--reuid={self._user.pw_uid}", f"--regid={self._user.pw_gid}", "--clear-groups"]
+        if self.user is not None:
+            become = [f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups"]
         return ["setpriv", "--pdeathsig=QUIT", *become, str(self._programs / program)]
 
     @property
     def url(self) -> str:
         """The URL of the empty database."""
-        return f"postgresql://reel@/postgres?host={quote(str(self._directory), safe='')}"
+        return f"postgresql://reel@/postgres?host={quote(str(self.directory), safe='')}"
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        settings = (*self._options, "listen_addresses=", f"unix_socket_directories={self._directory}")
+        settings = (*self._options, "listen_addresses=", f"unix_socket_directories={self.directory}")
         settings += ("shared_buffers=16MB", "max_connections=200")
-        command = [*self._run("postgres"), "-D", str(self._directory / "data")]
-        with (self._directory / "log").open("ab") as log:
+        command = [*self.run("postgres"), "-D", str(self.directory / "data")]
+        with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, *(part for setting in settings for part in ("-c", setting))],
                 stdout=log,
                 stderr=log,
-                cwd=self._directory,
+                cwd=self.directory,
             )
+        self.wait_for(self._process, self.url, self.directory / "log")
+
+    @staticmethod
+    def wait_for(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
+        """Wait until a process answers."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                psycopg.connect(self.url).close()
+                psycopg.connect(url).close()
             except psycopg.OperationalError:
-                assert self._process.poll() is None, (self._directory / "log").read_text()
-                assert time.monotonic() < deadline, (self._directory / "log").read_text()
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, log.read_text()
                 time.sleep(0.01)  # between two polls
             else:
                 return
@@ -125,6 +130,35 @@ def own_server(*options: str) -> Iterator[Server]:
         yield server
     finally:
         server.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def pooler(mode: str) -> Iterator[str]:
+    """Put a PgBouncer before the shared server; yield the URL that goes through it.
+
+    Args:
+        mode: when it takes a session from a connection; further lines of its settings may follow.
+    """
+    program = shutil.which("pgbouncer") or pytest.skip("pgbouncer is not installed")
+    server = shared()
+    directory = Path(tempfile.mkdtemp(prefix="reel-pgb-", dir=FILES))
+    settings = directory / "pgbouncer.ini"
+    settings.write_text(
+        f"[databases]\npostgres = host={server.directory} user=reel\n"
+        f"[pgbouncer]\nauth_type = any\nlisten_addr =\nunix_socket_dir = {directory}\npool_mode = {mode}\n"
+    )
+    if server.user is not None:
+        os.chown(directory, server.user.pw_uid, server.user.pw_gid)
+    url = f"postgresql://reel@:6432/postgres?host={quote(str(directory), safe='')}"
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen([*server.run(program), "--quiet", str(settings)], stdout=log, stderr=log)
+    try:
+        server.wait_for(process, url, directory / "log")
+        yield url
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
         shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -5,8 +5,9 @@ from urllib.parse import unquote
 
 _SCHEMES = ("postgresql://", "postgres://")
 _SECRETS = ("password", "sslpassword")
-# A user and a password, up to the last @ that is before the parameters: what was not encoded is hidden as well.
-_USER = re.compile(r"://([^:/?@]*):[^?]*@")
+# A user and a password, up to the last @ that is before the parameters: what was not encoded is hidden as well. To
+# libpq, a "?" does not begin the parameters if an @ follows before the first "/".
+_USER = re.compile(r"://([^:/?@]*):(?:[^/]*@[^?]*|[^?]*|[^/]*)@")
 
 
 def is_url(database: str) -> bool:

@@ -20,6 +20,7 @@ from reel.stop_marker import require_unmarked, unmark
 
 # The exit status of a daemon with a setting that is wrong.
 _USAGE = 2
+_CANNOT_START = 4
 # The exit status of a daemon that finds another one running.
 ANOTHER_RUNS = 3
 # How long a daemon that was started may take until it answers, or logs something, in seconds: the migration of an old
@@ -255,8 +256,8 @@ def executable() -> list[str]:
     raise NotRunning("reeld is not installed here; it comes with: pip install reeld")
 
 
-def settings_problem() -> str | None:
-    """Return what keeps a daemon from starting with its settings, in its own words; ``None`` if nothing does.
+def checked_settings() -> tuple[str | None, str]:
+    """Return what keeps a daemon from starting with its settings, ``None`` if nothing does, and all that it prints.
 
     Raises:
         NotRunning: it is not installed, or does not say.
@@ -274,9 +275,10 @@ def settings_problem() -> str | None:
         )
     except subprocess.TimeoutExpired as error:
         raise NotRunning(f"{' '.join(command)} took longer than {READY_WITHIN:g} s") from error
-    if ran.returncode not in (0, _USAGE):
+    if ran.returncode not in (0, _USAGE, _CANNOT_START):
         raise NotRunning(f"{' '.join(command)} ended with status {ran.returncode}")
-    return ran.stderr.strip().removeprefix("reeld: ") if ran.returncode else None
+    problem = ran.stderr.strip().removeprefix("reeld: ") if ran.returncode == _USAGE else None
+    return problem, ran.stdout
 
 
 def _last_words(log: Path, size: int) -> str:

@@ -233,11 +233,12 @@ def _check_server(url: str) -> int:
     try:
         from reeld.store.postgres.survey import survey  # noqa: PLC0415 - only who has a server needs psycopg
     except ImportError:
-        sys.stdout.write("# psycopg is missing; install it with: pip install 'reeld[postgres]'\n")
+        sys.stdout.write("# problem: psycopg is missing; install it with: pip install 'reeld[postgres]'\n")
         return CANNOT_START
     found = survey(url)
-    sys.stdout.writelines(f"# {line}\n" for line in found.lines)
-    return 0 if found.is_usable else CANNOT_START
+    for word, sentences in (("server", found.facts), ("warning", found.warnings), ("problem", found.problems)):
+        sys.stdout.writelines(f"# {word}: {sentence}\n" for sentence in sentences)
+    return CANNOT_START if found.problems else 0
 
 
 def effective_settings(

@@ -45,9 +45,11 @@ def test_what_there_is_is_told(url: str, prepared: Daemon) -> None:
     after = check("--database", url)
 
     assert (0, 0) == (before.returncode, after.returncode), before.stderr
-    assert re.search(r"^# PostgreSQL \d+.*, database postgres, user reel, schema t\d+$", before.stdout, re.MULTILINE)
-    assert "# there are no tables yet; the first start makes them" in before.stdout
-    assert "# the tables are of version 1, with events up to 2" in after.stdout
+    assert re.search(
+        r"^# server: PostgreSQL \d+.*, database postgres, user reel, schema t\d+$", before.stdout, re.MULTILINE
+    )
+    assert "# server: there are no tables yet; the first start makes them" in before.stdout
+    assert "# server: the tables are of version 1, with events up to 2" in after.stdout
 
 
 def test_a_server_that_is_not_there(prepared: Daemon) -> None:
@@ -57,7 +59,7 @@ def test_a_server_that_is_not_there(prepared: Daemon) -> None:
     checked, refused = check(variable=with_password), prepared.refused()
 
     assert (4, 4) == (checked.returncode, refused.returncode)
-    assert "# cannot be used: connection" in checked.stdout
+    assert "# problem: connection" in checked.stdout
     assert "cannot use postgresql://ada@/reel?host=/nowhere: connection" in refused.stderr
     assert SECRET not in checked.stdout + checked.stderr
 

@@ -23,7 +23,7 @@ from reel.cli.settings import Settings, load, settings_file
 from reel.cli.terminal import age, count, size, wrap
 from reel.database_url import is_url, printable
 from reel.errors import NotRunning, ReelError, Timeout
-from reel.process import lock_holder, settings_problem
+from reel.process import checked_settings, lock_holder
 from reel.replies import Hello
 from reel.sync.client import Client
 from reel.version import PROTOCOL, __version__
@@ -33,6 +33,7 @@ FINE = "ok"
 NOTHING = "--"
 WARN = "warn"
 BAD = "bad"
+_VERDICTS = {"warning": WARN, "problem": BAD}
 
 _MODULES = ("reeld", "anyio", "trio", "aiosqlite")
 _MEGABYTE = 1 << 20
@@ -52,6 +53,8 @@ _SQLITE = b"SQLite format 3\0"
 # The application id with which the daemon marks its databases.
 _APPLICATION = b"reel"
 _MOVE = "move it away with its -wal and -shm, and put a backup in its place, or name another file with $REEL_DATABASE"
+# What `reeld --check` says of a server.
+_ABOUT_SERVER = re.compile(r"^# (server|warning|problem): (.*)$", re.MULTILINE)
 # The remedy is indented to the text of the finding above it.
 _MARGIN = " " * 23
 # What may come before the program of a command line, and what only the shell understands.
@@ -83,7 +86,11 @@ def doctor(ctx: Context) -> int:
 
 def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     """Run the checks. If the daemon does not answer, look at the files at their usual places."""
-    yield check_settings()
+    try:
+        wrong, printed = checked_settings()
+    except NotRunning:  # reeld may not be installed; then check only what the clients read
+        wrong, printed = _own_problem(), ""
+    yield check_settings(wrong)
     yield check_own_settings()
     yield check_path(socket)
     yield check_directory(socket)
@@ -104,7 +111,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     if problem is not None:
         yield _storage_problem(problem)
     elif is_url(database):
-        yield Finding("database", FINE, f"{database}: {'in use' if pid else 'see reeld --check'}")
+        yield from check_server(database, printed if database == printable(_own_database()) else "")
     else:
         yield check_database(database) or check_space(database)
         if wal is not None:
@@ -139,12 +146,12 @@ def show(ctx: Context, findings: Iterable[Finding]) -> None:
             ctx.out.lines([_MARGIN, (line, "bold")] for line in wrap(finding.remedy, room))
 
 
-def check_settings() -> Finding:
-    """Check that a daemon could start with the settings in its file and in the environment."""
-    try:
-        problem = settings_problem()
-    except NotRunning:  # reeld may not be installed; then check only what the clients read
-        problem = _own_problem()
+def check_settings(problem: str | None) -> Finding:
+    """Check that a daemon could start with the settings in its file and in the environment.
+
+    Args:
+        problem: what is wrong with them.
+    """
     if problem is not None:
         return Finding("settings", BAD, problem, "correct it; see all settings with: reeld --check")
     file = config_file()
@@ -285,6 +292,22 @@ def _has_wal(database: str) -> bool:
         return Path(f"{database}-wal").stat().st_size > 0
     except OSError:
         return False
+
+
+def check_server(database: str, printed: str) -> Iterator[Finding]:
+    """Yield what the daemon's own check says of a database on a server.
+
+    Args:
+        database: its URL.
+        printed: what the check prints; empty if the daemon was started with another database than that of the settings.
+    """
+    said = _ABOUT_SERVER.findall(printed)
+    facts = [sentence for word, sentence in said if word == "server"]
+    yield Finding("database", FINE, f"{database}: {'; '.join(facts) or 'see reeld --check'}")
+    for word, sentence in said:
+        if word in _VERDICTS:
+            about, _, remedy = sentence.partition("; ")
+            yield Finding("server", _VERDICTS[word], about, remedy)
 
 
 def check_space(database: str) -> Finding:

@@ -73,14 +73,14 @@ def _server(url: str, *, readonly: bool) -> Iterator[End]:
         from reeld.store.postgres import connection as servers  # noqa: PLC0415
         from reeld.store.postgres import presence, schema  # noqa: PLC0415
         from reeld.store.postgres.copying import ServerEnd  # noqa: PLC0415
-        from reeld.store.postgres.survey import survey  # noqa: PLC0415
+        from reeld.store.postgres.remedies import explained  # noqa: PLC0415
+        from reeld.store.postgres.survey import require_usable  # noqa: PLC0415
     except ImportError as error:
         raise Storage(
             f"to use {printable(url)}, reeld needs psycopg; install it with: pip install 'reeld[postgres]'"
         ) from error
-    found = None if readonly else survey(url)
-    if found and not found.is_usable:
-        raise Storage(f"cannot use {printable(url)}: {found.lines[-1].partition(': ')[2]}")
+    if not readonly:
+        require_usable(url)
     # One state of the source from the beginning to the end, whoever writes to it meanwhile.
     settings = {"default_transaction_isolation": "repeatable read" if readonly else "read committed"}
     try:
@@ -96,4 +96,4 @@ def _server(url: str, *, readonly: bool) -> Iterator[End]:
             presence.give_back(opened)
             yield ServerEnd(opened, printable(url))
     except Error as error:
-        raise servers.explained(error, url) from error
+        raise explained(error, url) from error

@@ -25,7 +25,7 @@ from reel.cli.doctor import (
     check_lock,
     check_path,
     check_search,
-    check_settings,
+    check_server,
     check_space,
     check_versions,
     check_wal,
@@ -122,16 +122,31 @@ def test_settings_that_are_right(reel: Reel, settings: Path) -> None:
     assert f"ok    settings         {settings}\n" in reel("doctor").out
 
 
-def test_settings_without_an_installed_daemon(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_without_an_installed_daemon(reel: Reel, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings that clients read are checked in any case."""
     monkeypatch.setitem(sys.modules, "reeld", None)
     monkeypatch.setenv("PATH", str(settings.parent))
     monkeypatch.delenv("REEL_SOCKET")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(settings.parent))
     settings.write_text("socket")
-    assert BAD == check_settings().verdict
+    assert BAD == verdicts(reel)["settings"]
     settings.write_text("durabilty = 1")
 
-    assert FINE == check_settings().verdict
+    assert FINE == verdicts(reel)["settings"]
+
+
+def test_a_database_on_a_server() -> None:
+    """What the daemon's check says of the server is told: facts, warnings, and problems, each with a remedy."""
+    printed = (
+        "database = 'x'\n# server: PostgreSQL 16\n# server: no tables\n# warning: slow; hurry\n# problem: old; upgrade"
+    )
+
+    assert [
+        Finding("database", FINE, "postgresql:///reel: PostgreSQL 16; no tables"),
+        Finding("server", WARN, "slow", "hurry"),
+        Finding("server", BAD, "old", "upgrade"),
+    ] == [*check_server("postgresql:///reel", printed)]
+    assert [Finding("database", FINE, "postgresql:///x: see reeld --check")] == [*check_server("postgresql:///x", "")]
 
 
 def text_file(path: Path) -> None:

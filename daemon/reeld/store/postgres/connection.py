@@ -12,7 +12,7 @@ A connection that was lost is made again for the next statement that is not insi
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
 from typing import Any, NoReturn
 
@@ -21,8 +21,7 @@ from psycopg import pq
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.types.numeric import Int8Dumper
 
-from reel.database_url import printable
-from reel.errors import Storage
+from reel.database_url import has_password
 from reeld.store import connection as classes
 from reeld.store.connection import Numbers, Parameters, Texts
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
@@ -114,10 +113,7 @@ def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.C
     Raises:
         ServerError: it cannot be opened.
     """
-    given = psycopg.conninfo.conninfo_to_dict(url)
-    defaults: dict[str, Any] = {"connect_timeout": _PATIENCE, "application_name": "reeld"}
-    with _translating():
-        made = psycopg.connect(url, autocommit=True, **{k: v for k, v in defaults.items() if k not in given})
+    made = open_raw(url)
     try:
         for kind, dumper in ((str, _TextDumper), (Texts, _TextsDumper), (Numbers, _NumbersDumper), (int, Int8Dumper)):
             made.adapters.register_dumper(kind, dumper)
@@ -133,6 +129,35 @@ def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.C
     return made
 
 
+def open_raw(url: str) -> "psycopg.Connection[Any]":
+    """Open a connection that is set to nothing.
+
+    Raises:
+        ServerError: it cannot be opened.
+    """
+    defaults: dict[str, Any] = {"connect_timeout": _PATIENCE, "application_name": "reeld"}
+    with _translating():
+        given = _read(url)
+        return psycopg.connect(url, autocommit=True, **{k: v for k, v in defaults.items() if k not in given})
+
+
+def _read(url: str) -> dict[str, Any]:
+    """Return what a URL says.
+
+    Raises:
+        ServerError: it is invalid; a password in it is not quoted, which libpq would do.
+    """
+    given: dict[str, Any] = {}
+    with suppress(psycopg.ProgrammingError) if has_password(url) else nullcontext():
+        given = psycopg.conninfo.conninfo_to_dict(url)
+    is_read = {"password", "sslpassword"} & {*given} and "@" not in str(given.get("host", ""))
+    if has_password(url) and not is_read:
+        raise ServerError(
+            "the URL is invalid; write special characters of its password as %XX, or put the password into ~/.pgpass"
+        )
+    return given
+
+
 @contextmanager
 def _translating() -> Iterator[None]:
     """Raise the classes of PEP 249 that the jobs know, without what was said: the server quotes it in details."""
@@ -143,7 +168,7 @@ def _translating() -> Iterator[None]:
 
 
 def _raise(error: psycopg.Error) -> NoReturn:
-    text = error.diag.message_primary or " ".join(str(error).split()) or type(error).__name__
+    text = error.diag.message_primary or _said(error) or type(error).__name__
     state = error.sqlstate or ""
     if isinstance(error, psycopg.IntegrityError):
         raise classes.IntegrityError(text) from error
@@ -154,6 +179,12 @@ def _raise(error: psycopg.Error) -> NoReturn:
     if isinstance(error, psycopg.OperationalError | psycopg.InternalError):
         raise ServerError(text) from error
     raise classes.DatabaseError(text) from error
+
+
+def _said(error: psycopg.Error) -> str:
+    """Return what libpq said: each line once, because it tells of every attempt, and without its advice."""
+    lines = (line.removeprefix("connection failed: ") for line in str(error).splitlines() if not line.startswith("\t"))
+    return " ".join(" ".join(dict.fromkeys(lines)).split())
 
 
 class ServerConnection:
@@ -332,8 +363,3 @@ class Rows:
         """Read no more rows."""
         if self._pages is not None:
             self._pages.close()  # type: ignore[attr-defined]  # it is a generator
-
-
-def explained(error: Exception, url: str) -> Storage:
-    """Return what a failure to open a database means, and what to do."""
-    return Storage(f"cannot use {printable(url)}: {error}")

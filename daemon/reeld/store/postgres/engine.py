@@ -16,9 +16,11 @@ from reeld.store.copying import require_whole
 from reeld.store.database import Database, Job
 from reeld.store.engine import READERS, Engine, Lone
 from reeld.store.postgres import presence
-from reeld.store.postgres.connection import ServerConnection, connect, explained
+from reeld.store.postgres.connection import ServerConnection, connect
 from reeld.store.postgres.listening import listening
+from reeld.store.postgres.remedies import explained
 from reeld.store.postgres.schema import prepare
+from reeld.store.postgres.survey import require_usable
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.presence import Presence
 from reeld.store.schema import FULL
@@ -47,6 +49,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
         "idle_in_transaction_session_timeout": str(_HANGS),
     }
     async with AsyncExitStack() as stack:
+        await anyio.to_thread.run_sync(require_usable, url)
         poller = await stack.enter_async_context(open_poller())
         try:
             setup = partial(prepare, url=url)

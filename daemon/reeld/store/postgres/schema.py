@@ -8,6 +8,7 @@ Constraints have the names by which SQLite's errors call them, so that an error 
 """
 
 import logging
+import re
 
 from reel.database_url import printable
 from reel.errors import Storage
@@ -130,6 +131,18 @@ CREATE TRIGGER events_are_never_changed BEFORE UPDATE OR DELETE ON events FOR EA
 CREATE TRIGGER events_are_never_emptied BEFORE TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION keep_events();
 """
 
+_EXISTING = """
+    SELECT relname::text FROM pg_class LEFT JOIN pg_index ON indexrelid = pg_class.oid
+    WHERE relnamespace = to_regnamespace(:schema) AND coalesce(indisvalid, true)
+    UNION SELECT conname::text FROM pg_constraint WHERE connamespace = to_regnamespace(:schema) AND convalidated
+    UNION SELECT tgname::text FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+    WHERE relnamespace = to_regnamespace(:schema) AND tgenabled IN ('O', 'A')
+    UNION SELECT proname::text FROM pg_proc WHERE pronamespace = to_regnamespace(:schema)
+"""
+_MADE = re.compile(r'CREATE (TABLE|SEQUENCE|INDEX|UNIQUE INDEX|FUNCTION|TRIGGER) ("[^"]+"|\w+)')
+_CONSTRAINT = re.compile(r'CONSTRAINT "([^"]+)"')
+_REFERS = re.compile(r"\s+(\w+) .*REFERENCES")
+
 # The n-th migration brings the tables from version n to n+1.
 MIGRATIONS: tuple[str, ...] = (_FIRST,)
 VERSION = len(MIGRATIONS)
@@ -173,7 +186,36 @@ def version_of(connection: Connection) -> int:
 def require_known(version: int, url: str) -> None:
     """Raise an error if the tables are from a newer version."""
     if version > VERSION:
-        raise Storage(
-            f"the tables in {printable(url)} are a newer reeld's (their version is {version}, we know {VERSION});"
-            " install that version, or name another database with --database"
-        )
+        raise Storage(newer(version, url))
+
+
+def newer(version: int, url: str) -> str:
+    """Return what to do about tables of a newer version."""
+    return (
+        f"the tables in {printable(url)} are a newer reeld's (their version is {version}, we know {VERSION});"
+        " install that version, or name another database with --database"
+    )
+
+
+def missing(connection: Connection) -> list[str]:
+    """Return the tables, indexes, constraints, triggers and functions that are not there, or do not work."""
+    (schema,) = connection.execute("SELECT current_setting('search_path')").fetchone()
+    existing = {name for (name,) in connection.execute(_EXISTING, {"schema": schema}).fetchall()}
+    return [name for name in expected() if name not in existing]
+
+
+def expected() -> list[str]:
+    """Return the names of everything that the migrations make."""
+    names: list[str] = []
+    table = ""
+    for line in "\n".join(MIGRATIONS).splitlines():
+        if made := _MADE.match(line):
+            names.append(made[2].strip('"'))
+            table = names[-1] if made[1] == "TABLE" else table
+        elif named := _CONSTRAINT.search(line):
+            names.append(named[1])
+        elif column := _REFERS.match(line):
+            names.append(f"{table}_{column[1]}_fkey")
+        if "PRIMARY KEY" in line:
+            names.append(f"{table}_pkey")
+    return names
