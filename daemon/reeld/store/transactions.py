@@ -239,7 +239,7 @@ class EventWriter:
             firsts.append([])
             for part in transaction.parts:
                 made = part.values
-                if made is not None and made.first >= next_id and self._may_leave_out_ids:
+                if made is not None and (made.first == next_id or (made.first > next_id and self._may_leave_out_ids)):
                     next_id = made.first
                     values += made.plain
                     wide += made.wide
@@ -261,11 +261,15 @@ class EventWriter:
             wide: those of their events with an origin.
             newest: the id of the last one.
         """
-        _write_agents(cursor, transactions)
+        _HEADS.write(cursor, write_profiles(cursor, transactions))
         _EVENTS.write(cursor, values)
         if wide:
             _EVENTS_WITH_ORIGIN.write(cursor, wide)
-        _KEYS.write(cursor, [value for transaction in transactions for key in transaction.keys for value in key])
+        _KEYS.write(cursor, keys_of(transactions))
+        self._write_more(cursor, transactions, newest)
+
+    def _write_more(self, cursor: Cursor, transactions: Sequence[Transaction], newest: int) -> None:
+        """Write what few transactions have."""
         for transaction in transactions:
             if transaction.milestones:
                 write_milestones(cursor, transaction.milestones, self._pack)
@@ -337,7 +341,13 @@ def _event_values(part: AgentWrite, first: int, values: list[Any], wide: list[An
             wide += (*row, *origin, checksum(pack, counted((*row, *origin))))
 
 
-def _write_agents(cursor: Cursor, transactions: Sequence[Transaction]) -> None:
+def keys_of(transactions: Sequence[Transaction]) -> list[Any]:
+    """Return the values of the keys of transactions, one row after the other."""
+    return [value for transaction in transactions for key in transaction.keys for value in key]
+
+
+def write_profiles(cursor: Cursor, transactions: Sequence[Transaction]) -> list[int]:
+    """Write new and changed agents; return the values of the heads of all others, one row after the other."""
     heads: list[int] = []
     for transaction in transactions:
         for part in transaction.parts:
@@ -348,7 +358,7 @@ def _write_agents(cursor: Cursor, transactions: Sequence[Transaction]) -> None:
                 cursor.execute(_PROFILE, _changed_row(profile))
             else:
                 heads += (profile.row, profile.head, profile.updated)
-    _HEADS.write(cursor, heads)
+    return heads
 
 
 def _new_row(profile: Profile) -> tuple[Any, ...]:

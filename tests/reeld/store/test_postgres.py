@@ -1,7 +1,8 @@
 """What is said to a PostgreSQL server: translated statements, escaped texts, and URLs without passwords."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from typing import Any
 
 import anyio
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from reel.database_url import has_password, is_url, printable
 from reeld.store.connection import Numbers, Texts
+from reeld.store.postgres.arrays import Blobs, Integers, Strings
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
 from reeld.store.postgres.writer import ServerEventWriter
@@ -91,9 +93,17 @@ def server() -> Iterator[ServerConnection]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "values", [Texts(["a", '"', "\\", "%s ?", "\0{}", "NULL", ""]), Numbers([1, -(1 << 63)]), Texts()]
+    "values",
+    [
+        Texts(["a", '"', "\\", "%s ?", "\0{}", "NULL", ""]),
+        Numbers([1, -(1 << 63)]),
+        Texts(),
+        Strings(["a", None, "\0", ""]),
+        Integers([None, 1, None]),
+        Blobs([b"\0\xff", None, b""]),
+    ],
 )
-def test_a_list_is_an_array(server: ServerConnection, values: Texts | Numbers) -> None:
+def test_a_list_is_an_array(server: ServerConnection, values: Iterable[Any]) -> None:
     """A statement gets a list of any length as one parameter, and makes rows of it."""
     found = [value for (value,) in server.execute("SELECT value FROM json_each(?)", (values,))]
 

@@ -23,7 +23,8 @@ from psycopg.types.numeric import Int8Dumper
 
 from reel.database_url import has_password
 from reeld.store import connection as classes
-from reeld.store.connection import Numbers, Parameters, Texts
+from reeld.store.connection import Parameters
+from reeld.store.postgres.arrays import DUMPERS
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
 from reeld.store.postgres.presence import ENTER
 
@@ -79,29 +80,6 @@ class _TextLoader(Loader):
         return unescaped(str(data, "utf-8"))
 
 
-class _TextsDumper(Dumper):
-    oid = psycopg.adapters.types["text"].array_oid
-
-    def dump(self, obj: Any) -> Buffer:
-        return _array(_quoted(escaped(text)) for text in obj)
-
-
-class _NumbersDumper(Dumper):
-    oid = psycopg.adapters.types["int8"].array_oid
-
-    def dump(self, obj: Any) -> Buffer:
-        return _array(map(str, obj))
-
-
-def _quoted(text: str) -> str:
-    doubled = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{doubled}"'
-
-
-def _array(elements: Any) -> bytes:
-    return f"{{{','.join(elements)}}}".encode()
-
-
 def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.Connection[Any]":
     """Open a connection of psycopg's.
 
@@ -115,8 +93,10 @@ def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.C
     """
     made = open_raw(url)
     try:
-        for kind, dumper in ((str, _TextDumper), (Texts, _TextsDumper), (Numbers, _NumbersDumper), (int, Int8Dumper)):
+        for kind, dumper in DUMPERS.items():
             made.adapters.register_dumper(kind, dumper)
+        made.adapters.register_dumper(str, _TextDumper)
+        made.adapters.register_dumper(int, Int8Dumper)
         made.adapters.register_loader("text", _TextLoader)
         wanted = {**_SETTINGS, "default_transaction_read_only": "on" if readonly else "off", **settings}
         with _translating():

@@ -14,8 +14,8 @@ import anyio
 import psycopg
 
 from reeld.poller import Poller
+from reeld.store.postgres.commit_statement import CHANNEL
 from reeld.store.postgres.connection import ServerError
-from reeld.store.postgres.writer import CHANNEL
 
 log = logging.getLogger(__name__)
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
 from reeld.store.connection import Connection, Error
+from reeld.store.postgres.commit_statement import Rows
 from reeld.store.postgres.connection import LostError, ServerConnection, ServerError
 from reeld.store.transactions import (
     FAULTS,
@@ -31,15 +32,14 @@ from reeld.store.transactions import (
     Outcome,
     Transaction,
     explain,
+    keys_of,
+    write_profiles,
 )
 
 log = logging.getLogger(__name__)
 
-# The channel on which a commit wakes the other daemons, which read in the log what there is.
-CHANNEL = "reel"
 _LOCK = "SELECT newest FROM log FOR UPDATE"
 _ADVANCE = "UPDATE log SET newest = %s"
-_NOTIFY = f"SELECT pg_notify('{CHANNEL}', %s)"
 _OTHERS = "SELECT agent, max(id) FROM events WHERE id >= %s GROUP BY agent"
 _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = %s"
 # How many values an event has, and one with an origin.
@@ -197,10 +197,10 @@ class ServerEventWriter(EventWriter):
         draft = _Draft(values, wide, firsts, next_id, moved)
         try:
             with connection.pipeline():
-                connection.send(_ADVANCE, (next_id - 1,))
-                self._write(connection.cursor(), current, values, wide, next_id - 1)
-                if next_id > newest + 1:
-                    connection.send(_NOTIFY, (self._daemon,))
+                heads = write_profiles(connection.cursor(), current)
+                rows = Rows(newest, next_id, values, wide, keys_of(current), heads)
+                rows.send(connection, self._daemon)
+                self._write_more(connection.cursor(), current, next_id - 1)
                 self._sent = draft
                 connection.send("COMMIT")
         except LostError:
