@@ -135,7 +135,13 @@ METRICS = (
         "Whether the last backup by the daemon itself failed, is damaged, or is too old.",
         "scheduled_backup_problem",
     ),
-    Metric("render_cache_bytes", GAUGE, "Size of the rendered histories that are kept.", "render_cache_bytes", "bytes"),
+    Metric(
+        "render_cache_bytes",
+        GAUGE,
+        "Size of the rendered histories and items that are kept.",
+        "render_cache_bytes",
+        "bytes",
+    ),
     Metric("render_cache_hits", COUNTER, "Renderings that went on from one that was kept.", "render_cache_hits"),
     Metric("render_cache_misses", COUNTER, "Renderings from the beginning.", "render_cache_misses"),
 )

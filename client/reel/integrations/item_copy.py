@@ -29,9 +29,10 @@ class _State(NamedTuple):
 class ItemCopy:
     """The items of an agent, for a program that reads all of them again and again.
 
-    A framework reads the whole history before each turn. To read 10,000 items takes the daemon and the client 140 ms of
-    a core; to read what is new, and to parse the rest, 12. The copy is given up if the conversation was anything but
-    extended, if something was erased, in whatever agent, or if the client has connected anew.
+    A framework reads the whole history before each turn. To read 10,000 items takes the client 50 ms of a core, and the
+    daemon 20, or 200 if it has not read them before; to read what is new, and to parse the rest, takes 20. The copy is
+    given up if the conversation was anything but extended, if something was erased, in whatever agent, or if the client
+    has connected anew.
 
     Args:
         agent: the agent's name.

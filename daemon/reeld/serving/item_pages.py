@@ -1,6 +1,12 @@
-"""Pages of a conversation as a provider's items."""
+"""Pages of a conversation as a provider's items.
+
+To write an item takes ten times as long as to send it, so what was written is kept. An event's id determines everything
+before it, and so what its message becomes: items are kept by the ids of their events, whatever became of the
+conversation meanwhile.
+"""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain, dropwhile
 from typing import Any
 
@@ -10,12 +16,15 @@ from reel.strict_json import Json
 from reeld.core.events import Entry, Pack
 from reeld.core.item_forms import place_of
 from reeld.core.paging import take_page
-from reeld.formats.items.writing import PART, WrittenItems, calls_in, write_items
+from reeld.formats.items.writing import PART, WrittenItems, calls_in, is_alone, write_items
 from reeld.serving.call import Services
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, page_head, read_entries
 
 # Among how many seqs before a page the call of a result is looked for.
 _BACK = 200
+# Bytes: of one agent in one format, and what it takes to keep an item beside its own.
+_KEPT = 16 << 20
+_OBJECT_SIZE = 200
 # What every item has beside itself, as far as its message has it.
 _BESIDE = ("seq", "time", "sent", "ref")
 
@@ -34,34 +43,74 @@ class _KnownCalls(dict[str, Json]):
     def __init__(self, seq: int) -> None:
         super().__init__()
         self._seq = seq
+        # Messages that were not read, by the calls that they have.
+        self._unread: dict[str, bytes] = {}
+
+    def leave(self, entry: Entry) -> None:
+        """Take note of the calls of a message that need not be read now."""
+        if entry.tools is not None and entry.message is not None:
+            for call_id, _ in entry.tools.calls:
+                self._unread[call_id] = entry.message
+                self.pop(call_id, None)  # of two with one id, the newest counts
 
     def get(self, call_id: str, default: Any = None) -> Any:
         """Return a call."""
+        if call_id not in self and call_id in self._unread:
+            self.update(calls_in([unpack(self._unread[call_id])]))
         if call_id not in self:
             raise _MoreNeeded(self._seq)
         return super().get(call_id, default)
 
 
-async def read_item_page(services: Services, shown: View, window: Window, name: str) -> dict[str, Any]:
+class KeptItems:
+    """The items of an agent in one format that were written before, as MessagePack, by the ids of their events.
+
+    Args:
+        room: how many bytes they may take; further ones are not kept.
+    """
+
+    def __init__(self, room: int = _KEPT) -> None:
+        self.size = 0
+        self._room = room
+        self._items: dict[int, list[bytes]] = {}
+
+    def find(self, event: int) -> list[bytes] | None:
+        """Return the items of a message; ``None`` if they are not known."""
+        return self._items.get(event)
+
+    def keep(self, event: int, items: list[bytes]) -> None:
+        """Keep the items of a message."""
+        size = _OBJECT_SIZE + sum(map(len, items))
+        if self.size + size <= self._room:
+            self._items[event] = items
+            self.size += size
+
+
+async def read_item_page(services: Services, row: int, shown: View, window: Window, name: str) -> dict[str, Any]:
     """Return the reply of the method ``messages`` with a format.
 
     An item may be of several messages, and what a result becomes depends on its call. If a page begins behind either,
     it is read again with what is before it.
+
+    Args:
+        services: the daemon's.
+        row: the agent's.
+        shown: the state.
+        window: where the page begins.
+        name: the format, which may be a client's own.
     """
-    store, in_thread = services.store, services.render_cache.run_in_thread
-    erasures = store.eraser.applied  # before the page is read: it may have what the next one erases
+    store, cache = services.store, services.render_cache
+    erasures, age = store.eraser.applied, cache.age  # before the page is read: it may have what the next one erases
+    key = row, f"items {name}"
+    kept = cache.take(key) or KeptItems()
+    read = partial(read_entries, store, shown, counts=_counts, in_thread=cache.run_in_thread)
     try:
-        page = await read_entries(store, shown, window, _counts, lambda found: _page(found, window, name), in_thread)
+        page = await read(window, use=lambda found: _page(found, window, name, kept))
     except _MoreNeeded as error:
         seq = error.seq
-        page = await read_entries(
-            store,
-            shown,
-            window._replace(since=max(seq - _BACK, 0), last=None),
-            _counts,
-            lambda found: _page_from(seq, found, window, name),
-            in_thread,
-        )
+        before = window._replace(since=max(seq - _BACK, 0), last=None)
+        page = await read(before, use=lambda found: _page_from(seq, found, window, name))
+    cache.put(key, kept, age)
     items, more = page
     packed = PackedList(list(chain.from_iterable(items)))
     return {**page_head(shown), "items": packed, "more": more, "erasures": erasures}
@@ -78,24 +127,68 @@ def _counts(entry: Entry) -> bool:
     )
 
 
-def _messages(entries: Iterable[Entry]) -> Iterator[Json]:
-    return (unpack(entry.message) for entry in entries if entry.message is not None)
-
-
-def _page(entries: Iterable[Entry], window: Window, name: str) -> tuple[list[list[bytes]], bool]:
+def _page(entries: Iterable[Entry], window: Window, name: str, kept: KeptItems) -> tuple[list[list[bytes]], bool]:
     """Return the items of each message of a page, and whether there are more."""
-    messages = _messages(entries)
+    messages = (entry for entry in entries if entry.message is not None)
     first = next(messages, None)
     if first is None:
         return [], False
-    if place_of(first["provider_metadata"]):
-        raise _MoreNeeded(first["seq"])
-    return _taken(write_items(name, chain([first], messages), _KnownCalls(first["seq"])), window)
+    if not _counts(first):
+        raise _MoreNeeded(first.seq)
+    return _taken(_items(chain([first], messages), name, _KnownCalls(first.seq), kept), window)
+
+
+def _items(entries: Iterator[Entry], name: str, calls: _KnownCalls, kept: KeptItems) -> Iterator[list[bytes]]:
+    """Yield the items of messages; those that are known are not written again."""
+    pack = packer()
+    for entry in entries:
+        if (known := kept.find(entry.id)) is not None:
+            calls.leave(entry)
+            yield known
+            continue
+        run = _Unwritten(entry, entries, kept)
+        for found in write_items(name, run, calls):
+            items = _packed(found, pack)
+            if is_alone(found.first):
+                kept.keep(run.ids[found.first["seq"]], items)
+            yield items
+        if run.end is not None:
+            behind, known = run.end
+            calls.leave(behind)
+            yield known
+
+
+class _Unwritten:
+    """Messages up to one whose items are known.
+
+    Args:
+        first: the first one.
+        rest: the entries behind it; those that are read are taken.
+        kept: knows the items.
+    """
+
+    def __init__(self, first: Entry, rest: Iterator[Entry], kept: KeptItems) -> None:
+        self._entries = chain([first], rest)
+        self._kept = kept
+        # The ids of the messages' events, by their seqs.
+        self.ids: dict[int, int] = {}
+        # The message whose items are known, and these; ``None`` if there was none.
+        self.end: tuple[Entry, list[bytes]] | None = None
+
+    def __iter__(self) -> Iterator[Json]:
+        for entry in self._entries:
+            known = self._kept.find(entry.id)
+            if known is not None:
+                self.end = entry, known
+                return
+            if entry.message is not None:
+                self.ids[entry.seq] = entry.id
+                yield unpack(entry.message)
 
 
 def _page_from(seq: int, entries: Iterable[Entry], window: Window, name: str) -> tuple[list[list[bytes]], bool]:
     """Return what :func:`_page` does of a page that begins at a seq, from entries of which some are before it."""
-    messages = _messages(entries)
+    messages = (unpack(entry.message) for entry in entries if entry.message is not None)
     before: list[Json] = []
     first: Json = {}
     for first in messages:
@@ -106,14 +199,15 @@ def _page_from(seq: int, entries: Iterable[Entry], window: Window, name: str) ->
     begun = before[-place:] if place else []
     calls = dict(calls_in(before))
     written = write_items(name, chain(begun, [first], messages), calls)
-    return _taken(dropwhile(lambda found: found.first["seq"] < seq, written), window)
-
-
-def _taken(written: Iterable[WrittenItems], window: Window) -> tuple[list[list[bytes]], bool]:
     pack = packer()
-    packed = (_packed(found, pack) for found in written if found.items != [])
+    return _taken(
+        (_packed(found, pack) for found in dropwhile(lambda found: found.first["seq"] < seq, written)), window
+    )
+
+
+def _taken(written: Iterable[list[bytes]], window: Window) -> tuple[list[list[bytes]], bool]:
     limit, room = window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES
-    return take_page(packed, limit, room, lambda items: sum(map(len, items)))
+    return take_page(filter(None, written), limit, room, lambda items: sum(map(len, items)))
 
 
 def _packed(found: WrittenItems, pack: Pack) -> list[bytes]:

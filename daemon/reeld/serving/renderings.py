@@ -1,8 +1,8 @@
-"""What is remembered of renderings between two requests: their state, and for which model they were."""
+"""What is remembered of renderings between two requests: their state, items, and for which model they were."""
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reeld.formats.render_state import RenderState
 
 T = TypeVar("T")
-# An agent's row in the database, and a format.
+# An agent's row in the database, and a format, or what else is kept of it.
 Key = tuple[int, str]
 
 # Bytes: about ten long conversations.
@@ -19,8 +19,19 @@ _CACHE_ROOM = 64 << 20
 _ASKED_ROOM = 10_000
 
 
+class Kept(Protocol):
+    """What can be kept: it knows how many bytes it takes."""
+
+    @property
+    def size(self) -> int:
+        """The bytes."""
+        ...
+
+
 class RenderCache:
-    """Keeps the state of incremental renderings, the most recently used; an entry may be gone the next time.
+    """Keeps the state of incremental renderings, and written items, the most recently used.
+
+    An entry may be gone the next time.
 
     It also runs what takes long, in a thread.
 
@@ -35,20 +46,21 @@ class RenderCache:
         # How often something was forgotten: a rendering of what was read before that is not kept.
         self.age = 0
         self._room = room
-        self._entries: OrderedDict[Key, tuple[RenderState, int]] = OrderedDict()
+        self._entries: OrderedDict[Key, tuple[Kept, int]] = OrderedDict()
         # One thread at a time: each one that computes takes its share of the loop's time under the GIL.
         self._limiter = anyio.CapacityLimiter(1)
 
     def pop(self, key: Key) -> "RenderState | None":
-        """Take an entry out; it belongs to the caller until it is put back, because rendering changes it."""
-        state = self._take(key)
+        """Take out the state of a rendering, as :meth:`take` does, and count whether it was here."""
+        state: RenderState | None = self.take(key)
         if state is None:
             self.misses += 1
         else:
             self.hits += 1
         return state
 
-    def _take(self, key: Key) -> "RenderState | None":
+    def take(self, key: Key) -> Any:
+        """Take an entry out; it belongs to the caller until it is put back, because it is changed when it is used."""
         state, size = self._entries.pop(key, (None, 0))
         self.size -= size
         return state
@@ -57,9 +69,9 @@ class RenderCache:
         """Drop the entries of some agents, including those that were taken out."""
         self.age += 1
         for key in [key for key in self._entries if key[0] in rows]:
-            self._take(key)
+            self.take(key)
 
-    def put(self, key: Key, state: "RenderState", age: int) -> None:
+    def put(self, key: Key, state: Kept, age: int) -> None:
         """Put an entry in, and drop the least recently used ones if there are too many.
 
         Args:
@@ -67,7 +79,7 @@ class RenderCache:
             state: the entry.
             age: the age when the conversation was read; if something was forgotten since, the entry is not kept.
         """
-        self._take(key)
+        self.take(key)
         if age != self.age:
             return
         self._entries[key] = state, state.size

@@ -99,6 +99,11 @@ def parts_of(message: Json) -> int:
     return count if type(count) is int and count > 1 else 1
 
 
+def is_alone(message: Json) -> bool:
+    """Whether what a message becomes does not depend on the messages behind it: its item has no other one."""
+    return parts_of(message) == 1 and not place_of(message["provider_metadata"])
+
+
 def added_item(name: str, messages: Sequence[Json]) -> str | None:
     """Return the item that messages were added as, as JSON; ``None`` if they were not, or were changed since.
 

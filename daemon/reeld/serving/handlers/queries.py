@@ -153,7 +153,7 @@ def messages(
             return await read_page(services.store, shown, window)
         from reeld.serving.item_pages import read_item_page  # noqa: PLC0415 - it needs all formats
 
-        return await read_item_page(services, shown, window, format_name)
+        return await read_item_page(services, agent.row, shown, window, format_name)
 
     return Deferred(run)
 

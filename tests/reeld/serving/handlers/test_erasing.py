@@ -450,12 +450,28 @@ async def test_the_form_of_an_item_goes_with_its_messages(connect: Connect) -> N
             peer = connect()
             name = next(iter(asked))
             await peer.call("add", {"agent": name, "create": True, "items": [item], "format": "anthropic"})
+            before = await peer.call("messages", {"agent": name, "format": "anthropic"})
             await peer.call("redact", name, asked)
+            assert "secret" in str(before)
             read = await peer.call("messages", {"agent": name, "format": "anthropic"})
 
             assert "secret" not in str(await logged(peer, name)) + str(read)
             assert "done" in read["items"][0]["item_json"]
             assert await intact(peer)
+
+
+async def test_items_that_were_read_before_are_erased(connect: Connect) -> None:
+    """What a redaction removes is not read any more, also not in the words in which it was read before."""
+    peer = connect()
+    with anyio.fail_after(PATIENCE):
+        for name, text in (("one", "a secret"), ("two", "another")):
+            await peer.call("add", {"agent": name, "create": True, "messages": [text, "the rest"]})
+            await peer.call("messages", {"agent": name, "format": "openai-chat"})
+        await peer.call("redact", "one", {"text": "secret"})
+        read = str(await peer.call("messages", {"agent": "one", "format": "openai-chat"}))
+
+        assert "secret" not in read
+        assert "the rest" in read
 
 
 async def test_retention(connect: Connect, services: Services) -> None:

@@ -8,6 +8,7 @@ import pytest
 from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound
 from reel.item_forms import canonical
 from reel.strict_json import parse
+from reeld.serving.item_pages import KeptItems
 from tests.reeld.formats.item_samples import SAMPLES
 from tests.reeld.serving.conftest import Connect, Peer
 
@@ -121,6 +122,32 @@ async def test_a_result_finds_its_call_before_the_page(connect: Connect) -> None
     await peer.call("add", "demo", [{"role": "tool", "content": [result]}])
     (item,) = await items(peer, "gemini", last=1)
     assert "weather" == item["parts"][0]["functionResponse"]["name"]
+
+
+async def test_a_result_finds_its_call_that_was_read_before(connect: Connect) -> None:
+    """A result becomes what its call says, also if the items of that are kept, and are not made again."""
+    peer = connect()
+    await add(peer, [CALL], "gemini", create=True)
+    await items(peer, "gemini")
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": "done"}
+    await peer.call("add", "demo", [{"role": "tool", "content": [result]}, "Go on."])
+    for _ in range(2):
+        call, answer, _ = await items(peer, "gemini")
+        assert (CALL, "weather") == (call, answer["parts"][0]["functionResponse"]["name"])
+    seqs = [item["seq"] for item in (await page(peer, "gemini"))["items"]]
+    (kept,) = [kept for kept, _ in peer.connection._services.render_cache._entries.values()]
+    assert isinstance(kept, KeptItems)
+    assert len(seqs) == len(kept._items)
+
+
+def test_items_are_kept_up_to_a_size() -> None:
+    """Items that there is no room for are not kept; what is kept is found by the event that it is of."""
+    kept = KeptItems(room=1000)
+    kept.keep(1, [b"a" * 500])
+    kept.keep(2, [b"b" * 500])
+
+    assert ([b"a" * 500], None) == (kept.find(1), kept.find(2))
+    assert 500 < kept.size <= 1000
 
 
 async def test_a_long_conversation_is_read_in_a_thread(connect: Connect) -> None:
