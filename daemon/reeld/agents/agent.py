@@ -17,22 +17,25 @@ cheap: a wake-up costs as much as the rest of the way through this module.
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple, TypeAlias
 
 import anyio
 
 from reel.errors import Busy, Internal, ReelError, Storage
+from reel.kinds import CONVERSATION, INERT
 from reel.msgpack_codec import packer
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.agents.many_rows import prepare
-from reeld.core.commands import Reply, Stage, add_text
+from reeld.core.commands import Reply, Stage, add_text, used_at
 from reeld.core.conversation import Conversation, Takeover
+from reeld.core.events import Event
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
+from reeld.store.elsewhere import ForeignEvent
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, CommitInDoubt, DivergedError, Outcome, Transaction
 
@@ -92,6 +95,16 @@ _WRITES = frozenset({Write, WriteText})
 _Run: TypeAlias = list[tuple[Write | WriteText, Reply | bytes]]
 
 
+# Events of others that are remembered while the state is read.
+_MAX_NEWS = 1024
+# What leaves the profile as it is, but for its head and its time, and takes over no other state.
+_PLAIN = CONVERSATION | INERT | {"mark", "clear"}
+
+
+def _is_plain(event: Event) -> bool:
+    return event.kind in _PLAIN
+
+
 class Phase(Enum):
     """What an agent is doing; it takes the next job only when it is ``IDLE``."""
 
@@ -149,6 +162,8 @@ class Agent:
         self._retry_singly = 0
         # Somebody else has written to its log since the state was read.
         self._is_behind = False
+        # What others have written while the state is being read.
+        self._news: list[ForeignEvent] = []
 
     @property
     def idle(self) -> bool:
@@ -200,8 +215,7 @@ class Agent:
         """Do as many jobs as possible without awaiting anything."""
         while self._mailbox and self._phase is Phase.IDLE:
             if self._is_behind:
-                self._phase = Phase.LOADING
-                self._wake.set()
+                self._catch_up()
                 return
             job = self._mailbox[0]
             if type(job) in _WRITES:
@@ -290,7 +304,12 @@ class Agent:
         """Apply and answer a transaction that was committed, or find out which command made it fail."""
         self._phase = Phase.IDLE
         if isinstance(outcome, DivergedError):
-            self._diverged(outcome, [write for write, _ in run])
+            writes: list[Job] = [write for write, _ in run]
+            if self.committed.profile.head >= part.profile.head - len(part.events) + 1:  # it has followed meanwhile
+                self._mailbox.extendleft(reversed(writes))
+                self.advance()
+            else:
+                self._diverged(outcome, writes)
             return
         try:
             if not isinstance(outcome, ReelError):
@@ -312,9 +331,47 @@ class Agent:
             return
         self.advance()
 
-    def fall_behind(self) -> None:
-        """Read the state again before the next job: somebody else has written to the log."""
+    def can_follow(self, news: Sequence[ForeignEvent]) -> bool:
+        """Return whether what others wrote to the log can be folded into the state, and is all that it lacks."""
+        is_current = self.state is not None and not self._is_behind
+        if not is_current or self._phase not in (Phase.IDLE, Phase.COMMITTING):
+            return False
+        first, head = news[0].event, self.committed.profile.head
+        if first.seq != head + 1 or news[-1].event.seq != head + len(news):
+            return False
+        if first.kind in ("rewind", "restore"):
+            return self.committed.conversation.has(first.parent) and all(_is_plain(each.event) for each in news[1:])
+        return all(_is_plain(each.event) for each in news)
+
+    def follow(self, event_id: int, event: Event) -> None:
+        """Fold an event that somebody else wrote into the state, and publish it."""
+        state = self.committed
+        state.profile = state.profile._replace(head=event.seq, updated=used_at(event, state))
+        kept = state.conversation.apply(event_id, event)
+        if self.bus.has_subscribers(self.row):
+            self.last_used = time.monotonic()
+            self.bus.publish(CommittedEvent(state.profile, event_id, event, kept, state.conversation.extent))
+        self._take_milestones()
+
+    def fall_behind(self, news: Sequence[ForeignEvent] = (), *, at_once: bool = False) -> None:
+        """Read the state again before the next job: somebody else has written to the log.
+
+        Args:
+            news: what was written, as far as it is known: if the state is being read, it may lack only that then.
+            at_once: whether to read it even if there is no job.
+        """
+        if self._phase is Phase.LOADING and news and len(self._news) < _MAX_NEWS:
+            self._news += news
+            return
         self._is_behind = True
+        if at_once:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Have the state read again, unless somebody works with it."""
+        if self._phase is Phase.IDLE:
+            self._phase = Phase.LOADING
+            self._wake.set()
 
     def _diverged(self, error: DivergedError, jobs: list[Job]) -> None:
         """Do jobs again over what the log says, if others may write to it."""
@@ -343,6 +400,11 @@ class Agent:
                 kept = conversation.apply(event_id, event, past)
                 bus.publish(CommittedEvent(part.profile, event_id, event, kept, conversation.extent))
         bus.newest = first + len(part.events) - 1
+        self._take_milestones()
+
+    def _take_milestones(self) -> None:
+        """Have new milestones written, if there are any."""
+        conversation = self.committed.conversation
         if conversation.has_new_milestones:
             self.store.writer.note(conversation.take_new_milestones())
             self._has_grown = True
@@ -396,7 +458,7 @@ class Agent:
                 await self._run_exclusive(job)
 
     async def _load(self) -> None:
-        self._is_behind = False  # before the log is read: it may be behind again by then
+        self._is_behind, self._news = False, []  # before the log is read: it may be behind again by then
         try:
             self.state = await self.store.load(self.row)
             self._on_growth()
@@ -405,7 +467,17 @@ class Agent:
             self._fail(Storage("the agent cannot be read from the database; the daemon's log says why"))
             return
         self._phase = Phase.IDLE
+        self._follow_news()
         self.advance()
+
+    def _follow_news(self) -> None:
+        """Fold in what others have written while the state was read: subscribers read it in the log."""
+        news, self._news = [each for each in self._news if each.event.seq > self.committed.profile.head], []
+        if news and self.can_follow(news):
+            for each in news:
+                self.follow(each.event_id, each.event)
+        elif news:
+            self._is_behind = True
 
     async def _run_exclusive(self, job: Exclusive) -> None:
         try:

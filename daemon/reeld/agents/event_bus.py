@@ -172,14 +172,8 @@ class EventBus:
             self._tell(self._left)
             self._behind.clear()
 
-    def tell_elsewhere(self, rows: Iterable[int], newest: int) -> None:
-        """Tell the subscribers of some agents that others have written events.
-
-        Args:
-            rows: the agents'.
-            newest: the id of the newest of these events.
-        """
-        self.newest = max(self.newest, newest)
+    def tell_elsewhere(self, rows: Iterable[int]) -> None:
+        """Tell the subscribers of some agents that others have written events, which only the log has."""
         self.catch_up()
         for subscriber in {subscriber: None for row in rows for subscriber in self.subscribers(row)}:
             subscriber.on_elsewhere()

@@ -19,6 +19,7 @@ from reeld.agents.agent import MAILBOX, Agent, Exclusive, Job, Read
 from reeld.agents.event_bus import EventBus
 from reeld.core.commands import gone, not_found
 from reeld.core.state import Profile
+from reeld.store.elsewhere import Elsewhere, ForeignEvent
 from reeld.store.store import Store
 from reeld.store.transactions import DivergedError
 
@@ -69,7 +70,7 @@ class Registry:
         self._scopes: dict[int, anyio.CancelScope] = {}
         # Agents that got jobs since the last pump.
         self._posted: list[Agent] = []
-        store.writer.on_elsewhere = self._on_elsewhere
+        store.writer.follow(self._live.__contains__, self._on_elsewhere)
         self.started = 0
         self.failed = 0
         self.repaired = 0
@@ -108,14 +109,38 @@ class Registry:
             self._make_room()
         return self.start(profile)
 
-    def _on_elsewhere(self, rows: frozenset[int], newest: int) -> None:
-        """Take note that others have written to some agents, up to an id."""
-        for row in rows:
-            agent = self._live.get(row)
-            if agent is not None:
-                agent.fall_behind()
-                self._unindex(agent)  # it may be renamed, or killed: whoever asks next looks into the database
-        self.bus.tell_elsewhere(rows, newest)
+    def _on_elsewhere(self, elsewhere: Elsewhere, newest: int) -> None:
+        """Take note of what others have written, up to an id.
+
+        An agent in memory folds it into its state and tells its subscribers, as with events of its own. If it cannot,
+        it reads its state again before its next job, and the subscribers read the log.
+        """
+        news: dict[int, list[ForeignEvent]] = {}
+        for foreign in elsewhere.events:
+            news.setdefault(foreign.row, []).append(foreign)
+        following = {row for row, events in news.items() if row in self._live and self._live[row].can_follow(events)}
+        missed = elsewhere.rows - following
+        for row in missed:
+            self._fall_behind(row, news.get(row, []))
+        self.bus.tell_elsewhere(missed)  # first: who follows all agents must not hear of a later event before
+        for row, event_id, event in elsewhere.events:
+            if row in following:
+                self._live[row].follow(event_id, event)
+        self.bus.newest = max(self.bus.newest, newest)
+
+    def _fall_behind(self, row: int, events: Sequence[ForeignEvent]) -> None:
+        """Take note that others have written something to an agent that it cannot fold into its state."""
+        agent = self._live.get(row)
+        is_followed = self.bus.has_subscribers(row)
+        if agent is not None:
+            self._unindex(agent)  # it may be renamed, or killed: whoever asks next looks into the database
+            agent.fall_behind(events, at_once=is_followed)
+        elif is_followed and len(self._live) < self._max_live:
+            self._tasks.start_soon(self._start_followed, row)  # so that it can follow what comes next
+
+    async def _start_followed(self, row: int) -> None:
+        with suppress(ReelError):  # the log has everything
+            await self.start_all([row])
 
     def _make_room(self) -> None:
         if len(self._live) < self._max_live:

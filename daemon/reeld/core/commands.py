@@ -59,15 +59,11 @@ class Stage:
         return self.base._replace(head=self.head, updated=self._updated()) if self.events else self.base
 
     def _updated(self) -> int:
-        """Return when the agent was used last.
-
-        A message that has an original time does not make an old conversation one of today, nor does what leaves the
-        conversation as it is after that: a title, a tag, a note.
-        """
+        """Return when the agent was used last."""
         for event in reversed(self.events):
             if event.kind in UNDOABLE_KINDS:
-                return self.now if event.origin is None or event.origin.sent is None else event.origin.sent
-        return self.now if self._state.conversation.sent is None else self.base.updated
+                return used_at(event, self._state)
+        return used_at(self.events[-1], self._state)
 
     @property
     def next_seq(self) -> int:
@@ -310,6 +306,21 @@ def rewind(stage: Stage, state: State, label: str | None, kept: Extent | None = 
     data = {"target": target.seq} if label is None else {"label": label, "target": target.seq}
     command = stage.put("rewind", stage.next_seq, data=data, parent=target.id)
     return stage.reply(command, target=target.seq, dropped=dropped, was=was)
+
+
+def used_at(event: Event, before: State) -> int:
+    """Return when an agent was used last, after an event.
+
+    A message that has an original time does not make an old conversation one of today, nor does what leaves the
+    conversation as it is after that: a title, a tag, a note.
+
+    Args:
+        event: the event.
+        before: the state before it.
+    """
+    if event.kind in UNDOABLE_KINDS:
+        return event.time if event.origin is None or event.origin.sent is None else event.origin.sent
+    return event.time if before.conversation.sent is None else before.profile.updated
 
 
 def no_such_mark(state: State, label: str | None) -> NoSuchMark:

@@ -9,7 +9,7 @@ from reel.values import clean_deep
 from reeld.core.events import Event, Pack, read
 from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile
-from reeld.store.checksums import EVENT_COLUMNS, ID, SEQ, is_intact
+from reeld.store.checksums import AGENT, EVENT_COLUMNS, ID, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError, Texts
 from reeld.store.queries import profile_of
 from reeld.store.spans import Span, in_effect, whole
@@ -136,7 +136,7 @@ def _events(
     """Yield the selected events of spans after a seq: one more than a page has, if there are more."""
     for span in spans:
         for event in selected.rows(connection, span, since, limit + 1):
-            yield _event(span.uid, event, pack)
+            yield _as_map(span.uid, event, pack)
 
 
 def known(connection: Connection, row: int, refs: Iterable[str]) -> dict[str, int]:
@@ -172,7 +172,7 @@ def lineage(connection: Connection, row: int, head: int) -> list[tuple[int, str,
     return line[::-1]
 
 
-def _event(uid: str, columns: Sequence[Any], pack: Pack) -> dict[str, Any]:
+def _as_map(uid: str, columns: Sequence[Any], pack: Pack) -> dict[str, Any]:
     *row, stored, parent_seq, parent_uid = columns
     event_id, _, seq, command, kind, content, data_json, _, client, time, *known = row
     origin = origin_of(known)
@@ -212,12 +212,12 @@ def after(connection: Connection, row: int | None, place: int, limit: int, max_b
 def _logged(connection: Connection, rows: Iterable[Sequence[Any]], pack: Pack) -> Iterator[Logged]:
     profiles: dict[int, Profile] = {}
     for *row, stored in rows:
-        event_id, agent, seq, command, kind, content, data_json, parent, client, time, *known = row
+        event_id, agent = row[ID], row[AGENT]
         if agent not in profiles:
             profiles[agent] = profile_of(connection, agent)
-        event = Event(seq, command, kind, content, data_json, parent, time, client, origin=origin_of(known))
-        is_sound = is_intact(pack, row, stored)
-        event = _read(pack, event) if is_sound else event._replace(content=None, data_json=None)
+        event = (
+            event_of(row, pack) if is_intact(pack, row, stored) else _event(row)._replace(content=None, data_json=None)
+        )
         yield Logged(profiles[agent], event_id, event)
 
 
@@ -225,8 +225,20 @@ def _text_size(logged: Logged) -> int:
     return len(logged.event.content or "") + len(logged.event.data_json or "")
 
 
-def _read(pack: Pack, event: Event) -> Event:
-    """Add the message to an event; one that cannot be read stays a record, as everywhere."""
+def _event(row: Sequence[Any]) -> Event:
+    """Return the event of a row without its message."""
+    _, _, seq, command, kind, content, data_json, parent, client, time, *known = row
+    return Event(seq, command, kind, content, data_json, parent, time, client, origin=origin_of(known))
+
+
+def event_of(row: Sequence[Any], pack: Pack) -> Event:
+    """Return the event of a row; one whose message cannot be read stays a record, as everywhere.
+
+    Args:
+        row: its columns, without the checksum.
+        pack: encodes a message for the wire.
+    """
+    event = _event(row)
     with suppress(InvalidRecord):
         message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time, event.origin)
         return event._replace(message=message, tools=tools)

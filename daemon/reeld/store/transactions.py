@@ -6,7 +6,7 @@ that only the guilty one fails.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,6 +17,7 @@ from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted
 from reeld.store.connection import Connection, Cursor
+from reeld.store.elsewhere import Elsewhere
 from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
 from reeld.store.milestones import write_milestones
@@ -142,6 +143,7 @@ class DivergedError(Exception):
     """The log has an event that the live state does not know of."""
 
 
+_NOTHING = Elsewhere()
 # To delete this many keys takes about 20 ms.
 _FORGOTTEN_AT_ONCE = 1000
 
@@ -193,9 +195,12 @@ class EventWriter:
         written, size, self._written, self._size = self._written, self._size, 0, 0
         return written, size
 
-    def take_elsewhere(self) -> frozenset[int]:
-        """Return the agents that others have written to since the last call: none, for a file has one writer."""
-        return frozenset()
+    def use(self, is_used: Callable[[int], bool]) -> None:
+        """Take a function that says whether an agent is in memory: a file has one writer, so nobody asks."""
+
+    def take_elsewhere(self) -> Elsewhere:
+        """Return what others have written since the last call: nothing, for a file has one writer."""
+        return _NOTHING
 
     def _alone(self, connection: sqlite3.Connection, transaction: Transaction) -> Outcome:
         try:
@@ -398,6 +403,11 @@ def explain(error: Exception) -> ReelError | DivergedError:
         if "events.agent" in text:
             return DivergedError(text)
     return Storage(f"nothing was written: {text}")
+
+
+def is_about(transaction: Transaction, rows: Collection[int]) -> bool:
+    """Return whether a transaction is about one of these agents, to which others have written: none is new to them."""
+    return bool(rows) and any(part.profile.row in rows for part in transaction.parts)
 
 
 def forget_keys(connection: Connection, keep: int) -> bool:

@@ -16,6 +16,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 import anyio
@@ -26,8 +27,9 @@ from reel.histograms import SIZES, Recorder
 from reel.wakeup import Signal
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
+from reeld.store.elsewhere import Elsewhere
 from reeld.store.presence import DATABASE, Displaced, Presence
-from reeld.store.transactions import EventWriter, Outcome, Transaction
+from reeld.store.transactions import DivergedError, EventWriter, Outcome, Transaction, is_about
 from reeld.store.wal import checkpoint, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)
@@ -93,9 +95,9 @@ class Writer:
         self.newest = events.next_id - 1
         # Whether it will be looked what others have committed.
         self._looks = False
-        # Is told to which agents others have written, and the id of the newest event, before what was committed here
-        # after that is settled.
-        self.on_elsewhere: Callable[[frozenset[int], int], None] = _ignore
+        # Is told what others have written, and the id of the newest event, before what was committed here after that is
+        # settled.
+        self._on_elsewhere: Callable[[Elsewhere, int], None] = _ignore
         # Is set after each commit, for one task that reads what is new.
         self.news: Signal | None = None
 
@@ -126,6 +128,16 @@ class Writer:
     def _take_milestones(self) -> Transaction:
         taken, self._milestones = self._milestones, []
         return Transaction([], [], taken)
+
+    def follow(self, is_used: Callable[[int], bool], on_elsewhere: Callable[[Elsewhere, int], None]) -> None:
+        """Tell a function what others have written, before what was committed here after that is settled.
+
+        Args:
+            is_used: whether an agent is in memory, so that the events themselves are of use; any thread may ask.
+            on_elsewhere: the function; it is told the id of the newest event as well.
+        """
+        self._event_writer.use(is_used)
+        self._on_elsewhere = on_elsewhere
 
     async def look(self) -> None:
         """Wait until what others committed before the call is known here.
@@ -257,17 +269,34 @@ class Writer:
         if events:
             self.commit_events.observe(events)
         elsewhere = self._event_writer.take_elsewhere()
-        if events or elsewhere:
+        if events or elsewhere.rows:
             self.newest = self._event_writer.next_id - 1
             if self.news is not None:
                 self.news.set()
-        if elsewhere:
-            self.on_elsewhere(elsewhere, self.newest)
+        stale = self._take_stale(len(outcomes), elsewhere.rows)
+        if elsewhere.rows:
+            self._on_elsewhere(elsewhere, self.newest)
         self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
         with self._batch:
             for outcome in outcomes:
                 _, settle = self._queue.popleft()
                 settle(outcome)
+            for settle in stale:
+                settle(DivergedError())
+
+    def _take_stale(self, settled: int, rows: frozenset[int]) -> list[Settle]:
+        """Take from the queue what was staged over states that others have changed, but for the first transactions."""
+        taken: list[Settle] = []
+        if rows:
+            waiting = list(islice(self._queue, settled, None))
+            while len(self._queue) > settled:
+                self._queue.pop()
+            for transaction, settle in waiting:
+                if is_about(transaction, rows):
+                    taken.append(settle)
+                else:
+                    self._queue.append((transaction, settle))
+        return taken
 
     async def _refuse(self, displaced: Displaced) -> None:
         """Fail what waits now: a commit to a file that is gone would be lost."""
@@ -319,5 +348,5 @@ class Writer:
             log.warning("a reader is slow%s; the WAL has %d MB and grows", who, size >> 20)
 
 
-def _ignore(_rows: frozenset[int], _newest: int) -> None:
+def _ignore(_elsewhere: Elsewhere, _newest: int) -> None:
     """Ignore that others have written: nobody has read anything yet."""

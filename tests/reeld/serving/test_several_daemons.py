@@ -1,6 +1,6 @@
 """Several daemons on one server: each takes any command for any agent, and all say the same."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -88,18 +88,31 @@ async def test_what_one_wrote_the_others_read(clients: list[Client]) -> None:
 
 
 async def test_all_write_to_one_agent_at_once(clients: list[Client]) -> None:
-    """Every command is carried out once, whoever writes at the same moment, and nobody notices the others."""
+    """Every command is carried out once, whoever writes at the same moment, and each follower is told of it once."""
     await clients[0].create("demo")
+    heard: list[list[int]] = [[], [], []]
 
     async def write(client: Client, number: int) -> None:
         for step in range(20):
             await client.add("demo", f"{number}.{step}")
 
+    async def follow(number: int, address: str | None, *, task_status: Any) -> None:
+        async with clients[number].subscribe(address) as subscription:
+            task_status.started()
+            async for push in subscription:
+                assert isinstance(push, EventPush)
+                heard[number].append(push.seq)
+                if push.seq == 61:
+                    return
+
     async with anyio.create_task_group() as tasks:
+        for number, address in enumerate(("demo", None, "demo")):
+            await tasks.start(follow, number, address)
         for number, client in enumerate(clients):
             tasks.start_soon(write, client, number)
     found = [texts(await client.messages("demo")) for client in clients]
 
+    assert [[*range(2, 62)]] * 3 == heard
     assert found[0] == found[1] == found[2]
     for number in range(3):
         assert [f"{number}.{step}" for step in range(20)] == [text for text in found[0] if text[0] == str(number)]
@@ -186,6 +199,51 @@ async def test_everybody_is_told(clients: list[Client], caplog: pytest.LogCaptur
 
     assert [[*range(2, 32)]] * 3 == heard
     assert "cannot catch up" not in caplog.text
+
+
+async def test_followers_keep_a_copy(clients: list[Client]) -> None:
+    """Whatever is done to an agent, its followers at every daemon are pushed the same, and all describe it alike."""
+    one, two, three = clients
+    await one.create("demo", system="Be brief.")
+    seen: list[list[EventPush]] = [[], [], []]
+
+    async def follow(number: int, *, task_status: Any) -> None:
+        async with clients[number].subscribe("demo", view="conversation") as subscription:
+            task_status.started()
+            async for push in subscription:
+                if isinstance(push, EventPush):
+                    seen[number].append(push)
+                    if push.kind == "agent_killed":
+                        return
+
+    commands: list[Callable[[], Awaitable[Any]]] = [
+        lambda: one.add("demo", "a"),
+        lambda: one.mark("demo", "here"),
+        lambda: two.add("demo", {"role": "user", "content": "b", "sent": 1_000_000}),
+        lambda: one.add("demo", {"kind": "note", "content": "noted"}),
+        lambda: one.add("demo", {"role": "assistant", "content": "c"}),
+        lambda: one.undo("demo"),
+        lambda: one.redo("demo"),
+        lambda: one.rewind("demo", "here"),
+        lambda: three.add("demo", "d"),
+        lambda: one.change("demo", title="A title"),
+        lambda: one.clear("demo"),
+        lambda: one.add("demo", "e"),
+        lambda: two.kill("demo"),
+    ]
+    described: list[list[Any]] = []
+    async with anyio.create_task_group() as tasks:
+        for number in range(3):
+            await tasks.start(follow, number)
+        for command in commands:
+            await command()
+            described.append([(await client.agent("demo"))._replace(attached=0) for client in clients])
+
+    assert seen[0] == seen[1] == seen[2]
+    for alike in described:
+        assert alike[0] == alike[1] == alike[2]
+    for client in clients:
+        assert (await client.replay("demo")).matched
 
 
 async def test_a_wait_ends_with_what_another_wrote(clients: list[Client]) -> None:

@@ -16,14 +16,16 @@ there, they were written; if not, they are written now. Whoever waits for them n
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
 from reeld.store.connection import Connection, Error
+from reeld.store.elsewhere import Elsewhere
 from reeld.store.postgres.commit_statement import Rows
 from reeld.store.postgres.connection import LostError, ServerConnection, ServerError
+from reeld.store.postgres.others import Others
 from reeld.store.transactions import (
     FAULTS,
     DivergedError,
@@ -32,6 +34,7 @@ from reeld.store.transactions import (
     Outcome,
     Transaction,
     explain,
+    is_about,
     keys_of,
     write_profiles,
 )
@@ -40,7 +43,6 @@ log = logging.getLogger(__name__)
 
 _LOCK = "SELECT newest FROM log FOR UPDATE"
 _ADVANCE = "UPDATE log SET newest = %s"
-_OTHERS = "SELECT agent, max(id) FROM events WHERE id >= %s GROUP BY agent"
 _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = %s"
 # How many values an event has, and one with an origin.
 _WIDTH, _WIDE = len(COLUMNS) + 1, len(COLUMNS) + len(ORIGIN) + 1
@@ -86,19 +88,26 @@ class ServerEventWriter(EventWriter):
     def __init__(self, connection: Connection, database: str, daemon: int) -> None:
         super().__init__(connection, database)
         self._daemon = str(daemon)
-        # The agents to which others have written, which nobody was told yet.
-        self._elsewhere: set[int] = set()
+        self._others = Others()
         # What was sent to be committed, as long as nobody knows whether it was.
         self._sent: _Draft | None = None
 
-    def take_elsewhere(self) -> frozenset[int]:
-        """Return the agents to which others have written since the last call."""
-        elsewhere, self._elsewhere = frozenset(self._elsewhere), set()
-        return elsewhere
+    def use(self, is_used: Callable[[int], bool]) -> None:
+        """Take a function that says whether an agent is in memory: only what is new of these is read."""
+        self._others.is_used = is_used
+
+    def take_elsewhere(self) -> Elsewhere:
+        """Return what others have written since the last call."""
+        return self._others.take()
 
     def commit(self, connection: Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions together; if that fails, each by itself, so that only the guilty one fails."""
         assert isinstance(connection, ServerConnection)  # noqa: S101 - it was opened with this writer
+        outcomes = self._outcomes(connection, transactions)
+        self._others.read(connection)  # only now: others need not wait for it
+        return outcomes
+
+    def _outcomes(self, connection: ServerConnection, transactions: Sequence[Transaction]) -> list[Outcome]:
         try:
             if all(map(_is_empty, transactions)):
                 self._look(connection)
@@ -109,13 +118,11 @@ class ServerEventWriter(EventWriter):
             if len(transactions) == 1 or isinstance(error, ServerError | InDoubtError):
                 self._note(error)
                 return [explain(error) for _ in transactions]
-        return [self.commit(connection, [transaction])[0] for transaction in transactions]
+        return [self._outcomes(connection, [transaction])[0] for transaction in transactions]
 
     def _look(self, connection: ServerConnection) -> None:
         """Take note of what others wrote since the last look."""
-        moved = connection.send_query(_OTHERS, (self.next_id,)).fetchall()
-        self.next_id = max((self.next_id, *(newest + 1 for _, newest in moved)))
-        self._elsewhere |= {row for row, _ in moved}
+        self.next_id = self._others.look(connection, self.next_id)
 
     def _try(self, connection: ServerConnection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions; if the connection is lost, do it on a new one, and do nothing twice.
@@ -183,14 +190,14 @@ class ServerEventWriter(EventWriter):
         self._count(draft.values, draft.wide)
         self.next_id = draft.next_id
         written = iter(draft.firsts)
-        return [DivergedError() if _is_about(each, draft.moved) else next(written) for each in transactions]
+        return [DivergedError() if is_about(each, draft.moved) else next(written) for each in transactions]
 
     def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
         """Write transactions while this daemon has the lock, and commit."""
         if newest >= self.next_id:
             self._look(connection)
-        moved = frozenset(self._elsewhere)
-        current = [transaction for transaction in transactions if not _is_about(transaction, moved)]
+        moved = self._others.rows
+        current = [transaction for transaction in transactions if not is_about(transaction, moved)]
         values: list[Any] = []
         wide: list[Any] = []
         firsts, next_id = self._draft(current, newest + 1, values, wide)
@@ -214,8 +221,3 @@ class ServerEventWriter(EventWriter):
 def _is_empty(transaction: Transaction) -> bool:
     """Whether there is nothing to write, and nobody wants to know whether the disk answers."""
     return transaction == Transaction([], [])
-
-
-def _is_about(transaction: Transaction, rows: frozenset[int]) -> bool:
-    """Whether events of one of these agents are written: others have moved it, and know nothing of a new one."""
-    return bool(rows) and any(part.profile.row in rows for part in transaction.parts)

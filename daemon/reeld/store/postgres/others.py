@@ -1,0 +1,74 @@
+"""What other daemons wrote that nobody here was told yet.
+
+To look costs one exchange, which says to which agents they wrote. The events themselves are read, with one more, only
+of agents that are in memory here, and only if they are few and small: the agents fold them into their states, and tell
+their followers. For everything else the log is read as after a start.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from reel.msgpack_codec import packer
+from reeld.store.checksums import EVENT_COLUMNS, is_intact
+from reeld.store.connection import Numbers
+from reeld.store.elsewhere import Elsewhere, ForeignEvent
+from reeld.store.history import event_of
+from reeld.store.postgres.connection import ServerConnection, ServerError
+
+# Events that are read at a time, and the bytes of their texts.
+_FEW = 256
+_SMALL = 256 << 10
+_MOVED = """
+    SELECT agent, max(id), count(*), sum(coalesce(octet_length(content), 0) + coalesce(octet_length(data_json), 0))
+    FROM events WHERE id >= %s GROUP BY agent
+"""
+_EVENTS = f"SELECT {EVENT_COLUMNS} FROM events e WHERE id >= %s AND id < %s AND agent = ANY(%s) ORDER BY id"  # noqa: S608 - a constant
+
+
+class Others:
+    """What other daemons wrote; only jobs of the writing connection use it."""
+
+    def __init__(self) -> None:
+        # Whether an agent is in memory; called in the thread of the connection.
+        self.is_used: Callable[[int], bool] = lambda _: False
+        self._rows: set[int] = set()
+        self._events: list[ForeignEvent] = []
+        # What is to be read: from which id, before which id, and of which agents.
+        self._unread: list[tuple[int, int, Numbers]] = []
+        self._pack = packer()
+
+    @property
+    def rows(self) -> frozenset[int]:
+        """The agents to which others have written."""
+        return frozenset(self._rows)
+
+    def look(self, connection: ServerConnection, first: int) -> int:
+        """Look what others wrote from an id on; return the id after the last event."""
+        moved = connection.send_query(_MOVED, (first,)).fetchall()
+        end: int = max((first, *(newest + 1 for _, newest, _, _ in moved)))
+        self._rows |= {row for row, *_ in moved}
+        wanted = []
+        events = size = 0
+        for row, _, its_events, its_size in moved:
+            if self.is_used(row) and events + its_events <= _FEW and size + its_size <= _SMALL:
+                events, size = events + its_events, size + int(its_size)
+                wanted.append(row)
+        if wanted:
+            self._unread.append((first, end, Numbers(wanted)))
+        return end
+
+    def read(self, connection: ServerConnection) -> None:
+        """Read the events that are to be read; if that fails, the log is read later."""
+        unread, self._unread = self._unread, []
+        with suppress(ServerError):
+            for span in unread:
+                for *row, stored in connection.send_query(_EVENTS, span).fetchall():
+                    if is_intact(self._pack, row, stored):
+                        event_id, agent, *_ = row
+                        self._events.append(ForeignEvent(agent, event_id, event_of(row, self._pack)))
+
+    def take(self) -> Elsewhere:
+        """Return what nobody was told yet."""
+        taken = Elsewhere(self.rows, self._events)
+        self._rows, self._events = set(), []
+        return taken
