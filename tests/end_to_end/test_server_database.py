@@ -108,6 +108,7 @@ def test_the_server_restarts(prepared: Daemon) -> None:
         client = stack.enter_context(prepared.start().client())
         client.add("demo", "before", create=True)
         server.stop()
+        unread = client.stats(details=True)
         with pytest.raises(Storage) as error:
             client.add("demo", "meanwhile")
         refused = error.value.message
@@ -119,6 +120,8 @@ def test_the_server_restarts(prepared: Daemon) -> None:
         prepared.close()
 
     assert "connection" in refused
+    assert (2, None, None) == (unread["newest_event"], unread["agents"], unread["living_agents"])
+    assert re.match("the database cannot be read: .*; look at the server, see docs", unread["storage_problem"])
     assert ["before", "after"] == texts
 
 

@@ -55,6 +55,7 @@ _APPLICATION = b"reel"
 _MOVE = "move it away with its -wal and -shm, and put a backup in its place, or name another file with $REEL_DATABASE"
 # What `reeld --check` says of a server.
 _ABOUT_SERVER = re.compile(r"^# (server|warning|problem): (.*)$", re.MULTILINE)
+_MOVE_INDEX = "move it away; it is built again within a minute, nothing is lost"
 # The remedy is indented to the text of the finding above it.
 _MARGIN = " " * 23
 # What may come before the program of a command line, and what only the shell understands.
@@ -110,9 +111,10 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     yield check_lock("socket's lock", socket, pid)
     if problem is not None:
         yield _storage_problem(problem)
-    elif is_url(database):
-        yield from check_server(database, printed if database == printable(_own_database()) else "")
-    else:
+    if is_url(database):
+        found = check_server(database, printed if database == printable(_own_database()) else "")
+        yield from (finding for finding in found if problem is None or finding.check == "server")
+    elif problem is None:
         yield check_database(database) or check_space(database)
         if wal is not None:
             yield wal
@@ -303,7 +305,8 @@ def check_server(database: str, printed: str) -> Iterator[Finding]:
     """
     said = _ABOUT_SERVER.findall(printed)
     facts = [sentence for word, sentence in said if word == "server"]
-    yield Finding("database", FINE, f"{database}: {'; '.join(facts) or 'see reeld --check'}")
+    if facts or not said:
+        yield Finding("database", FINE, f"{database}: {'; '.join(facts) or 'see reeld --check'}")
     for word, sentence in said:
         if word in _VERDICTS:
             about, _, remedy = sentence.partition("; ")
@@ -349,7 +352,8 @@ def check_search(stats: dict[str, Any]) -> Finding | None:
     if (path := stats.get("search_index")) is None:
         return None
     if (problem := stats.get("search_problem")) is not None:
-        return Finding("search", WARN, problem, "move it away; it is built again within a minute, nothing is lost")
+        remedy = _MOVE_INDEX if problem.startswith(path) else "it goes on when the database can be read again"
+        return Finding("search", WARN, problem, remedy)
     behind = stats.get("search_behind") or 0
     left = f"; {count(behind, 'event')} not in it yet" if behind else ""
     return Finding("search", FINE, f"{path}: {size(stats.get('search_index_bytes') or 0)}{left}")

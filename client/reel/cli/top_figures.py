@@ -81,7 +81,7 @@ class Figures(NamedTuple):
     cpu: float
     memory: int
     loaded_agents: int
-    alive_agents: int
+    alive_agents: int | None
     loaded_bytes: int
     cache_hits: float | None
     problems: list[str]

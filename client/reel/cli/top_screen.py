@@ -188,7 +188,7 @@ def _events(figures: Figures) -> list[Span]:
         f"{rate(figures.events_per_second)}/s",
         f"{figures.newest_event:,} in all",
         (behind, "warn") if figures.search_behind > figures.events_per_second * 2 else behind,
-        f"{count(figures.alive_agents, 'agent')} alive",
+        *([] if figures.alive_agents is None else [f"{count(figures.alive_agents, 'agent')} alive"]),
     ]
 
 

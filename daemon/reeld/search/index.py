@@ -61,6 +61,10 @@ _JUMPS = """
 Text: TypeAlias = tuple[str, str | None, str | None]
 
 
+class LogError(Storage):
+    """The log cannot be read; the index is not to blame."""
+
+
 class Outdated(Exception):
     """The index is of another version or of another database, or damaged; it has to be built again.
 
@@ -155,7 +159,8 @@ def prepare_reader(connection: sqlite3.Connection, database: str | OpenLog) -> N
 
 def _attach(connection: sqlite3.Connection, database: str | OpenLog) -> None:
     if not isinstance(database, str):
-        connection.log = database()  # type: ignore[attr-defined]  # it is of a class of our own
+        with _reading_the_log():
+            connection.log = database()  # type: ignore[attr-defined]  # it is of a class of our own
         return
     connection.execute("ATTACH ? AS log", (f"file:{quote(os.path.abspath(database))}?mode=ro",))  # noqa: PTH100 - a symlink stays one
     connection.execute("SELECT 1 FROM log.sqlite_schema").fetchall()  # it is opened now, not when it may be gone
@@ -219,14 +224,14 @@ def _reading_the_log() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise Storage(f"the log cannot be read: {error}") from error
+        raise LogError(f"the log cannot be read: {error}") from error
 
 
 def fill(connection: sqlite3.Connection) -> Filled:
     """Put the next events into the index.
 
     Raises:
-        Storage: the log cannot be read.
+        LogError: the log cannot be read.
     """
     ends = time.monotonic() + _SECONDS
     with _transaction(connection):
@@ -281,7 +286,7 @@ class _Batch:
         """Yield the events that have text; bytes that are not text have U+FFFD in their place.
 
         Raises:
-            Storage: the log cannot be read.
+            LogError: the log cannot be read.
         """
         with _reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
             for number, (event, agent, kind, content, data_json, checksum) in enumerate(rows, 1):

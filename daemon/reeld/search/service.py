@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 # Seconds from a commit to the batch that has it: commits in between share the batch.
 _DELAY = 0.2
+# Seconds until a log on a server, which restarts, is tried again.
+_SERVER_RETRY = 2.0
 # Seconds until an index that cannot be used is tried again.
 _RETRY = 60.0
 # Seconds for which an index must have been sound, to be built again without a pause.
@@ -118,6 +120,9 @@ class Search:
                 await self._follow()
             except Outdated as error:
                 await self._build_again(str(error))
+            except index.LogError as error:
+                self._fail(error.message)
+                await anyio.sleep(_RETRY if self._store.is_file else _SERVER_RETRY)
             except (OSError, sqlite3.Error, Storage) as error:
                 if isinstance(error, sqlite3.Error) and index.is_damage(error):
                     await self._build_again(f"is damaged ({error})")

@@ -8,11 +8,15 @@ from typing import Any
 
 import anyio
 
+from reel.errors import Storage
 from reeld.agents.registry import Registry
 from reeld.serving.call import Result, Services
 from reeld.serving.drafts import Drafts
+from reeld.store.store import Store
 from reeld.store.wal import wal_readers
 
+# Seconds that a server may take to count; people who look whether it is away do not wait for longer.
+_ANSWERS = 3
 _STATM = Path("/proc/self/statm")
 # Agents and connections that are described, so that a reply is not larger than a page.
 _MOST_DESCRIBED = 1000
@@ -29,10 +33,11 @@ async def _files(path: str) -> Result:
 async def collect(services: Services) -> Result:
     """Return every counter, size and histogram."""
     writer, registry, cache = services.store.writer, services.registry, services.render_cache
+    totals, unreadable = await _totals(services.store)
     return {
         **services.counters(),
         **(await _files(services.store.path) if services.store.is_file else {}),
-        **await services.store.totals(),
+        **totals,
         "loaded_agents": len(registry),
         "loaded_bytes": registry.size,
         "started_agents": registry.started,
@@ -48,7 +53,7 @@ async def collect(services: Services) -> Result:
         "longest_commit_us": int(writer.longest_commit * 1e6),
         "commit_seconds": writer.commit_seconds.as_map(),
         "commit_events": writer.commit_events.as_map(),
-        "storage_problem": writer.problem,
+        "storage_problem": writer.problem or unreadable,
         "search_index": services.search.path,
         "search_index_bytes": services.search.size,
         "search_indexed": services.search.indexed,
@@ -62,6 +67,20 @@ async def collect(services: Services) -> Result:
         "memory_kb": memory_kb(),
         "open_files": len(os.listdir("/dev/fd")),  # noqa: PTH208 - counted, not walked
     }
+
+
+async def _totals(store: Store) -> tuple[Result, str | None]:
+    """Return what the database counts, and why it does not: the figures are wanted most when it cannot be reached."""
+    try:
+        with anyio.fail_after(None if store.is_file else _ANSWERS):
+            return await store.totals(), None
+    except TimeoutError:
+        reason = f"the database server has not answered for {_ANSWERS} s"
+    except Storage as error:
+        reason = error.message
+    where = "disk" if store.is_file else "server"
+    unknown = {"newest_event": store.writer.newest, "agents": None, "living_agents": None}
+    return unknown, f"{reason}; look at the {where}, see docs/operations.md"
 
 
 def details(services: Services) -> Result:

@@ -321,6 +321,7 @@ def test_a_large_wal(stats: dict[str, Any], about: str | None) -> None:
         ({"search_problem": None, "search_behind": 0}, FINE, "/s.db: 2.0 MB"),
         ({"search_problem": None, "search_behind": 1200}, FINE, "/s.db: 2.0 MB; 1,200 events not in it yet"),
         ({"search_problem": "/s.db cannot be used: x"}, WARN, "/s.db cannot be used: x"),
+        ({"search_problem": "the log cannot be read: x"}, WARN, "the log cannot be read: x"),
     ],
 )
 def test_search_index(stats: dict[str, Any], verdict: str, about: str) -> None:

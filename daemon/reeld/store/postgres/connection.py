@@ -34,6 +34,8 @@ logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 # Seconds until a server that does not answer counts as gone, unless the URL says otherwise.
 _PATIENCE = 10
+# A host that is gone is noticed within half a minute, also while something is sent: without these, in hours.
+_ALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
 # Rows of the first page of a query, and of a later one at most.
 _FIRST, _MOST = 64, 512
 # What every connection is set to.
@@ -115,7 +117,7 @@ def open_raw(url: str) -> "psycopg.Connection[Any]":
     Raises:
         ServerError: it cannot be opened.
     """
-    defaults: dict[str, Any] = {"connect_timeout": _PATIENCE, "application_name": "reeld"}
+    defaults: dict[str, Any] = {"connect_timeout": _PATIENCE, "application_name": "reeld", **_ALIVE}
     with _translating():
         given = _read(url)
         return psycopg.connect(url, autocommit=True, **{k: v for k, v in defaults.items() if k not in given})

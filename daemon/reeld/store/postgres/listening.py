@@ -39,16 +39,23 @@ async def listening(
     ending = threading.Event()
 
     def listen() -> None:
+        is_deaf = False
         while not ending.is_set():
             try:
                 with closing(connect()) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
                     poller.call_soon(on_news, None)  # there may be something that nobody has told
+                    if is_deaf:
+                        log.warning("can hear of other daemons again")
+                    is_deaf = False
                     while not ending.is_set():
                         if any(heard.payload != daemon for heard in connection.notifies(timeout=_LOOK_EVERY)):
                             poller.call_soon(on_news, None)
             except (psycopg.Error, ServerError) as error:
-                log.warning("cannot hear of other daemons, and tries again: %s", str(error).strip().partition("\n")[0])
+                if not is_deaf:
+                    reason = str(error).strip().partition("\n")[0]
+                    log.warning("cannot hear of other daemons, and tries again each second: %s", reason)
+                is_deaf = True
                 ending.wait(_PAUSE)
 
     thread = threading.Thread(target=listen, name="reeld-listen")
