@@ -13,6 +13,8 @@ from tests.daemon import short_directory
 # What libpq calls a server's socket.
 _NAME = ".s.PGSQL.5432"
 _SIZE = 1 << 16
+# How an answer ends after which there is no transaction.
+_IS_OVER = b"Z\0\0\0\5I"
 
 
 def _nothing() -> None:
@@ -88,7 +90,7 @@ class Lossy:
         with suppress(OSError):
             while data := client.recv(_SIZE):
                 self.is_open.wait()
-                if self._is_armed and b"COMMIT" in data:
+                if self._is_armed and b"UPDATE log" in data:
                     self._is_armed = False
                     if not self._loses_answer:
                         # The server rolls back before anybody else does something.
@@ -107,7 +109,7 @@ class Lossy:
                 self.is_open.wait()
                 if losing.is_set():
                     lost += data
-                    if b"COMMIT\0" in lost:
+                    if lost.endswith(_IS_OVER):
                         break
                 else:
                     client.sendall(data)

@@ -266,7 +266,8 @@ class EventWriter:
             wide: those of their events with an origin.
             newest: the id of the last one.
         """
-        _HEADS.write(cursor, write_profiles(cursor, transactions))
+        write_profiles(cursor, transactions)
+        _HEADS.write(cursor, heads_of(transactions))
         _EVENTS.write(cursor, values)
         if wide:
             _EVENTS_WITH_ORIGIN.write(cursor, wide)
@@ -351,19 +352,24 @@ def keys_of(transactions: Sequence[Transaction]) -> list[Any]:
     return [value for transaction in transactions for key in transaction.keys for value in key]
 
 
-def write_profiles(cursor: Cursor, transactions: Sequence[Transaction]) -> list[int]:
-    """Write new and changed agents; return the values of the heads of all others, one row after the other."""
+def heads_of(transactions: Sequence[Transaction]) -> list[int]:
+    """Return the values of the heads of agents of which nothing else changed, one row after the other."""
     heads: list[int] = []
     for transaction in transactions:
-        for part in transaction.parts:
-            profile = part.profile
-            if part.new:
-                cursor.execute(_AGENT, _new_row(profile))
-            elif part.changed:
-                cursor.execute(_PROFILE, _changed_row(profile))
-            else:
+        for profile, _, new, changed, _ in transaction.parts:
+            if not (new or changed):
                 heads += (profile.row, profile.head, profile.updated)
     return heads
+
+
+def write_profiles(cursor: Cursor, transactions: Sequence[Transaction]) -> None:
+    """Write agents that are new, or of which more than their heads changed."""
+    for transaction in transactions:
+        for profile, _, new, changed, _ in transaction.parts:
+            if new:
+                cursor.execute(_AGENT, _new_row(profile))
+            elif changed:
+                cursor.execute(_PROFILE, _changed_row(profile))
 
 
 def _new_row(profile: Profile) -> tuple[Any, ...]:

@@ -63,11 +63,14 @@ async def texts(store: Store) -> list[tuple[int, str | None]]:
 
 @pytest.mark.parametrize("answer", [True, False])
 @pytest.mark.parametrize("origin", [None, (1, "ref")])
-async def test_a_lost_commit_is_done_once(behind: Behind, answer: bool, origin: tuple[int, str] | None) -> None:
+@pytest.mark.parametrize("locks", [True, False])
+async def test_a_lost_commit_is_done_once(
+    behind: Behind, answer: bool, origin: tuple[int, str] | None, locks: bool
+) -> None:
     """Whether the commit or only its answer was lost, it is there once, and its caller gets the usual outcome."""
     store, between, _ = behind
     between.lose_commit(answer=answer)
-    firsts = await commit(store, said(1, event(2, content="a", origin=origin)))
+    firsts = await commit(store, said(1, event(2, content="a", origin=origin))._replace(is_probe=locks))
     after = await commit(store, said(1, event(3, content="b")))
 
     assert [2, 3] == firsts + after

@@ -14,11 +14,12 @@ from reeld.store.connection import Numbers, Texts
 from reeld.store.postgres.arrays import Blobs, Integers, Strings
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
+from reeld.store.postgres.schema import prepare
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import open_store
 from tests.daemon import until
 from tests.postgres import own_schema, server_connection
-from tests.reeld.store.making import made
+from tests.reeld.store.making import event, made, said
 
 
 @pytest.mark.parametrize(
@@ -126,3 +127,20 @@ async def test_a_look_that_began_before_does_not_count() -> None:
                 await store.be_current()
 
             assert 1 == store.writer.newest
+
+
+@pytest.mark.slow
+def test_another_daemon_writes_between_two_commits() -> None:
+    """A daemon that expects to be alone notices under the lock what another one wrote, and writes behind it."""
+    with own_schema() as url, closing(server_connection(url)) as one, closing(server_connection(url)) as two:
+        prepare(one, url)
+        writer, other = (ServerEventWriter(each, "", number) for number, each in enumerate((one, two)))
+        outcomes = [
+            *writer.commit(one, [made(1)]),
+            *writer.commit(one, [said(1, event(2))]),
+            *other.commit(two, [made(2)]),
+            *writer.commit(one, [said(1, event(3))]),
+        ]
+
+        assert [[1], [2], [3], [4]] == outcomes
+        assert {2} == writer.take_elsewhere().rows

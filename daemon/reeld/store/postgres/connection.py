@@ -240,14 +240,21 @@ class ServerConnection:
             yield
 
     def abandon(self) -> None:
-        """Roll back a transaction that failed in a pipeline.
+        """Roll back what failed in a pipeline.
 
         psycopg believes that a statement is prepared which was skipped after the failure. It forgets all of them when
         it runs this statement, if it has not seen the text before.
         """
-        if self.in_transaction:
-            self.send("ROLLBACK")
+        if not self._raw.closed:
+            if self.in_transaction:
+                self.send("ROLLBACK")
             self.send(f"DEALLOCATE ALL -- {next(self._names)}")
+
+    def is_open(self) -> bool:
+        """Whether the connection is there, as far as can be said without asking the server."""
+        with suppress(psycopg.Error):
+            self._raw.pgconn.consume_input()
+        return not self._raw.closed
 
     def pages(self, sql: str, parameters: Parameters) -> Iterator[list[Any]]:
         """Yield the rows of a translated query in pages, the first ones small."""

@@ -4,6 +4,9 @@ There is one row that says the newest id (``log``). A commit locks it first, and
 first one has committed. So ids have no gaps and follow the order of commits, whichever daemon writes: a reader that has
 read up to an id has missed nothing before it.
 
+A daemon to which nobody else has written since its last commit expects the same of the next one, and needs only one
+exchange: a statement that writes nothing if the log has moved on. If it has, the commit begins again with the lock.
+
 Several daemons may write. Whoever has the lock sees first what others wrote since its last look, and writes nothing
 that was staged over a state older than that: what is about an agent to which others have written is refused, and the
 agent does it again over what the log says now. What others wrote is told before the own outcomes, from the same
@@ -17,7 +20,7 @@ there, they were written; if not, they are written now. Whoever waits for them n
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
@@ -34,6 +37,7 @@ from reeld.store.transactions import (
     Outcome,
     Transaction,
     explain,
+    heads_of,
     is_about,
     keys_of,
     write_profiles,
@@ -54,22 +58,20 @@ class _Draft(NamedTuple):
     """What a commit writes.
 
     Args:
-        values: those of the events.
-        wide: those of the events with an origin.
-        firsts: the ids of the first events of each transaction that is written.
-        next_id: the id after the last one.
+        transactions: those that it writes.
+        firsts: the ids of the first events of each of them.
         moved: the agents whose transactions are not written, because others have written to them.
+        rows: the events, heads and keys.
     """
 
-    values: list[Any]
-    wide: list[Any]
+    transactions: list[Transaction]
     firsts: list[list[int]]
-    next_id: int
     moved: frozenset[int]
+    rows: Rows
 
     def was_written(self, connection: ServerConnection) -> bool:
         """Return whether the log has the first event; without any event it makes no difference."""
-        *event, checksum = self.values[:_WIDTH] or self.wide[:_WIDE] or [None]
+        *event, checksum = self.rows.events[:_WIDTH] or self.rows.wide[:_WIDE] or [None]
         event += [None] * (_WIDE - 1 - len(event))
         return connection.send(_EVENT, (event[0],)).fetchone() == (*event, checksum)
 
@@ -91,6 +93,8 @@ class ServerEventWriter(EventWriter):
         self._others = Others()
         # What was sent to be committed, as long as nobody knows whether it was.
         self._sent: _Draft | None = None
+        # Whether the newest event was this daemon's when it looked last.
+        self._is_alone = False
 
     def use(self, is_used: Callable[[int], bool]) -> None:
         """Take a function that says whether an agent is in memory: only what is new of these is read."""
@@ -133,7 +137,9 @@ class ServerEventWriter(EventWriter):
         gives_up, is_second = 0.0, False
         while True:
             try:
-                outcomes = self._attempt(connection, transactions, gives_up)
+                outcomes = self._attempt_at_once(connection, transactions) if not gives_up else None
+                if outcomes is None:
+                    outcomes = self._attempt(connection, transactions, gives_up)
             except Error as error:
                 if self._sent is None:
                     # Nothing of this commit was sent to be committed. The connection may have been lost before it.
@@ -151,6 +157,30 @@ class ServerEventWriter(EventWriter):
                     log.warning("the server is back, and the commit is done")
                 return outcomes
             time.sleep(_PAUSE)
+
+    def _attempt_at_once(
+        self, connection: ServerConnection, transactions: Sequence[Transaction]
+    ) -> list[Outcome] | None:
+        """Write transactions with one exchange; return ``None`` if that is not possible, or others have written."""
+        if not (self._is_alone and all(map(_has_only_rows, transactions)) and connection.is_open()):
+            return None
+        draft = self._draft_all(transactions, self.next_id - 1)
+        self._sent, self._is_alone = draft, False
+        try:
+            with connection.pipeline() if any(each.milestones for each in transactions) else nullcontext():
+                sent = draft.rows.send(connection, self._daemon)
+                self._write_more(connection.cursor(), draft.transactions, draft.rows.next_id - 1)
+        except LostError:
+            raise
+        except BaseException:
+            self._sent = None  # the server has refused it
+            connection.abandon()
+            raise
+        self._is_alone = bool(sent.rowcount)
+        if not self._is_alone:
+            self._sent = None
+            return None
+        return self._outcomes_of(transactions, draft)
 
     def _attempt(
         self, connection: ServerConnection, transactions: Sequence[Transaction], gives_up: float
@@ -187,27 +217,26 @@ class ServerEventWriter(EventWriter):
             with suppress(Error):
                 connection.abandon()
             raise
-        self._count(draft.values, draft.wide)
-        self.next_id = draft.next_id
+        return self._outcomes_of(transactions, draft)
+
+    def _outcomes_of(self, transactions: Sequence[Transaction], draft: _Draft) -> list[Outcome]:
+        """Return what became of transactions of which everything was written that a draft has."""
+        self._count(draft.rows.events, draft.rows.wide)
+        self.next_id = draft.rows.next_id
         written = iter(draft.firsts)
         return [DivergedError() if is_about(each, draft.moved) else next(written) for each in transactions]
 
     def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
         """Write transactions while this daemon has the lock, and commit."""
-        if newest >= self.next_id:
+        self._is_alone = newest < self.next_id
+        if not self._is_alone:
             self._look(connection)
-        moved = self._others.rows
-        current = [transaction for transaction in transactions if not is_about(transaction, moved)]
-        values: list[Any] = []
-        wide: list[Any] = []
-        firsts, next_id = self._draft(current, newest + 1, values, wide)
-        draft = _Draft(values, wide, firsts, next_id, moved)
+        draft = self._draft_all(transactions, newest)
         try:
             with connection.pipeline():
-                heads = write_profiles(connection.cursor(), current)
-                rows = Rows(newest, next_id, values, wide, keys_of(current), heads)
-                rows.send(connection, self._daemon)
-                self._write_more(connection.cursor(), current, next_id - 1)
+                write_profiles(connection.cursor(), draft.transactions)
+                draft.rows.send(connection, self._daemon)
+                self._write_more(connection.cursor(), draft.transactions, draft.rows.next_id - 1)
                 self._sent = draft
                 connection.send("COMMIT")
         except LostError:
@@ -216,6 +245,23 @@ class ServerEventWriter(EventWriter):
             self._sent = None  # the server has refused it
             raise
         return draft
+
+    def _draft_all(self, transactions: Sequence[Transaction], newest: int) -> _Draft:
+        """Return what a commit writes of some transactions if the newest event has this id."""
+        moved = self._others.rows
+        current = [transaction for transaction in transactions if not is_about(transaction, moved)]
+        events: list[Any] = []
+        wide: list[Any] = []
+        firsts, next_id = self._draft(current, newest + 1, events, wide)
+        rows = Rows(newest, next_id, events, wide, keys_of(current), heads_of(current))
+        return _Draft(current, firsts, moved, rows)
+
+
+def _has_only_rows(transaction: Transaction) -> bool:
+    """Whether nothing is written but events, heads and keys; milestones may be written without them."""
+    return not (
+        transaction.is_probe or transaction.decision or any(part.new or part.changed for part in transaction.parts)
+    )
 
 
 def _is_empty(transaction: Transaction) -> bool:
