@@ -55,6 +55,7 @@ _REMEDIES = {
     "the SDKs are not installed": "make install",
     "agent-framework-core is not installed": "make install",
     "a PostgreSQL server is not installed": "apt-get install postgresql",
+    "PostgreSQL's auto_explain is not installed": "apt-get install postgresql-contrib",
     "openai-agents is not installed": ".venv/bin/python -m pip install -e '.[openai-agents]'",
     "claude-agent-sdk is not installed": "make adapters",
     "pytest-asyncio is not installed": "make adapters",

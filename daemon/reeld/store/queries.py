@@ -83,9 +83,10 @@ def descendants(connection: Connection, row: int) -> dict[int, bool]:
         WITH RECURSIVE kin (id) AS (
             SELECT id FROM agents WHERE source = ? UNION SELECT a.id FROM kin JOIN agents a ON a.source = kin.id
         )
-        SELECT kin.id, a.killed IS NULL FROM kin JOIN agents a ON a.id = kin.id WHERE a.name <> '' ORDER BY kin.id
+        SELECT kin.id, a.killed IS NULL FROM kin JOIN agents a ON a.id = kin.id WHERE a.name <> ''
     """
-    return {number: bool(alive) for number, alive in connection.execute(query, (row,))}
+    # Sorted here: to have them in order, PostgreSQL would go through all agents.
+    return {number: bool(alive) for number, alive in sorted(connection.execute(query, (row,)))}
 
 
 def unknown_kinds(connection: Connection, row: int, at: int) -> list[Skip]:
