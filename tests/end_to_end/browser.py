@@ -15,6 +15,8 @@ from tests.patience import PATIENCE
 
 CHROMIUM = shutil.which("chromium")
 _FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe"]
+# A window that nobody looks at would take 80 MB.
+_FLAGS += ["--no-startup-window"]
 
 
 class Page:
@@ -121,11 +123,13 @@ class Browser:
         answer: dict[str, Any] = json.loads(frame)
         return answer
 
-    def page(self) -> Page:
-        """Open a page, in a profile of its own."""
+    @contextmanager
+    def page(self) -> Iterator[Page]:
+        """Open a page in a profile of its own, until the block ends."""
         context = self.send("Target.createBrowserContext")["browserContextId"]
         target = self.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
-        return Page(self, self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
+        yield Page(self, self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
+        self.send("Target.disposeBrowserContext", browserContextId=context)
 
 
 @contextmanager
@@ -135,7 +139,7 @@ def browsing(directory: Path) -> Iterator[Browser]:
     reader, their_writer = os.pipe()
     # It reads from descriptor 3, and writes to 4.
     script = f'exec "$@" 3<&{their_reader} 4>&{their_writer}'
-    command = [str(CHROMIUM), *_FLAGS, f"--user-data-dir={directory}/profile", "about:blank"]
+    command = [str(CHROMIUM), *_FLAGS, f"--user-data-dir={directory}/profile"]
     with subprocess.Popen(
         ["bash", "-c", script, "bash", *command],
         pass_fds=(their_reader, their_writer),

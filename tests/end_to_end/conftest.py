@@ -18,8 +18,8 @@ from tests.end_to_end.browser import Browser, browsing
 engine = engines.engine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser that all tests share, since its start takes seconds; each page has a profile of its own."""
+    """A browser that the tests of a file share, since its start takes seconds; it takes 400 MB while it runs."""
     with browsing(tmp_path_factory.mktemp("browser")) as browser:
         yield browser

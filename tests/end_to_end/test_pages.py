@@ -25,11 +25,11 @@ HOSTILE = (
 
 def shown(browser: Browser, path: Path) -> str:
     """Return the elements of a page, as a browser has them after its scripts and pictures."""
-    page = browser.page()
-    page.open(path.as_uri())
-    # What a script was told of an element, such as that it was loaded, comes by then.
-    page.run("new Promise(resolve => setTimeout(resolve))")
-    return str(page.run("document.documentElement.outerHTML"))
+    with browser.page() as page:
+        page.open(path.as_uri())
+        # What a script was told of an element, such as that it was loaded, comes by then.
+        page.run("new Promise(resolve => setTimeout(resolve))")
+        return str(page.run("document.documentElement.outerHTML"))
 
 
 def written(path: Path, text: str) -> Path:

@@ -188,8 +188,7 @@ def test_ctrl_c(running: Daemon) -> None:
 @pytest.fixture(scope="module")
 def shown(running: Daemon, browser: Browser) -> Iterator[tuple[View, Page]]:
     """A page that was opened with the link, for all tests of this file."""
-    with viewing(running.socket, "demo") as view:
-        page = browser.page()
+    with viewing(running.socket, "demo") as view, browser.page() as page:
         page.look(1280)
         page.open(view.link)
         page.until("document.querySelectorAll('article').length === 2")
