@@ -92,12 +92,11 @@ class Lossy:
                 self.is_open.wait()
                 if self._is_armed and b"UPDATE log" in data:
                     self._is_armed = False
+                    losing.set()
                     if not self._loses_answer:
                         # The server rolls back before anybody else does something.
                         server.shutdown(socket.SHUT_WR)
-                        losing.set()
                         return
-                    losing.set()
                 server.sendall(data)
         if not losing.is_set():
             _end(client, server)
