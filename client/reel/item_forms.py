@@ -21,7 +21,6 @@ In the form, a text that begins with ``@`` is a reference to one of the texts of
 =========  ==========================================================
 """
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,10 +28,12 @@ from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
-from reel.strict_json import Json, parse
+from reel.strict_json import Json, encode, encoder_with, parse
 
 # The key of a message's metadata that has the form, or the place among the messages of an item.
 ITEM = "item"
+# The keys of a plain text, and of the metadata of a message that is nothing but an item.
+_TEXT, _FORM = {"type", "text"}, {ITEM}
 # A shorter text is no longer than a reference to it.
 _SHORTEST = 8
 # A text of which another text is the end has so many characters, and is found by so many of them.
@@ -45,10 +46,10 @@ _DATA = "data:"
 _NEAR = 8
 # What a number becomes that Python has no value for, so that it equals no text.
 _NUMERAL = os.urandom(8).hex()
-_encode_sorted = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), check_circular=False, default=lambda number: [_NUMERAL, str(number)]
-).encode
+_encode_sorted = encoder_with(lambda number: [_NUMERAL, str(number)], ascii_only=True, sorts=True, allows_nan=True)
 _REFERENCE = re.compile(r"@(\d{1,6})(?:(j)|\+(.+))?", re.DOTALL)
+# A reference to a text in the JSON of a form; what is around it says that it is a value, and not within a text.
+_ENCODED = re.compile(r'(?<=[:,\[])"@(\d{1,6})"(?=[,\]}])')
 
 
 def canonical(value: Any) -> str:
@@ -64,7 +65,12 @@ def texts_of(messages: Iterable[Json]) -> list[str]:
     """
     found: list[str] = []
     for message in messages:
-        _collect(message["content"], found)
+        content = message["content"]
+        if len(content) == 1 and content[0].keys() == _TEXT and not message["provider_metadata"].keys() - _FORM:
+            if len(content[0]["text"]) >= _SHORTEST:
+                found.append(content[0]["text"])
+            continue
+        _collect(content, found)
         _collect(_other_metadata(message), found)
     return found
 
@@ -178,6 +184,30 @@ def item_from(form: Any, texts: Sequence[str]) -> Any:
             fields[key] = item_from(inside, texts)
         return fields
     return form
+
+
+def item_json_from(form: str, texts: Sequence[str], *, ascii_only: bool = False) -> str:
+    """Return the JSON of the item that has a form, from the JSON of the form.
+
+    Args:
+        form: the JSON, compact.
+        texts: the texts of the messages.
+        ascii_only: escape what is not ASCII.
+
+    Raises:
+        ValueError: as above.
+    """
+
+    def referred(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if number >= len(texts):
+            raise ValueError(f"{found[0]} refers to no text")
+        return encode(texts[number], ascii_only=ascii_only)
+
+    made, count = _ENCODED.subn(referred, form)
+    if count == form.count('"@'):
+        return made
+    return encode(item_from(parse(form), texts), ascii_only=ascii_only)  # it has references of other kinds
 
 
 def _referred(form: str, texts: Sequence[str]) -> Any:

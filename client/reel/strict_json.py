@@ -60,21 +60,36 @@ def _mark(value: Any) -> Any:
     return f"{_MARK}{value}" if type(value) is Numeral else _stop(value)
 
 
-def _encoder(default: Callable[[Any], Any], *, ascii_only: bool) -> Callable[[Any], str]:
+def encoder_with(
+    default: Callable[[Any], Any], *, ascii_only: bool, sorts: bool = False, allows_nan: bool = False
+) -> Callable[[Any], str]:
+    """Return a function that makes compact JSON of values that do not contain themselves.
+
+    Args:
+        default: returns what is encoded in the place of a value that JSON does not have.
+        ascii_only: escape what is not ASCII.
+        sorts: put keys in order.
+        allows_nan: write NaN and Infinity, in the place of an error.
+    """
     # What is encoded came from JSON or MessagePack and cannot contain itself: to look for cycles is wasted time.
     encoder = JSONEncoder(
-        ensure_ascii=ascii_only, allow_nan=False, check_circular=False, separators=(",", ":"), default=default
+        ensure_ascii=ascii_only,
+        allow_nan=allows_nan,
+        check_circular=False,
+        separators=(",", ":"),
+        default=default,
+        sort_keys=sorts,
     )
     if c_make_encoder is None:
         return encoder.encode
     # `encode` makes this for every value, which takes a third of its time.
     escape = encode_basestring_ascii if ascii_only else encode_basestring
-    chunks = c_make_encoder(None, default, escape, None, ":", ",", False, False, False)
+    chunks = c_make_encoder(None, default, escape, None, ":", ",", sorts, False, allows_nan)
     return lambda value: "".join(chunks(value, 0))
 
 
 # For each form, an encoder that stops at a numeral, which is fast, and one that marks numerals.
-_ENCODERS = [(_encoder(_stop, ascii_only=form), _encoder(_mark, ascii_only=form)) for form in (False, True)]
+_ENCODERS = [(encoder_with(_stop, ascii_only=form), encoder_with(_mark, ascii_only=form)) for form in (False, True)]
 
 # Maps every byte that a string has to escape to 1, and all others to 0.
 _ESCAPED = bytes(byte < ord(" ") or byte in b'"\\' for byte in range(256))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.item_forms import canonical, check_of, form_of, item_from, texts_of
-from reel.strict_json import parse
+from reel.item_forms import canonical, check_of, form_of, item_from, item_json_from, texts_of
+from reel.strict_json import encode, parse
 from reel.values import Numeral
 from tests.reeld.formats.histories import Json, text, user
 
@@ -28,6 +28,14 @@ ITEMS = st.recursive(
 def test_every_item_is_what_its_form_says(item: Any) -> None:
     """An item is made again from its form and the texts, whatever is in it."""
     assert canonical(item_from(form_of(item, TEXTS), TEXTS)) == canonical(item)
+
+
+@given(item=ITEMS, ascii_only=st.booleans())
+def test_the_json_of_an_item_comes_from_that_of_its_form(item: Any, ascii_only: bool) -> None:
+    """The JSON of an item is made of that of its form and the texts as the item would be."""
+    form = form_of(item, TEXTS)
+    made = item_json_from(encode(form, ascii_only=ascii_only), TEXTS, ascii_only=ascii_only)
+    assert encode(item_from(form, TEXTS), ascii_only=ascii_only) == made
 
 
 @pytest.mark.parametrize(
@@ -61,6 +69,8 @@ def test_a_reference_to_nothing_is_refused(form: str) -> None:
     """A form that somebody wrote by hand is not an item."""
     with pytest.raises(ValueError, match=r"refers to no text|Expecting|Invalid"):
         item_from([{"x": form}], TEXTS)
+    with pytest.raises(ValueError, match=r"refers to no text|Expecting|Invalid"):
+        item_json_from(encode([{"x": form}]), TEXTS)
 
 
 def test_the_order_of_keys_changes_neither_texts_nor_checksum() -> None:

@@ -8,7 +8,7 @@ is stored.
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from langchain_core.messages import (
@@ -51,6 +51,8 @@ _SIMPLE = {
     "additional_kwargs": dict,
     "response_metadata": dict,
 }
+# Of these a copy is made, so that nobody changes the fields of another one.
+_CHANGED = frozenset({dict, list})
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 # How LangChain calls the providers whose thinking the daemon knows by another name.
 _PROVIDERS = {"google_genai": "gemini", "google_vertexai": "gemini", "google": "gemini", "azure_openai": "openai"}
@@ -136,8 +138,12 @@ class Kept:
 def _copied(value: Any) -> Any:
     """Return a copy of plain values; what cannot be changed is not copied."""
     if type(value) is dict:
-        return {key: _copied(inside) if type(inside) in (dict, list) else inside for key, inside in value.items()}
-    return [_copied(inside) if type(inside) in (dict, list) else inside for inside in value]
+        return {
+            # Most lists and maps are empty.
+            key: inside if type(inside) not in _CHANGED else _copied(inside) if inside else type(inside)()
+            for key, inside in value.items()
+        }
+    return [_copied(inside) if type(inside) in _CHANGED else inside for inside in value]
 
 
 def _is_plain(value: Any) -> bool:
@@ -192,7 +198,8 @@ def restored(serde: SerializerProtocol, message: Json) -> Kept | None:
     if type(found) is not dict or found.get("format") != FORMAT:
         return None
     try:
-        form = json.loads(found["form_json"]) if "form_json" in found else found["form"]
+        text = found.get("form_json")
+        form = json.loads(text) if text is not None else found["form"]
         if found.get("check") != check_of([message], form):
             return None
         return kept_from(serde, item_from(form, texts_of([message])))
@@ -233,15 +240,23 @@ def kept_from(serde: SerializerProtocol, item: Json) -> Kept:
     Raises:
         NotAValue: the item is no message.
     """
-    match item:
-        case {"class": str(name), "fields": dict(given)} if name in _CLASSES:
+    # No `match`: it takes as long as all the rest.
+    if type(item) is dict:
+        name, given = item.get("class"), item.get("fields")
+        if type(name) is str and type(given) is dict and name in _CLASSES:
             fields = {**_empty(name), **given}
-            if any(type(value) is not _SIMPLE.get(field) for field, value in given.items()):
+            if not _are_simple(tuple(given), tuple(map(type, given.values()))):
                 _require_valid(name, fields)
             return Kept(serde, _CLASSES[name], fields)
-        case {"typed": typed} if isinstance(values.loaded(serde, typed), BaseMessage | dict):
-            return Kept(serde, None, None, values.read(typed))  # a dict is one of a class that is not allowed
+        if "typed" in item and isinstance(values.loaded(serde, item["typed"]), BaseMessage | dict):
+            return Kept(serde, None, None, values.read(item["typed"]))  # a dict is one of a class that is not allowed
     raise NotAValue(f"no message: {str(item)[:100]}")
+
+
+@lru_cache
+def _are_simple(fields: Sequence[str], kinds: Sequence[type]) -> bool:
+    """Whether any message can have fields of these types."""
+    return all(_SIMPLE.get(field) is kind for field, kind in zip(fields, kinds, strict=True))
 
 
 def _require_valid(name: str, fields: Json) -> None:

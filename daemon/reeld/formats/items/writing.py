@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from reel.item_forms import ITEM, check_of, item_from, texts_of
+from reel.item_forms import ITEM, check_of, item_json_from, texts_of
 from reel.strict_json import Json, encode, parse
 from reeld.core.item_forms import place_of
 from reeld.formats.format import Format
@@ -115,10 +115,13 @@ def added_item(name: str, messages: Sequence[Json]) -> str | None:
     if kept.get("format") != name or len(messages) != parts_of(messages[0]):
         return None
     try:
-        form = parse(kept["form_json"]) if type(kept.get("form_json")) is str else kept.get("form")
+        text = kept.get("form_json")
+        form = parse(text) if type(text) is str else kept.get("form")
         if kept.get("check") != check_of(messages, form):
             return None
-        return encode(item_from(form, texts_of(messages)), ascii_only=type(kept.get("form_json")) is str)
+        if type(text) is str:
+            return item_json_from(text, texts_of(messages), ascii_only=True)
+        return item_json_from(encode(form), texts_of(messages))
     except (ValueError, RecursionError):
         return None
 
