@@ -63,6 +63,7 @@ class Emacs:
         self._shown = b""
         self._reader = threading.Thread(target=self._drain)
         self._reader.start()
+        self.until(Path(self._server).exists)  # to look costs less than to ask
         self.until(self._answers)
 
     def close(self) -> None:
