@@ -370,7 +370,7 @@ def test_provider(words: list[str], api: str, variable: str, response: list[Json
             text=True,
             capture_output=True,
             check=True,
-            timeout=30,
+            timeout=PATIENCE,
         )
 
     assert ran.stdout.startswith(("data: ", "event: "))

@@ -6,10 +6,11 @@ import sys
 from tests.daemon import Daemon
 from tests.editors.documented import blocks
 from tests.editors.surroundings import Require
+from tests.patience import PATIENCE
 
 
 def _run(*command: str, environment: dict[str, str]) -> list[str]:
-    ran = subprocess.run(command, env=environment, text=True, capture_output=True, check=True, timeout=60)
+    ran = subprocess.run(command, env=environment, text=True, capture_output=True, check=True, timeout=PATIENCE)
     assert not ran.stderr
     return ran.stdout.splitlines()
 

@@ -145,6 +145,7 @@ async def test_the_async_client_gives_up_reconnecting(daemon: Daemon) -> None:
             daemon.end(signal.SIGTERM)
             with pytest.raises(reel.NotRunning):
                 await client.ping()
+            client._patience = PATIENCE
             daemon.start()
 
             assert await client.ping()

@@ -13,6 +13,7 @@ from tests.daemon import Daemon
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs
 from tests.editors.texts import texts
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_emacs_a_shell_and_python_see_one_order(
 
     def shell() -> None:
         for _ in range(count):
-            subprocess.run(words, env=environment, check=True, timeout=60, capture_output=True)
+            subprocess.run(words, env=environment, check=True, timeout=PATIENCE, capture_output=True)
 
     thread = threading.Thread(target=shell)
     thread.start()
@@ -162,7 +163,7 @@ def test_a_stopped_emacs_catches_up(client: Client, emacs: Emacs, demo: Callable
 def test_a_push_during_a_call_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """A push that arrives while a command waits for its reply is not lost."""
     head = client.agent("demo").head
-    wait = f"(reel-link-call 'wait :agent reel-copy-agent :since {head + 19} :timeout 20000)"
+    wait = f"(reel-link-call 'wait :agent reel-copy-agent :since {head + 19} :timeout {PATIENCE * 1000:.0f})"
     emacs.eval(f"(ignore (run-at-time 0 nil (lambda () (setq waited {wait}))))")
     for number in range(20):
         client.add("demo", f"message {number}")

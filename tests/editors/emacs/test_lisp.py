@@ -8,6 +8,7 @@ import pytest
 
 from tests.editors.emacs.driver import LISP
 from tests.editors.surroundings import Require
+from tests.patience import PATIENCE
 
 _FILES = sorted(path.name for path in LISP.glob("*.el"))
 _COMMANDS = ["open", "new", "send", "list", "clone", "mark", "rewind", "undo", "redo", "clear", "info", "search"]
@@ -16,7 +17,7 @@ _TESTS = Path(__file__).with_name("reel-test.el")
 
 def _batch(emacs: str, *words: str) -> subprocess.CompletedProcess[str]:
     command = [emacs, "-Q", "--batch", "-L", ".", *words]
-    return subprocess.run(command, text=True, capture_output=True, check=False, timeout=60)
+    return subprocess.run(command, text=True, capture_output=True, check=False, timeout=PATIENCE)
 
 
 @pytest.fixture

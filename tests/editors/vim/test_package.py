@@ -7,6 +7,7 @@ from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.documented import ROOT, blocks
 from tests.editors.vim.driver import PLUGIN, Start, Vim
+from tests.patience import PATIENCE
 
 
 def test_completion_in_vim(vim: Vim, client: Client) -> None:
@@ -78,7 +79,7 @@ def test_the_documented_installation_for_vim(start_vim: Start, daemon: Daemon, e
     """The documented installation installs the plug-in with its help."""
     (lines,) = blocks("Vim", "sh")
     command = ["sh", "-ec", lines.replace("vim -c", "vim -es -c")]
-    subprocess.run(command, env=environment, cwd=ROOT, check=True, timeout=60)
+    subprocess.run(command, env=environment, cwd=ROOT, check=True, timeout=PATIENCE)
     vim = start_vim(plugin=False)
     vim.run("Reel new demo", "Reel send one")
     vim.shows("## user #2", "one")

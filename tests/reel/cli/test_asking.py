@@ -13,6 +13,7 @@ import pytest
 
 from reel.sync.client import Client
 from tests.formats.checker import check
+from tests.patience import PATIENCE
 from tests.reel.streams.samples.openai_chat import CHAT, chunk
 from tests.reel.streams.samples.sample import sse
 
@@ -246,7 +247,7 @@ def test_an_answer_that_is_interrupted(client: Client, daemon: str, name: str, v
         running.process.send_signal(signal.SIGINT)
         assert "interrupted; what came was added as #3, marked as interrupted" in running.until("interrupted\n")
 
-        assert -signal.SIGINT == running.process.wait(20)
+        assert -signal.SIGINT == running.process.wait(PATIENCE)
     assert "interrupted" == client.history(name).events[-1]["kind"]
 
 
@@ -256,7 +257,7 @@ def test_a_reader_that_goes_away(client: Client, daemon: str, name: str, via: Vi
     read, write = os.pipe()
     os.close(read)
     command = [sys.executable, "-c", "from reel.cli import process; process()", "--socket", daemon]
-    ran = subprocess.run([*command, "ask", name, "What?", *via(CHAT.data)], stdout=write, check=False, timeout=30)
+    ran = subprocess.run([*command, "ask", name, "What?", *via(CHAT.data)], stdout=write, check=False, timeout=PATIENCE)
     os.close(write)
 
     assert 141 == ran.returncode

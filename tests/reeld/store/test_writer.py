@@ -180,7 +180,8 @@ def relay(path: str) -> Iterator[None]:
     def read() -> None:
         with ExitStack() as stack:
             one, other = (
-                stack.enter_context(closing(sqlite3.connect(path, isolation_level=None, timeout=30))) for _ in "ab"
+                stack.enter_context(closing(sqlite3.connect(path, isolation_level=None, timeout=PATIENCE)))
+                for _ in "ab"
             )
             while not over.wait(0.002):
                 other.execute("BEGIN")

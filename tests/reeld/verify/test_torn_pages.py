@@ -21,6 +21,7 @@ from reeld.store.states import SqlLog
 from reeld.store.store import open_store
 from reeld.verify import logs
 from reeld.verify.verifier import open_verifier
+from tests.patience import PATIENCE
 from tests.reeld.store.rows import Rows
 from tests.reeld.verify.pages import SIZE, Page, child_at, data_of, pages, trees, with_child, with_page
 from tests.thoroughness import THOROUGH, sampled
@@ -100,7 +101,7 @@ async def test_conversations_are_read_without_their_milestones(sound: Sound, pat
     content, found = sound
     for what, left in torn(content, found["milestones"], random.Random(1)):
         Path(path).write_bytes(left)  # noqa: ASYNC240 - nothing else runs
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             async with open_store(path) as store:
                 for agent in (2, 60, 149):
                     read = (await store.load(agent)).conversation
@@ -110,7 +111,7 @@ async def test_conversations_are_read_without_their_milestones(sound: Sound, pat
 async def check(path: str, content: bytes, *, logs_only: bool = False) -> list[tuple[str, str]]:
     """Check a file with this content; return what is wrong with it."""
     Path(path).write_bytes(content)  # noqa: ASYNC240 - nothing else runs
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         try:
             async with open_store(path) as store, open_verifier(store) as verifier:
                 if not logs_only:
@@ -167,7 +168,7 @@ async def test_following_where_a_page_is_there_twice(sound: Sound, path: str) ->
             while page := await store.after(None, place, 10, 10_000):
                 place = page[-1].event_id
 
-    with anyio.fail_after(30), pytest.raises(BaseExceptionGroup) as raised:
+    with anyio.fail_after(PATIENCE), pytest.raises(BaseExceptionGroup) as raised:
         await follow()
     assert raised.group_contains(Storage, match="a page of the file is there twice: row ")
 
