@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from reeld.memory import give_back
+from reeld.memory import give_back, use_one_heap
 from tests.places import FILES
 from tests.thoroughness import FUZZ, THOROUGH
 
 # For what pytest and the tests put there, and the programs that they start.
 os.environ["TMPDIR"] = tempfile.tempdir = FILES
+
+# Some tests start forty threads: with a heap for each, a worker kept more of what they had freed.
+use_one_heap()
 
 # Neither the settings of the person at the keyboard nor what a shell writes there belongs to the tests.
 _OWN = tempfile.TemporaryDirectory(prefix="reel-tests-")

@@ -160,6 +160,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.large
 def test_vscode_jsonrpc(daemon: Daemon, client: Client, node: Path) -> None:
     """VS Code's client calls by name and position, pipelines, cancels, sends megabytes and receives notifications."""
     said = json.loads(run("node", str(node / "talk.js"), daemon.socket))
