@@ -364,6 +364,7 @@ class Agent:
             self._news += news
             return
         self._is_behind = True
+        self.store.writer.behind.add(self.row)  # an exclusive job may go on over the old state
         if at_once:
             self._catch_up()
 
@@ -431,6 +432,7 @@ class Agent:
         past: Takeover | None = None,
         *,
         changed: bool = False,
+        reads: frozenset[int] = frozenset(),
     ) -> Reply:
         """Commit and apply what an exclusive job has staged; return the reply.
 
@@ -440,10 +442,11 @@ class Agent:
             options: the command's.
             past: the state that is taken over, if it is not in memory.
             changed: whether more of the profile than its head changed.
+            reads: the other agents whose states it depends on.
         """
         part = AgentWrite(stage.profile, stage.events, changed=changed)
         keys = [] if options.key is None else [key_row(options.key, self.row, reply, reply["command"])]
-        transaction = await prepare(self.store, Transaction([part], keys))
+        transaction = await prepare(self.store, Transaction([part], keys, reads=reads))
         await write(self.store, transaction, lambda firsts: self.apply(part, firsts[0], past))
         return reply
 
@@ -459,6 +462,7 @@ class Agent:
 
     async def _load(self) -> None:
         self._is_behind, self._news = False, []  # before the log is read: it may be behind again by then
+        self.store.writer.behind.discard(self.row)
         try:
             self.state = await self.store.load(self.row)
             self._on_growth()

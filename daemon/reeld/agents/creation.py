@@ -133,7 +133,7 @@ class AgentFactory:
             stage = Stage(State(profile, conversation), now(), _pack)
             stage.client = options.client
             reply = stage.info(commands.clone_from(stage, begin.uid, begin.at, position.tip))
-            await self._commit(options, stage, reply, conversation)
+            await self._commit(options, stage, reply, conversation, frozenset([source.row]))
             return reply
 
         return await self._with_free_name(name, make)
@@ -160,7 +160,14 @@ class AgentFactory:
         stage.require_head(options.if_seq)
         return stage
 
-    async def _commit(self, options: CommandOptions, stage: Stage, reply: Reply, conversation: Conversation) -> None:
+    async def _commit(
+        self,
+        options: CommandOptions,
+        stage: Stage,
+        reply: Reply,
+        conversation: Conversation,
+        reads: frozenset[int] = frozenset(),
+    ) -> None:
         """Commit the first command of a new agent that starts from this conversation."""
         keys = [] if options.key is None else [key_row(options.key, stage.profile.row, reply, reply["command"])]
         part = AgentWrite(stage.profile, stage.events, new=True)
@@ -169,7 +176,9 @@ class AgentFactory:
             self._registry.bus.publish_new_agent(part.profile, part.events, firsts[0], conversation)
 
         try:
-            await write(self._store, await many_rows.prepare(self._store, Transaction([part], keys)), on_commit)
+            await write(
+                self._store, await many_rows.prepare(self._store, Transaction([part], keys, reads=reads)), on_commit
+            )
         except Exists:
             raise taken(stage.base.name) from None
 

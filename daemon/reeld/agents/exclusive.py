@@ -22,7 +22,7 @@ from reeld.core.state import Profile, State, info
 from reeld.core.validation import Altered, CheckedRow, Expected
 from reeld.store.states import Position, Skip
 from reeld.store.store import Store
-from reeld.store.transactions import AgentWrite, Transaction
+from reeld.store.transactions import AgentWrite, Family, Transaction
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -257,12 +257,12 @@ async def clone_into(
         command = commands.clone_from(stage, source.committed.profile.uid, position.at, position.tip)
         reply = {**info(stage.profile, conversation), "command": command, "time": stage.now}
         past = await target.store.takeover(position.tip, target.committed.conversation)
-        return await target.commit(stage, reply, options, past)
+        return await target.commit(stage, reply, options, past, reads=frozenset([source.row]))
 
 
 async def kill(registry: Registry, options: CommandOptions, root: Agent, reason: str | None, *, cascade: bool) -> Reply:
     """Kill an agent, and with ``cascade`` all its live clones in the same transaction."""
-    async with _family(registry, root, alive=True, cascade=cascade) as agents:
+    async with _family(registry, root, alive=True, cascade=cascade) as (agents, family):
         root = agents[0]
         root.stage(options)  # checks if_seq even if the root is killed already, and nothing is staged for it
         by = root.committed.profile.uid
@@ -274,7 +274,7 @@ async def kill(registry: Registry, options: CommandOptions, root: Agent, reason:
                 parts.append(_Part(agent, AgentWrite(stage.profile, stage.events, changed=True)))
         profile = next((part.write.profile for part in parts if part.agent is root), root.committed.profile)
         reply: Reply = {"killed": [part.uid for part in parts], "agent": profile.uid, "head": profile.head}
-        return await _commit_all(registry, options, parts, reply)
+        return await _commit_all(registry, options, root, parts, reply, family)
 
 
 async def revive(registry: Registry, options: CommandOptions, root: Agent, *, cascade: bool) -> Reply:
@@ -286,7 +286,7 @@ async def revive(registry: Registry, options: CommandOptions, root: Agent, *, ca
     Raises:
         Exists: the agent's own name belongs to another live agent.
     """
-    async with _family(registry, root, alive=False, cascade=cascade) as agents:
+    async with _family(registry, root, alive=False, cascade=cascade) as (agents, family):
         root = agents[0]
         root.stage(options)  # checks if_seq even if the root is alive already
         parts: list[_Part] = []
@@ -307,7 +307,7 @@ async def revive(registry: Registry, options: CommandOptions, root: Agent, *, ca
         reply: Reply = info(profile, root.committed.conversation, registry.bus.attached(root.row))
         if cascade:
             reply |= {"revived": [part.uid for part in parts], "taken": taken}
-        return await _commit_all(registry, options, parts, reply)
+        return await _commit_all(registry, options, root, parts, reply, family)
 
 
 async def _is_taken(registry: Registry, name: str) -> bool:
@@ -327,8 +327,12 @@ class _Part(NamedTuple):
 
 
 @asynccontextmanager
-async def _family(registry: Registry, root: Agent, *, alive: bool, cascade: bool) -> AsyncIterator[list[Agent]]:
-    """Hold an agent still, and with ``cascade`` all its live, or killed, clones; yield them, the agent first.
+async def _family(
+    registry: Registry, root: Agent, *, alive: bool, cascade: bool
+) -> AsyncIterator[tuple[list[Agent], Family | None]]:
+    """Hold an agent still, and with ``cascade`` all its live, or killed, clones; yield them and all clones.
+
+    The agent itself comes first.
 
     The other clones are held too if they are in memory: one that is revived or cloned during a cascading kill would
     survive it. Agents that are not in memory can act only after the command, which is queued without awaiting anything.
@@ -336,16 +340,18 @@ async def _family(registry: Registry, root: Agent, *, alive: bool, cascade: bool
     agents = [root]
     while True:
         async with registry.lock(agents) as locked:
-            family = await registry.store.descendants(root.row) if cascade else {}
-            wanted = {row for row, is_alive in family.items() if is_alive == alive or registry.live(row)}
+            clones = await registry.store.descendants(root.row) if cascade else {}
+            wanted = {row for row, is_alive in clones.items() if is_alive == alive or registry.live(row)}
             missing = wanted.difference(agent.row for agent in locked)
             if not missing:
-                yield locked
+                yield locked, Family(root.row, clones) if cascade else None
                 return
         agents += await registry.start_all(missing)
 
 
-async def _commit_all(registry: Registry, options: CommandOptions, parts: list[_Part], reply: Reply) -> Reply:
+async def _commit_all(
+    registry: Registry, options: CommandOptions, root: Agent, parts: list[_Part], reply: Reply, family: Family | None
+) -> Reply:
     """Commit what several agents write in one command; if they write nothing, return the reply of its first time."""
     if not parts:
         return await first_reply(registry.store, options.key) or reply
@@ -359,7 +365,8 @@ async def _commit_all(registry: Registry, options: CommandOptions, parts: list[_
             part.agent.apply(part.write, first)
             registry.reindex(part.agent)
 
-    await write(registry.store, Transaction([part.write for part in parts], keys), on_commit)
+    writes, reads = [part.write for part in parts], frozenset([root.row])
+    await write(registry.store, Transaction(writes, keys, reads=reads, family=family), on_commit)
     return reply
 
 

@@ -199,6 +199,7 @@ class Registry:
         if self._live.get(agent.row) is agent:
             del self._live[agent.row]
             del self._scopes[agent.row]
+            self.store.writer.behind.discard(agent.row)
         self._unindex(agent)
 
     def _index(self, agent: Agent, profile: Profile) -> None:

@@ -250,7 +250,8 @@ class Together:
                         self._registry.reindex(target.agent)
 
         try:
-            await write(self.store, await prepare(self.store, Transaction(writes, keys)), on_commit)
+            reads = frozenset(target.row for target in targets)
+            await write(self.store, await prepare(self.store, Transaction(writes, keys, reads=reads)), on_commit)
         except Exists as error:
             raise _NameTaken(error.message) from None
         return reply

@@ -62,6 +62,13 @@ class AgentWrite(NamedTuple):
     values: Values | None = None
 
 
+class Family(NamedTuple):
+    """The clones of an agent, recursively, and whether each is alive."""
+
+    root: int
+    clones: dict[int, bool]
+
+
 class Transaction(NamedTuple):
     """One or several commands that succeed or fail together."""
 
@@ -72,6 +79,10 @@ class Transaction(NamedTuple):
     is_probe: bool = False
     # The erasure that it decides.
     decision: Decision | None = None
+    # What must be as it was when it was staged, beside the agents that it writes to: other agents, and a family. Only
+    # other daemons can change it meanwhile.
+    reads: frozenset[int] = frozenset()
+    family: Family | None = None
 
 
 def prepared(transaction: Transaction, first: int) -> Transaction:
@@ -413,7 +424,9 @@ def explain(error: Exception) -> ReelError | DivergedError:
 
 def is_about(transaction: Transaction, rows: Collection[int]) -> bool:
     """Return whether a transaction is about one of these agents, to which others have written: none is new to them."""
-    return bool(rows) and any(part.profile.row in rows for part in transaction.parts)
+    return bool(rows) and any(
+        row in rows for row in (*transaction.reads, *(part.profile.row for part in transaction.parts))
+    )
 
 
 def forget_keys(connection: Connection, keep: int) -> bool:

@@ -98,6 +98,8 @@ class Writer:
         # Is told what others have written, and the id of the newest event, before what was committed here after that is
         # settled.
         self._on_elsewhere: Callable[[Elsewhere, int], None] = _ignore
+        # The agents in memory whose states are older than the log: what is staged over these is not written.
+        self.behind: set[int] = set()
         # Is set after each commit, for one task that reads what is new.
         self.news: Signal | None = None
 
@@ -108,6 +110,9 @@ class Writer:
 
     def submit(self, transaction: Transaction, settle: Settle) -> None:
         """Queue a transaction. Each agent has one in flight at most, so the queue is as long as there are agents."""
+        if self.behind and is_about(transaction, self.behind):
+            settle(DivergedError())
+            return
         self._queue.append((transaction, settle))
         if self._idle.is_set():
             self._fail_queued()

@@ -29,6 +29,7 @@ from reeld.store.elsewhere import Elsewhere
 from reeld.store.postgres.commit_statement import Rows
 from reeld.store.postgres.connection import LostError, ServerConnection, ServerError
 from reeld.store.postgres.others import Others
+from reeld.store.queries import descendants
 from reeld.store.transactions import (
     FAULTS,
     DivergedError,
@@ -60,13 +61,13 @@ class _Draft(NamedTuple):
     Args:
         transactions: those that it writes.
         firsts: the ids of the first events of each of them.
-        moved: the agents whose transactions are not written, because others have written to them.
+        refused: the places of the transactions that are not written, because others have changed what they are about.
         rows: the events, heads and keys.
     """
 
     transactions: list[Transaction]
     firsts: list[list[int]]
-    moved: frozenset[int]
+    refused: frozenset[int]
     rows: Rows
 
     def was_written(self, connection: ServerConnection) -> bool:
@@ -164,7 +165,7 @@ class ServerEventWriter(EventWriter):
         """Write transactions with one exchange; return ``None`` if that is not possible, or others have written."""
         if not (self._is_alone and all(map(_has_only_rows, transactions)) and connection.is_open()):
             return None
-        draft = self._draft_all(transactions, self.next_id - 1)
+        draft = self._draft_all(transactions, self.next_id - 1, set())
         self._sent, self._is_alone = draft, False
         try:
             with connection.pipeline() if any(each.milestones for each in transactions) else nullcontext():
@@ -224,14 +225,15 @@ class ServerEventWriter(EventWriter):
         self._count(draft.rows.events, draft.rows.wide)
         self.next_id = draft.rows.next_id
         written = iter(draft.firsts)
-        return [DivergedError() if is_about(each, draft.moved) else next(written) for each in transactions]
+        return [DivergedError() if place in draft.refused else next(written) for place in range(len(transactions))]
 
     def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
         """Write transactions while this daemon has the lock, and commit."""
         self._is_alone = newest < self.next_id
         if not self._is_alone:
             self._look(connection)
-        draft = self._draft_all(transactions, newest)
+        other = {place for place, each in enumerate(transactions) if _has_other_family(each, connection)}
+        draft = self._draft_all(transactions, newest, other)
         try:
             with connection.pipeline():
                 write_profiles(connection.cursor(), draft.transactions)
@@ -246,22 +248,34 @@ class ServerEventWriter(EventWriter):
             raise
         return draft
 
-    def _draft_all(self, transactions: Sequence[Transaction], newest: int) -> _Draft:
-        """Return what a commit writes of some transactions if the newest event has this id."""
+    def _draft_all(self, transactions: Sequence[Transaction], newest: int, other: set[int]) -> _Draft:
+        """Return what a commit writes.
+
+        Args:
+            transactions: what is to be written, as far as others have not changed what it is about.
+            newest: the id of the newest event.
+            other: the places of transactions that are not written either.
+        """
         moved = self._others.rows
-        current = [transaction for transaction in transactions if not is_about(transaction, moved)]
+        refused = other.union(place for place, each in enumerate(transactions) if is_about(each, moved))
+        current = [each for place, each in enumerate(transactions) if place not in refused]
         events: list[Any] = []
         wide: list[Any] = []
         firsts, next_id = self._draft(current, newest + 1, events, wide)
         rows = Rows(newest, next_id, events, wide, keys_of(current), heads_of(current))
-        return _Draft(current, firsts, moved, rows)
+        return _Draft(current, firsts, frozenset(refused), rows)
 
 
 def _has_only_rows(transaction: Transaction) -> bool:
     """Whether nothing is written but events, heads and keys; milestones may be written without them."""
-    return not (
-        transaction.is_probe or transaction.decision or any(part.new or part.changed for part in transaction.parts)
-    )
+    has_more = transaction.is_probe or transaction.decision or transaction.family
+    return not (has_more or any(part.new or part.changed for part in transaction.parts))
+
+
+def _has_other_family(transaction: Transaction, connection: ServerConnection) -> bool:
+    """Whether a transaction is about a family that is not what it was."""
+    family = transaction.family
+    return family is not None and descendants(connection, family.root) != family.clones
 
 
 def _is_empty(transaction: Transaction) -> bool:

@@ -1,0 +1,166 @@
+"""Agents beside another daemon that writes to the same tables on a PostgreSQL server."""
+
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import anyio
+import pytest
+from trio.testing import wait_all_tasks_blocked
+
+from reeld.agents.agent import Agent, Exclusive
+from reeld.agents.idempotency import CommandOptions
+from reeld.agents.registry import Registry
+from reeld.core import commands
+from reeld.core.commands import Reply
+from reeld.core.validation import rows_from
+from reeld.store.store import open_store
+from reeld.store.transactions import DivergedError
+from tests.lossy import Lossy, lossy
+from tests.patience import PATIENCE
+from tests.postgres import own_schema
+from tests.reeld.agents.direct_client import DirectClient
+
+pytestmark = pytest.mark.slow
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[DirectClient]:
+    """Open the database as a daemon does."""
+    async with open_store(url) as store, anyio.create_task_group() as tasks:
+        client = DirectClient(Registry(store, tasks), tasks)
+        yield client
+        await client.registry.drain()
+        tasks.cancel_scope.cancel()
+
+
+class Two(NamedTuple):
+    """A daemon behind a socket that can be held up, and another one."""
+
+    between: Lossy
+    held: DirectClient
+    other: DirectClient
+
+
+@pytest.fixture
+async def two() -> AsyncIterator[Two]:
+    """Two daemons of one database."""
+    async with AsyncExitStack() as stack:
+        url = stack.enter_context(own_schema())
+        between = stack.enter_context(lossy(url))
+        stack.enter_context(anyio.fail_after(PATIENCE))
+        held = await stack.enter_async_context(opened(between.url))
+        yield Two(between, held, await stack.enter_async_context(opened(url)))
+
+
+async def while_committing(
+    two: Two, command: Callable[[], Coroutine[Any, Any, object]], other: Awaitable[object]
+) -> None:
+    """Run a command of the held daemon; another one's comes when it has looked at everything and is not committed."""
+    is_lost, goes_on = threading.Event(), threading.Event()
+
+    def meanwhile() -> None:
+        is_lost.set()
+        goes_on.wait(PATIENCE)
+
+    two.between.lose_commit(meanwhile, answer=False)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(command)
+        await anyio.to_thread.run_sync(is_lost.wait, PATIENCE)
+        await other
+        goes_on.set()
+
+
+async def again(command: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    """Run a command, and again if others were faster, as a connection does."""
+    while True:
+        try:
+            await command()
+        except DivergedError:
+            continue
+        return
+
+
+async def test_a_clone_of_one_that_others_move(two: Two) -> None:
+    """A clone has what its source has at that moment in the log, and nothing less."""
+    await two.held.create("demo")
+    clone = partial(two.held.clone, "demo", "copy")
+    await while_committing(two, clone, two.other.add("demo", "new"))
+
+    assert ["new"] == await two.other.texts("copy")
+
+
+async def test_a_clone_into_one_that_others_move(two: Two) -> None:
+    """So has an agent that a clone is made into."""
+    await two.held.create("demo")
+    await two.held.create("copy")
+    clone = partial(again, partial(two.held.clone_into, "demo", "copy"))
+    await while_committing(two, clone, two.other.add("demo", "new"))
+
+    assert ["new"] == await two.other.texts("copy")
+
+
+async def test_a_cascade_during_which_others_clone(two: Two) -> None:
+    """A cascading kill kills a clone as well that another daemon makes meanwhile."""
+    await two.held.create("demo")
+    kill = partial(again, partial(two.held.kill, "demo", cascade=True))
+    await while_committing(two, kill, two.other.clone("demo", "copy"))
+
+    assert {"demo": False, "copy": False} == {each["name"]: each["alive"] for each in await two.other.agents()}
+
+
+async def test_what_waits_for_a_commit_that_learns_of_others(two: Two) -> None:
+    """What was staged before its daemon learnt that others wrote is not written, even if its seqs are still free."""
+    between, held, other = two
+    await held.create("demo")
+    await held.create("beside")
+    await other.create("source")
+    await other.add("source", *map(str, range(5)))
+    agents = [await held.registry.find(name) for name in ("beside", "demo")]
+    for name in ("beside", "demo"):
+        await held.state(name)
+    between.is_open.clear()
+    await other.clone_into("source", "demo")  # the seqs go on after those of the source
+    answers: list[object] = []
+    for agent in agents:  # the second waits in the writer while the first is committed
+        held.post(agent, "new", answer=answers.append)
+        held.registry.pump()
+        await wait_all_tasks_blocked()
+    between.is_open.set()
+    await held.registry.drain()
+
+    assert 2 == len(answers)
+    assert [*map(str, range(5)), "new"] == await held.texts("demo")
+    assert [1, 7, 8] == [event["seq"] for event in await held.events("demo")]
+
+
+async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
+    """What a command has staged before its daemon learnt that others wrote is staged again."""
+    _, held, other = two
+    await held.create("demo")
+    await other.create("source")
+    await other.add("source", *map(str, range(5)))
+    agent = await held.registry.find("demo")
+    goes_on = anyio.Event()
+    tries: list[int] = []
+
+    async def add(agent: Agent) -> Reply:
+        stage = agent.stage(CommandOptions())
+        tries.append(stage.head)
+        await goes_on.wait()
+        return await agent.commit(stage, commands.add(stage, rows_from(["new"], {})[0]), CommandOptions())
+
+    held.registry.post(agent, Exclusive(add, lambda _: None))
+    held.registry.pump()
+    await wait_all_tasks_blocked()
+    await other.clone_into("source", "demo")
+    await held.store.be_current()
+    goes_on.set()
+    await held.registry.drain()
+
+    await other.store.be_current()
+
+    assert [1, 7] == tries
+    assert [*map(str, range(5)), "new"] == await other.texts("demo")
