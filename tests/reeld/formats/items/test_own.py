@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.errors import InvalidMessage, InvalidParams
-from reel.item_forms import canonical
+from reel.item_forms import ITEM, canonical
 from reel.strict_json import parse
 from reeld.core.item_forms import is_own
 from reeld.formats.items.own import own_rows
 from reeld.formats.items.rows import _shown
-from reeld.formats.items.writing import write_items
+from reeld.formats.items.writing import is_alone, write_items
 
 MINE = "x-mine"
 
@@ -77,3 +77,11 @@ def test_messages_that_are_refused(messages: Any, why: str) -> None:
         own_rows(MINE, [{}], messages)
 
     assert refused.value.message.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"), [(None, True), ("x", True), ({"of": 1}, True), ({"of": 2}, False), ({"part": 1}, False)]
+)
+def test_a_message_that_is_an_item(kept: Any, expected: bool) -> None:
+    """A message is an item by itself unless others belong to it, or it to others."""
+    assert expected is is_alone({"provider_metadata": {ITEM: kept}})
