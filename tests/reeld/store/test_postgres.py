@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reel.database_url import has_password, is_url, printable
 from reeld.store.connection import Numbers, Texts
+from reeld.store.postgres import presence
 from reeld.store.postgres.arrays import Blobs, Integers, Strings
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
@@ -18,8 +19,9 @@ from reeld.store.postgres.schema import prepare
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import open_store
 from tests.daemon import until
+from tests.patience import PATIENCE
 from tests.postgres import own_schema, server_connection
-from tests.reeld.store.making import event, made, said
+from tests.reeld.store.making import event, made, said, write
 
 
 @pytest.mark.parametrize(
@@ -144,3 +146,12 @@ def test_another_daemon_writes_between_two_commits() -> None:
 
         assert [[1], [2], [3], [4]] == outcomes
         assert {2} == writer.take_elsewhere().rows
+
+
+@pytest.mark.slow
+async def test_a_start_beside_another_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that starts while another one is there waits for nothing if no erasure was interrupted."""
+    monkeypatch.setattr(presence, "_PAUSE", PATIENCE)
+    with own_schema() as url, anyio.fail_after(PATIENCE):
+        async with open_store(url), open_store(url) as store:
+            assert [[1]] == await write(store, made(1))

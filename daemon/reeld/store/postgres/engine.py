@@ -9,6 +9,7 @@ import anyio
 
 from reel.database_url import printable
 from reel.msgpack_codec import packer
+from reeld.core.events import Pack
 from reeld.poller import Poller, open_poller
 from reeld.store import erasures
 from reeld.store.connection import Connection, Error
@@ -55,8 +56,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             setup = partial(prepare, url=url)
             database = await stack.enter_async_context(_open(poller, url, setup, readonly=False, settings=writing))
             await database.run(partial(require_whole, name=printable(url)))
-            carry_through = partial(erasures.carry_through, pack=packer())
-            was_decided = await database.run(presence.alone(carry_through, otherwise=False))
+            was_decided = await database.run(partial(_carry_through, pack=packer()))
             daemon = await database.run(_number_of_daemon)
             events = await database.run(partial(ServerEventWriter, database=printable(url), daemon=daemon))
             next_row = await database.run(partial(_next_row, daemon=daemon))
@@ -96,6 +96,17 @@ async def _open(
         database.end()
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(thread.join)
+
+
+def _carry_through(connection: Connection, pack: Pack) -> bool:
+    """Carry through what a daemon had decided to erase that is gone; return whether there was anything.
+
+    Only who looks for the others may have to wait: a daemon that erases lets no other in, so without anything
+    unfinished there is nothing to carry through.
+    """
+    if not erasures.unfinished(connection):
+        return False
+    return presence.alone(partial(erasures.carry_through, pack=pack), otherwise=False)(connection)
 
 
 def _serve(database: Database, connection: ServerConnection) -> None:
