@@ -30,7 +30,7 @@ PROTOCOL = {
     "redact": "agent seqs? text? dry_run? backups? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run?",
-    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags?",
+    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",
     "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live?",
