@@ -11,6 +11,7 @@ import pytest
 from reel.errors import ReelError
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory, until
+from tests.forkserver import ForkedDaemon
 from tests.postgres import Server, own_server
 
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
@@ -23,9 +24,9 @@ DEATHS, BETWEEN = (60, 60) if LONG else (3, 20)
 def daemons(server: Server) -> Iterator[list[Daemon]]:
     """Start daemons on a server."""
     with ExitStack() as stack:
-        made = []
+        made: list[Daemon] = []
         for _ in range(DAEMONS):
-            made.append(Daemon(stack.enter_context(short_directory())))
+            made.append(ForkedDaemon(stack.enter_context(short_directory())))
             made[-1].database = server.url
             stack.callback(made[-1].close)
             made[-1].start()
