@@ -13,6 +13,7 @@ from reel.values import Numeral, clean_deep, is_clean
 
 # No parser that is known refuses 100 levels, and a few refuse not much more.
 _DEPTH = 100
+_ALWAYS_SENDABLE = (str, int, bool)
 
 
 def dump(value: Any) -> str:
@@ -48,11 +49,14 @@ def is_sendable(value: Any, depth: int = _DEPTH, *, any_number: bool = False) ->
         depth: how many levels of lists and maps it may have.
         any_number: take numbers that few programs can hold, such as 1e400, because the provider itself wrote them.
     """
+    if type(value) in _ALWAYS_SENDABLE:
+        return True
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, dict | list):
         inside = value.values() if isinstance(value, dict) else value
-        return depth > 0 and all(is_sendable(element, depth - 1, any_number=any_number) for element in inside)
+        rest = [element for element in inside if type(element) not in _ALWAYS_SENDABLE]
+        return depth > 0 and all(is_sendable(element, depth - 1, any_number=any_number) for element in rest)
     return any_number or type(value) is not Numeral
 
 
@@ -65,6 +69,12 @@ def arguments_as_text(arguments: str) -> str:
     """Return a call's arguments as the text of an object: the stored one if it is such a text (rule X8)."""
     value, is_stored = _arguments(arguments)
     return arguments if is_stored else encode(value)
+
+
+def stored_object(arguments: str) -> Json | None:
+    """Return a call's arguments as an object if that is what their text is of; ``None`` if it is sent otherwise."""
+    value, is_stored = _arguments(arguments)
+    return value if is_stored else None
 
 
 def _arguments(arguments: str) -> tuple[Json, bool]:

@@ -20,10 +20,11 @@ from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
 from reeld.formats.metadata import restore_keys
 from reeld.formats.model import Change, HistorySettings, RenderContext, Turn, UserTurn
-from reeld.formats.plain import NO_TEMPLATES, PlainRun, Template, Templates, find_templates, only_text, plain_runs
+from reeld.formats.plain import PlainRun, plain_runs, settle_plain
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
+from reeld.formats.templates import NO_TEMPLATES, Template, Templates, find_templates, only_text
 
 _METADATA = "provider_metadata"
 # What a provider says of a turn that it wants to continue (rule A11).
@@ -60,7 +61,7 @@ def render(
     previous = None
     if state is None or not state.fits(target.name, model, settings) or not state.covers(entries):
         previous, state = state, RenderState(target.name, model, settings)
-        state.templates = find_templates(target, _context(state))
+        state.templates = find_templates(target, state.context())
     repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -139,7 +140,7 @@ def _extend(
 ) -> tuple[Repaired, OpenTurns]:
     """Render what is new: extend the state by what is settled of it, and return the open turns."""
     repaired, server_state = _settle_all(state, entries, target)
-    context = _context(state)
+    context = state.context()
     sent = len(state.sent_once)
     rest = OpenTurns(EncodedTurns(), [], server_state)
     _write(repaired.open[:-1], rest.turns, rest.report, context, target)
@@ -151,34 +152,18 @@ def _extend(
     return repaired, rest
 
 
-def _context(state: RenderState) -> RenderContext:
-    """Return the context in which the turns after those that a state covers are written."""
-    settings = state.settings
-    context = RenderContext(state.model, by_id=settings.by_id, past_reasoning=settings.past_reasoning)
-    context.sent_once = state.sent_once
-    return context
-
-
 def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:
     """Settle all that can be, plain exchanges in the short way, and return what the last repair found."""
-    user, assistant, _ = state.templates
-    if user is not None and assistant is not None:
-        for run in plain_runs(entries, state.count):
+    for found in plain_runs(entries, state.count):
+        run: PlainRun | None = found
+        repaired = 1
+        while run is not None:
             # The first message of the run settles all that is before it.
             _settle_until(state, entries, run.start + 1, target)
-            _settle_plain(state, entries, run, user, assistant)
+            covered = settle_plain(state, entries, run, target)
+            # If many cannot be settled so, more and more are repaired at once.
+            run, repaired = run.without(covered, repaired), 2 * repaired
     return _settle_until(state, entries, len(entries), target)
-
-
-def _settle_plain(
-    state: RenderState, entries: Sequence[Entry], run: PlainRun, user: Template, assistant: Template
-) -> None:
-    """Extend a state by plain exchanges: they need no repair, and leave nothing to the exchanges after them."""
-    end = run.start + len(run.texts)
-    items = run.texts.copy()
-    items[::2], items[1::2] = user.fill_all(run.texts[::2]), assistant.fill_all(run.texts[1::2])
-    state.turns.add_exchanges(items, [entry.seq for entry in entries[run.start : end : 2]])
-    state.count, state.last = end, entries[end - 1].id
 
 
 def _settle_until(
@@ -206,7 +191,7 @@ def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> tuple[R
     shown = [index for index, entry in enumerate(new) if entry.message is not None]
     messages = [_message(new[index]) for index in shown]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
-    context = _context(state)
+    context = state.context()
     _write(repaired.settled, state.turns, state.report, context, target, state.templates)
     if repaired.settled_messages:
         last = shown[repaired.settled_messages - 1]
