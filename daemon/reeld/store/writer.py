@@ -93,8 +93,8 @@ class Writer:
         self.commit_events = Recorder(SIZES)
         # The id of the newest committed event.
         self.newest = events.next_id - 1
-        # Whether it will be looked what others have committed.
-        self._looks = False
+        # Whether it will be looked what others have committed, and once more after that.
+        self._looks = self._looks_again = False
         # Is told what others have written, and the id of the newest event, before what was committed here after that is
         # settled.
         self._on_elsewhere: Callable[[Elsewhere, int], None] = _ignore
@@ -166,12 +166,15 @@ class Writer:
 
     def hear(self, _: None = None) -> None:
         """Look what others have committed."""
+        self._looks_again = self._looks
         if not self._looks:
             self._looks = True
             self.submit(Transaction([], []), self._looked)
 
     def _looked(self, _: Outcome) -> None:
         self._looks = False
+        if self._looks_again:  # what was heard of meanwhile may have been committed after the look
+            self.hear()
 
     async def heartbeat(self) -> None:
         """Wait until a commit that changes nothing has returned: queue, thread and disk are alive then.
