@@ -14,6 +14,7 @@
             │                 the database is there
             ├── metrics       writes the file of metrics, if there is to be one (keep_written)
             ├── drafts        pushes the last text of each burst
+            ├── neighbours    tells other daemons of drafts and followers, if the database is on a server
             ├── search        fills the index of what was said, with a thread each for it and its readers (Search)
             ├── server        accepts; per connection a reader, a sender, a watcher, a worker, and one task for each
             │                 subscription that catches up and each detached request (Connection)
@@ -56,6 +57,7 @@ from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.handlers.erasing import keep_retention
 from reeld.serving.listener import Listener, PathListener, Server, open_listener, require_path, take_over
+from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.stats import collect
 from reeld.startup import OK, StartupError, lock, raise_file_limit
@@ -189,6 +191,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                 tasks.start_soon(_maintain, store, registry, server)
                 tasks.start_soon(_watch, store)
                 tasks.start_soon(services.drafts.run)
+                tasks.start_soon(keep_in_touch, store.channel, registry.bus, services.drafts)
                 tasks.start_soon(services.search.run)
                 tasks.start_soon(keep_retention, services)
                 tasks.start_soon(services.scheduled_backups.run)

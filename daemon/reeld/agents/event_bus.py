@@ -56,6 +56,18 @@ class Writer(NamedTuple):
     client: str | None
 
 
+class Whose(Protocol):
+    """The agent that a draft is for: a profile, or as much of it as another daemon tells."""
+
+    @property
+    def row(self) -> int:
+        """Its number in the database."""
+
+    @property
+    def uid(self) -> str:
+        """Its id."""
+
+
 class Subscriber(Protocol):
     """Somebody who is told what happens; its methods must neither wait nor fail."""
 
@@ -71,7 +83,7 @@ class Subscriber(Protocol):
     def on_reset(self, profile: Profile) -> None:
         """Take note that the agent's live state was not what the log says, and has been replaced."""
 
-    def on_draft(self, profile: Profile, writer: Writer, text: str) -> None:
+    def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
         """Take what ``writer`` is writing; an empty text ends its draft."""
 
 
@@ -91,6 +103,9 @@ class EventBus:
         self._left = 0
         # Whether a later turn goes on with them.
         self._goes_on = False
+        # Is told that others follow an agent by itself, or no longer; and says how many do so at other daemons.
+        self.on_followers: Callable[[int], None] = _ignore
+        self.followers_elsewhere: Callable[[int], int] = _none
         # How many subscriptions ended because their peer did not read fast enough.
         self.lagged = 0
         # By the agent's row; ``None`` has those who follow all agents. The inner dicts are ordered sets.
@@ -99,6 +114,8 @@ class EventBus:
     def subscribe(self, subscriber: Subscriber, row: int | None) -> None:
         """Tell a subscriber about an agent, or about all, from now on."""
         self._subscribers.setdefault(row, {})[subscriber] = None
+        if row is not None:
+            self.on_followers(row)
 
     def unsubscribe(self, subscriber: Subscriber, row: int | None) -> None:
         """Tell a subscriber nothing more."""
@@ -106,14 +123,20 @@ class EventBus:
         subscribers.pop(subscriber, None)
         if not subscribers:
             self._subscribers.pop(row, None)
+        if row is not None:
+            self.on_followers(row)
 
     def has_subscribers(self, row: int) -> bool:
         """Return whether anybody is told about an agent."""
         return row in self._subscribers or None in self._subscribers
 
     def attached(self, row: int) -> int:
-        """Return how many connections follow this agent by itself."""
-        return len(self.followers(row))
+        """Return how many connections follow this agent by itself, at whatever daemon."""
+        return len(self.followers(row)) + self.followers_elsewhere(row)
+
+    def followed(self) -> list[int]:
+        """Return the agents that connections follow by themselves."""
+        return [row for row in self._subscribers if row is not None and self.followers(row)]
 
     def followers(self, row: int | None) -> set[int]:
         """Return the connections that follow this agent by itself, or with ``None`` all agents."""
@@ -199,3 +222,12 @@ class EventBus:
                 kept = Extent(0, 0) if event.kind == "clone" else conversation.apply(event_id, event)
                 self.publish(CommittedEvent(profile, event_id, event, kept, conversation.extent))
         self.newest = first + len(events) - 1
+
+
+def _ignore(_row: int) -> None:
+    """Ignore it: there is no other daemon."""
+
+
+def _none(_row: int) -> int:
+    """Return that nobody follows the agent."""
+    return 0

@@ -12,8 +12,7 @@ import anyio
 
 from reel.errors import Busy, TooLarge
 from reel.wakeup import Signal
-from reeld.agents.event_bus import EventBus, Subscriber, Writer
-from reeld.core.state import Profile
+from reeld.agents.event_bus import EventBus, Subscriber, Whose, Writer
 
 # Seconds between two pushes of one draft: a screen shows no more.
 _GAP = 1 / 30
@@ -31,9 +30,9 @@ class _Key(NamedTuple):
 class _Draft:
     """A draft, the text that was pushed last, and when; an empty text means that the draft has ended."""
 
-    def __init__(self, writer: Writer, profile: Profile) -> None:
+    def __init__(self, writer: Writer, whose: Whose) -> None:
         self.writer = writer
-        self.profile = profile
+        self.whose = whose
         self.text = ""
         self.shown = ""
         self.pushed = -math.inf
@@ -52,6 +51,8 @@ class Drafts:
         # Drafts that changed less than a gap after their last push, in the order in which they are due.
         self._due: dict[_Key, None] = {}
         self._wake = Signal()
+        # Is told of each new text; an empty one ends the draft.
+        self.on_text: Callable[[Writer, Whose, str], None] = _ignore
 
     async def run(self) -> None:
         """Push the last text of each burst when it is due, and forget drafts that have ended."""
@@ -66,7 +67,7 @@ class Drafts:
                     del self._due[key]
                     self._push(key)
 
-    def write(self, writer: Writer, profile: Profile, text: str) -> None:
+    def write(self, writer: Writer, whose: Whose, text: str) -> None:
         """Replace a connection's draft; an empty text ends it.
 
         Raises:
@@ -79,7 +80,7 @@ class Drafts:
                 field="text",
                 limit=MAX_DRAFT,
             )
-        key = _Key(writer.connection, profile.row)
+        key = _Key(writer.connection, whose.row)
         draft = self._drafts.get(key)
         if text and (draft is None or not draft.text):
             self._require_room(writer.connection)
@@ -89,8 +90,9 @@ class Drafts:
                 f"all drafts together may have {MAX_ALL} characters; add what is finished, show the end of the rest"
             )
         if draft is None:
-            draft = self._drafts[key] = _Draft(writer, profile)
-        draft.writer, draft.profile, draft.text = writer, profile, text
+            draft = self._drafts[key] = _Draft(writer, whose)
+        draft.writer, draft.whose, draft.text = writer, whose, text
+        self.on_text(writer, whose, text)
         if key not in self._due and anyio.current_time() >= draft.pushed + _GAP:
             self._push(key)
         else:
@@ -110,7 +112,9 @@ class Drafts:
             return
         key = _Key(connection, row)
         if key in self._drafts:
-            self._drafts[key].text = ""
+            draft = self._drafts[key]
+            draft.text = ""
+            self.on_text(draft.writer, draft.whose, "")
             self._push(key)
 
     def end_all(self, connection: int) -> None:
@@ -139,7 +143,7 @@ class Drafts:
         """Push the current drafts to a new subscriber."""
         for key, draft in self._drafts.items():
             if draft.text and row in (None, key.row) and key.connection != subscriber.connection:
-                subscriber.on_draft(draft.profile, draft.writer, draft.text)
+                subscriber.on_draft(draft.whose, draft.writer, draft.text)
 
     def _push(self, key: _Key) -> None:
         """Push a draft if its text has changed; one that has ended stays for a gap, so that its pace is kept."""
@@ -156,7 +160,11 @@ class Drafts:
         """Push a draft to every other subscribed connection, once."""
         shown: set[int | None] = {draft.writer.connection, None}
         self._bus.catch_up()
-        for subscriber in self._bus.subscribers(draft.profile.row):
+        for subscriber in self._bus.subscribers(draft.whose.row):
             if subscriber.connection not in shown:
                 shown.add(subscriber.connection)
-                subscriber.on_draft(draft.profile, draft.writer, draft.text)
+                subscriber.on_draft(draft.whose, draft.writer, draft.text)
+
+
+def _ignore(_writer: Writer, _whose: Whose, _text: str) -> None:
+    """Ignore it: there is no other daemon."""

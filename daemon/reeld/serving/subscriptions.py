@@ -26,7 +26,7 @@ from reel.frames import SharedPush
 from reel.framing import Framing
 from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
-from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
+from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Mark
 from reeld.core.milestones import Extent
@@ -190,10 +190,10 @@ class Subscription:
         data = self._framing.notify("reset", {"agent": profile.uid})
         self._sink.push_latest(("reset", profile.row), data)
 
-    def on_draft(self, profile: Profile, writer: Writer, text: str) -> None:
+    def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
         """Tell the peer what ``writer`` is writing; an empty text ends its draft."""
-        draft = {"agent": profile.uid, "connection": writer.connection, "client": writer.client, "text": text}
-        self._sink.push_latest(("draft", profile.row, writer.connection), self._framing.notify("draft", draft))
+        draft = {"agent": whose.uid, "connection": writer.connection, "client": writer.client, "text": text}
+        self._sink.push_latest(("draft", whose.row, writer.connection), self._framing.notify("draft", draft))
 
     def _encode(self, committed: CommittedEvent) -> bytes:
         """Encode a push; what all subscriptions of one view share is encoded once for each framing."""

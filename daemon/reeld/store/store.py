@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from reeld.store import history, queries, states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
 from reeld.store.connection import Connection
 from reeld.store.database import Database, Job, T
-from reeld.store.engine import Engine
+from reeld.store.engine import Channel, Engine
 from reeld.store.eraser import Eraser
 from reeld.store.file_engine import open_file
 from reeld.store.history import Logged
@@ -82,6 +82,8 @@ class Store:
         self._looking = anyio.Lock()
         self.writer = writer
         self.is_file = engine.copier is not None
+        # The way to other daemons; ``None`` if there can be none.
+        self.channel: Channel | None = None
         # Of a database on a server: its id, and what opens a connection of its own to it.
         self.id = engine.id
         self.open_log = engine.open_log
@@ -495,7 +497,10 @@ async def open_store(database: str, durability: str = FULL, lock: int | None = N
         await tasks.start(writer.run)
         try:
             store = Store(writer, engine, database)
-            async with nullcontext() if engine.listen is None else engine.listen(writer.hear):
+            if engine.listen is None:
                 yield store
+            else:
+                async with engine.listen(writer.hear) as store.channel:
+                    yield store
         finally:
             await writer.close()

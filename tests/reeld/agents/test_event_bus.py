@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from reeld.agents.agent import Agent
-from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
+from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.core.events import Event
 from reeld.core.milestones import Extent
 from reeld.core.state import Profile
@@ -32,7 +32,7 @@ class RecordingSubscriber:
     def on_reset(self, profile: Profile) -> None:
         self.resets.append(profile.row)
 
-    def on_draft(self, profile: Profile, writer: Writer, text: str) -> None: ...
+    def on_draft(self, whose: Whose, writer: Writer, text: str) -> None: ...
 
     @property
     def shapes(self) -> list[tuple[str, Extent, Extent]]:

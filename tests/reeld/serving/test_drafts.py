@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from reel.errors import Busy
-from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
+from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.core.state import Profile
 from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, Drafts
 from tests.reeld.core.memory import profile
@@ -42,8 +42,8 @@ class RecordingSubscriber:
 
     def on_reset(self, _: Profile) -> None: ...
 
-    def on_draft(self, profile: Profile, writer: Writer, text: str) -> None:
-        self.seen.append((trio.current_time(), profile.row, writer.connection, text))
+    def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
+        self.seen.append((trio.current_time(), whose.row, writer.connection, text))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from reel import aio
 from reel.aio.client import Client
 from reel.errors import Conflict, Exists, NotFound, ReelError, Storage
-from reel.pushes import EventPush
+from reel.pushes import DraftPush, EventPush
 from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
@@ -22,6 +22,7 @@ from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener
+from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.store import open_store
 from tests.daemon import short_directory
@@ -52,6 +53,8 @@ async def daemon(url: str, path: str) -> AsyncIterator[Services]:
             ScheduledBackups(backups, Schedule(), store.path, now),
         )
         server = Server()
+        tasks.start_soon(services.drafts.run)
+        tasks.start_soon(keep_in_touch, store.channel, registry.bus, services.drafts)
         async with open_listener(path) as listening:
             await tasks.start(server.run, listening, services)
             yield services
@@ -244,6 +247,45 @@ async def test_followers_keep_a_copy(clients: list[Client]) -> None:
         assert alike[0] == alike[1] == alike[2]
     for client in clients:
         assert (await client.replay("demo")).matched
+
+
+async def test_drafts_are_shown_everywhere(clients: list[Client]) -> None:
+    """A text that is typed at one daemon is pushed to followers at all others, also to one that comes later."""
+    one, two, three = clients
+    await one.create("demo")
+    text = "".join(f"{number} words, " for number in range(2000)) + "\0\x01"
+
+    async def until_shown(client: Client, wanted: str, *, task_status: Any = anyio.TASK_STATUS_IGNORED) -> None:
+        async with client.subscribe("demo") as subscription:
+            task_status.started()
+            async for push in subscription:
+                if isinstance(push, DraftPush):
+                    assert push.connection > 1 << 32
+                    if push.text == wanted:
+                        return
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(until_shown, two, text.replace("\0", "\ufffd"))
+        for end in range(0, len(text), 1000):
+            await one.draft("demo", text[:end])
+        await one.draft("demo", text)
+    await until_shown(three, text.replace("\0", "\ufffd"))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(until_shown, two, "")
+        await one.add("demo", "It is finished.")
+
+
+async def test_followers_are_counted_everywhere(clients: list[Client]) -> None:
+    """Who asks any daemon how many follow an agent is told of the followers at all."""
+    await clients[0].create("demo")
+    async with AsyncExitStack() as stack:
+        for client in clients[:2]:
+            await stack.enter_async_context(client.subscribe("demo"))
+        for client in clients:
+            while (await client.agent("demo")).attached != 2:  # noqa: ASYNC110 - no event tells it
+                await anyio.sleep(0.01)  # between two looks
+    while (await clients[2].agent("demo")).attached:  # noqa: ASYNC110 - no event tells it
+        await anyio.sleep(0.01)  # between two looks
 
 
 async def test_a_wait_ends_with_what_another_wrote(clients: list[Client]) -> None:

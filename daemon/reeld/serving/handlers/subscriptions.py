@@ -8,7 +8,7 @@ from reel.frames import PackedList
 from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
 from reeld.agents.agent import Agent, Job, Read
-from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
+from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.core.state import Profile, State
 from reeld.serving.call import Call, Detached, Result, Services, Work
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS
@@ -83,7 +83,7 @@ class _Waiter:
     def on_reset(self, _profile: Profile) -> None:
         """Ignore it: nothing was written."""
 
-    def on_draft(self, _profile: Profile, _writer: Writer, _text: str) -> None:
+    def on_draft(self, _whose: Whose, _writer: Writer, _text: str) -> None:
         """Ignore it: nothing was written."""
 
 

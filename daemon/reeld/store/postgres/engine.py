@@ -67,7 +67,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             raise explained(error, url) from error
         carried = Carried(was_decided, has_traces=False)
         connecting = partial(connect, url, readonly=True, settings={})
-        listen = partial(listening, connecting, poller, str(daemon))
+        listen = partial(listening, connecting, poller, daemon, identity)
         yield Engine(
             *(database, readers, reader, None, events, Presence(None), next_row, carried, listen),
             row_step=_STEP,

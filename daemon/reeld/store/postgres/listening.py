@@ -1,12 +1,18 @@
-"""Hearing that another daemon has committed: PostgreSQL's LISTEN, on a connection and in a thread of its own.
+"""Hearing other daemons, and telling them something: PostgreSQL's LISTEN and NOTIFY, on one connection in a thread.
 
-A notification says only that there is something; the log says what. So a lost one costs nothing but time, and after a
-connection was lost one look makes up for all that were missed meanwhile.
+On one channel a commit says only that there is something; the log says what. So a lost notification costs nothing but
+time, and after a connection was lost one look makes up for all that were missed meanwhile.
+
+On another channel, which is for one database, daemons send each other texts of which nothing is stored (see
+:mod:`reeld.serving.neighbours`). They wait for no commit of this daemon's.
 """
 
 import logging
+import os
+import selectors
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
@@ -14,55 +20,144 @@ import anyio
 import psycopg
 
 from reeld.poller import Poller
+from reeld.store.bridge import Future
+from reeld.store.postgres.arrays import Strings
 from reeld.store.postgres.commit_statement import CHANNEL
 from reeld.store.postgres.connection import ServerError
 
 log = logging.getLogger(__name__)
 
-# Seconds after which the thread looks whether it is to end, and between two attempts to connect.
-_LOOK_EVERY = 0.5
+# Seconds between two attempts to connect.
 _PAUSE = 1.0
+_WAKES = 64
+_TELL = "SELECT pg_notify(%s, told) FROM unnest(%s) AS told"
+
+
+class Line:
+    """The connection to the other daemons; see :func:`listening` and :class:`reeld.store.engine.Channel`."""
+
+    def __init__(
+        self,
+        connect: Callable[[], "psycopg.Connection[Any]"],
+        poller: Poller,
+        daemon: int,
+        database: str,
+        on_news: Callable[[None], None],
+    ) -> None:
+        self.daemon = daemon
+        self.on_open: Callable[[None], None] = _ignore
+        self.on_text: Callable[[str], None] = _ignore
+        self._connect = connect
+        self._poller = poller
+        self._channel = f"{CHANNEL}_{database}"
+        self._on_news = on_news
+        # What is to be sent, and who waits for it.
+        self._outgoing: deque[tuple[Sequence[str], Future[None]]] = deque()
+        self._is_open = False
+        # Whether the connection was lost, or cannot be made.
+        self._is_deaf = False
+        self._is_ending = threading.Event()
+        self._read_end, self._write_end = os.pipe()
+
+    async def send(self, texts: Sequence[str]) -> None:
+        """Send texts to the others, and wait until they are sent; without a connection nobody gets them."""
+        if self._is_open:
+            sent: Future[None] = Future(self._poller)
+            self._outgoing.append((texts, sent))
+            os.write(self._write_end, b"\0")
+            await sent.wait()
+
+    def listen(self) -> None:
+        """Hear and send until :meth:`end`, in a thread of its own."""
+        while not self._is_ending.is_set():
+            try:
+                with closing(self._connect()) as connection:
+                    self._serve(connection)
+            except (psycopg.Error, ServerError) as error:
+                if not self._is_deaf:
+                    reason = str(error).strip().partition("\n")[0]
+                    log.warning("cannot hear of other daemons, and tries again each second: %s", reason)
+                self._is_deaf = True
+                self._is_ending.wait(_PAUSE)
+            finally:
+                self._is_open = False
+                self._drop()
+
+    def _serve(self, connection: "psycopg.Connection[Any]") -> None:
+        raw = connection.pgconn
+        connection.add_notify_handler(self._take)
+        connection.execute(f'LISTEN {CHANNEL}; LISTEN "{self._channel}"')
+        if self._is_deaf:
+            log.warning("can hear of other daemons again")
+        self._is_deaf, self._is_open = False, True
+        self._poller.call_soon(self.on_open, None)
+        self._poller.call_soon(self._on_news, None)  # there may be something that nobody has told
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._read_end, selectors.EVENT_READ)
+            selector.register(raw.socket, selectors.EVENT_READ)
+            while not self._is_ending.is_set():
+                if any(key.fd == self._read_end for key, _ in selector.select()):
+                    os.read(self._read_end, _WAKES)
+                while self._outgoing:
+                    texts, sent = self._outgoing[0]
+                    connection.execute(_TELL, (self._channel, Strings(texts)))
+                    self._outgoing.popleft()
+                    sent.set_result(None)
+                raw.consume_input()
+                while heard := raw.notifies():
+                    self._take(psycopg.Notify(heard.relname.decode(), heard.extra.decode(), heard.be_pid))
+
+    def _take(self, heard: psycopg.Notify) -> None:
+        if heard.channel != CHANNEL:
+            self._poller.call_soon(self.on_text, heard.payload)
+        elif heard.payload != str(self.daemon):
+            self._poller.call_soon(self._on_news, None)
+
+    def _drop(self) -> None:
+        """Send nothing of what waits: nobody knows to whom it would be news when there is a connection again."""
+        while self._outgoing:
+            self._outgoing.popleft()[1].set_result(None)
+
+    def end(self) -> None:
+        """End :meth:`listen`."""
+        self._is_ending.set()
+        os.write(self._write_end, b"\0")
+
+    def close(self) -> None:
+        """Free what the system has given, after the end."""
+        self._drop()
+        os.close(self._read_end)
+        os.close(self._write_end)
 
 
 @asynccontextmanager
 async def listening(
-    connect: Callable[[], "psycopg.Connection[Any]"], poller: Poller, daemon: str, on_news: Callable[[None], None]
-) -> AsyncIterator[None]:
+    connect: Callable[[], "psycopg.Connection[Any]"],
+    poller: Poller,
+    daemon: int,
+    database: str,
+    on_news: Callable[[None], None],
+) -> AsyncIterator[Line]:
     """Call a function in the event loop's thread whenever another daemon has committed, until the block ends.
 
     Args:
         connect: opens a connection.
         poller: makes the calls.
-        daemon: what this daemon calls itself in what it sends.
+        daemon: the number of this daemon.
+        database: the id of the database.
         on_news: the function.
     """
-    ending = threading.Event()
-
-    def listen() -> None:
-        is_deaf = False
-        while not ending.is_set():
-            try:
-                with closing(connect()) as connection:
-                    connection.execute(f"LISTEN {CHANNEL}")
-                    poller.call_soon(on_news, None)  # there may be something that nobody has told
-                    if is_deaf:
-                        log.warning("can hear of other daemons again")
-                    is_deaf = False
-                    while not ending.is_set():
-                        if any(heard.payload != daemon for heard in connection.notifies(timeout=_LOOK_EVERY)):
-                            poller.call_soon(on_news, None)
-            except (psycopg.Error, ServerError) as error:
-                if not is_deaf:
-                    reason = str(error).strip().partition("\n")[0]
-                    log.warning("cannot hear of other daemons, and tries again each second: %s", reason)
-                is_deaf = True
-                ending.wait(_PAUSE)
-
-    thread = threading.Thread(target=listen, name="reeld-listen")
+    line = Line(connect, poller, daemon, database, on_news)
+    thread = threading.Thread(target=line.listen, name="reeld-listen")
     thread.start()
     try:
-        yield
+        yield line
     finally:
-        ending.set()
+        line.end()
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(thread.join)
+        line.close()
+
+
+def _ignore(_: str | None) -> None:
+    """Ignore it: nobody is interested yet."""

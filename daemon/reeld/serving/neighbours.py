@@ -1,0 +1,306 @@
+"""What daemons that share a database tell each other: what their clients are typing, and how many follow an agent.
+
+Nothing of it is stored. Each daemon tells what has changed, at most thirty times a second: of a text that grows only
+what is new, of followers how many there are. So each knows what all others have, and shows it to its own clients as it
+shows what is its own. A message is a list in JSON: its kind, the number of the daemon that sends it, and more.
+
+- ``hello``: who starts, or was cut off, asks all others for everything; they forget what they knew of it.
+- ``ask``: who heard something that does not fit what it knows asks all others for everything.
+- ``all``: everything that the daemon has follows.
+- ``draft``: the rest of a text from a place on, in one piece or in several, of which the last one says so.
+- ``followers``: how many connections follow some agents.
+- ``alive``: sent from time to time by a daemon that has told anything. Who is not heard any more is forgotten, with its
+  drafts and followers: it was killed, it hangs, or it cannot be reached.
+- ``bye``: it stops.
+
+A message that is not understood is from a newer version, and ignored.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import anyio
+
+from reel.errors import Busy, TooLarge
+from reel.wakeup import Signal
+from reeld.agents.event_bus import EventBus, Whose, Writer
+from reeld.serving.drafts import Drafts
+from reeld.store.engine import Channel
+
+# Seconds between two sendings, and bytes a second beyond which they are rarer.
+_PACE = 1 / 30
+_RATE = 2 << 20
+# Seconds between two signs of life, from the last of them until a daemon counts as gone, and between two questions.
+_BEAT, _GONE, _ASKING = 2.0, 7.0, 1.0
+# Daemons without drafts and followers that are remembered.
+_SILENT = 1000
+# Bytes of a message: PostgreSQL takes less than 8000.
+_MOST = 7800
+# Characters of a client's name, and agents in one message.
+_NAME, _ROWS = 200, 200
+# A connection at another daemon has a number that begins with that of the daemon. It is exact in JSON up to a million
+# daemons.
+_CONNECTIONS, _DAEMONS = 1 << 32, 1 << 20
+
+
+class Agent(NamedTuple):
+    """The agent of a draft at another daemon."""
+
+    row: int
+    uid: str
+
+
+class _Key(NamedTuple):
+    connection: int
+    row: int
+
+
+class _Neighbour:
+    """What is known of another daemon."""
+
+    def __init__(self) -> None:
+        self.heard = 0.0
+        self.drafts: dict[_Key, str] = {}
+        self.followers: dict[int, int] = {}
+
+    @property
+    def has_something(self) -> bool:
+        """Whether there is anything to forget if it is gone."""
+        return bool(self.drafts or self.followers)
+
+
+class Neighbours:
+    """The other daemons.
+
+    Args:
+        channel: leads to them.
+        bus: knows who follows what here.
+        drafts: those of this daemon's connections; those of others are shown with them.
+    """
+
+    def __init__(self, channel: Channel, bus: EventBus, drafts: Drafts) -> None:
+        self._channel = channel
+        self._bus = bus
+        self._drafts = drafts
+        self._known: dict[int, _Neighbour] = {}
+        # What is being typed here, and what the others know of it.
+        self._typed: dict[_Key, tuple[Writer, Whose, str]] = {}
+        self._told: dict[_Key, str] = {}
+        self._told_followers: dict[int, int] = {}
+        # What has changed since it was told.
+        self._changed: dict[_Key, tuple[Writer, Whose, str]] = {}
+        self._changed_rows: set[int] = set()
+        self._greets, self._asks, self._tells_all = True, False, False
+        self._asked = self._spoke = -math.inf
+        self._wake = Signal()
+        drafts.on_text = self._on_typed
+        bus.on_followers = self._on_followers
+        bus.followers_elsewhere = self._followers_elsewhere
+        channel.on_text = self.hear
+        channel.on_open = self._on_open
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    async def run(self) -> None:
+        """Tell the others what changes, and forget those that are gone, until cancelled."""
+        self._wake.set()
+        try:
+            while True:
+                with anyio.move_on_after(_BEAT if self._is_watched else None):
+                    await self._wake.wait()
+                self._forget_silent()
+                messages = self._take()
+                if messages:
+                    await self._channel.send(messages)
+                    await anyio.sleep(max(_PACE, sum(map(len, messages)) / _RATE))
+        finally:
+            with anyio.move_on_after(1, shield=True):
+                await self._channel.send([self._message("bye")])
+
+    @property
+    def _is_watched(self) -> bool:
+        """Whether others wait for signs of life, or signs of life of others are waited for."""
+        others = any(neighbour.has_something for neighbour in self._known.values())
+        return others or bool(self._told or self._told_followers)
+
+    # --- what happens here
+
+    def _on_open(self, _: None) -> None:
+        self._greets = True
+        self._wake.set()
+
+    def _on_typed(self, writer: Writer, whose: Whose, text: str) -> None:
+        if writer.connection >= _CONNECTIONS:
+            return  # it came from another daemon
+        key = _Key(writer.connection, whose.row)
+        self._changed[key] = typed = (writer, whose, text)
+        if text:
+            self._typed[key] = typed
+        else:
+            self._typed.pop(key, None)
+        self._wake.set()
+
+    def _on_followers(self, row: int) -> None:
+        self._changed_rows.add(row)
+        self._wake.set()
+
+    # --- telling
+
+    def _message(self, kind: str, *more: Any) -> str:
+        return json.dumps((kind, self._channel.daemon, *more), ensure_ascii=False, separators=(",", ":"))
+
+    def _take(self) -> list[str]:
+        """Return what the others must be told now."""
+        now = anyio.current_time()
+        messages = []
+        if self._greets:
+            messages.append(self._message("hello"))
+            self._told.clear()
+            self._told_followers.clear()
+        elif self._asks:
+            messages.append(self._message("ask"))
+        if self._greets or self._asks:
+            self._asked = now
+        tells_all = self._greets or self._tells_all
+        if tells_all:
+            messages.append(self._message("all"))
+            self._changed |= self._typed
+            self._changed_rows |= set(self._bus.followed())
+        self._greets = self._asks = self._tells_all = False
+        changed, self._changed = self._changed, {}
+        for key, (writer, whose, text) in changed.items():
+            messages += self._of_draft(key, writer, whose, text, again=tells_all)
+        messages += self._of_followers(again=tells_all)
+        if not messages and (self._told or self._told_followers) and now >= self._spoke + _BEAT:
+            messages.append(self._message("alive"))
+        if messages:
+            self._spoke = now
+        return messages
+
+    def _of_draft(self, key: _Key, writer: Writer, whose: Whose, text: str, *, again: bool) -> Iterator[str]:
+        """Yield what tells a text, from its beginning if it is told again."""
+        before = self._told.pop(key, "")
+        if text:
+            self._told[key] = text
+        if text == before and not (text and again):
+            return
+        place = len(before) if text.startswith(before) and not again else 0
+        about = (*key, whose.uid, None if writer.client is None else writer.client[:_NAME])
+        room = _MOST - len(self._message("draft", *about, place, "", False).encode(errors="replace"))
+        for piece in _pieces(text[place:], room):
+            yield self._message("draft", *about, place, piece, place + len(piece) == len(text))
+            place += len(piece)
+
+    def _of_followers(self, *, again: bool) -> Iterator[str]:
+        """Yield what tells how many follow the agents for which that has changed, or once more for all."""
+        rows, self._changed_rows = self._changed_rows, set()
+        news = []
+        for row in rows:
+            before, count = self._told_followers.pop(row, 0), len(self._bus.followers(row))
+            if count:
+                self._told_followers[row] = count
+            if count != before or (count and again):
+                news.append((row, count))
+        for first in range(0, len(news), _ROWS):
+            yield self._message("followers", news[first : first + _ROWS])
+
+    # --- hearing
+
+    def hear(self, text: str) -> None:
+        """Take a message of another daemon, or an own one."""
+        try:
+            message = json.loads(text)
+        except ValueError:
+            return
+        match message:
+            case [str(), int(daemon), *_] if daemon == self._channel.daemon:
+                pass
+            case ["hello" | "ask" as kind, int(daemon)]:
+                if kind == "hello":
+                    self._forget(daemon)
+                self._tells_all = True
+                self._wake.set()
+            case ["bye", int(daemon)]:
+                self._forget(daemon)
+            case ["all", int(daemon)]:
+                self._known.setdefault(daemon, _Neighbour()).heard = anyio.current_time()
+            case [str(kind), int(daemon), *more]:
+                neighbour = self._known.get(daemon)
+                if neighbour is None:
+                    self._ask()
+                else:
+                    neighbour.heard = anyio.current_time()
+                    if not neighbour.has_something:
+                        self._wake.set()  # from now on it is waited for its signs of life
+                    self._learn(daemon, neighbour, kind, more)
+
+    def _learn(self, daemon: int, neighbour: _Neighbour, kind: str, more: list[Any]) -> None:
+        match kind, more:
+            case "draft", [int(connection), int(row), str(uid), (str() | None) as client, int(place), str(piece), end]:
+                key = _Key(connection, row)
+                before = neighbour.drafts.get(key, "")
+                if place not in (0, len(before)):
+                    self._ask()
+                    return
+                neighbour.drafts[key] = text = before[:place] + piece
+                if end:
+                    if not text:
+                        del neighbour.drafts[key]
+                    with suppress(Busy, TooLarge):  # there is no room to show it
+                        self._drafts.write(Writer(_number(daemon, connection), client), Agent(row, uid), text)
+            case "followers", [[*news]]:
+                for each in news:
+                    match each:
+                        case [int(row), int(count)]:
+                            neighbour.followers[row] = count
+                            if not count:
+                                del neighbour.followers[row]
+
+    def _ask(self) -> None:
+        """Ask for everything: something was missed."""
+        if anyio.current_time() >= self._asked + _ASKING:
+            self._asks = True
+            self._wake.set()
+
+    def _forget_silent(self) -> None:
+        """Forget daemons that had something, and are not heard any more; those that had nothing need not say so."""
+        before = anyio.current_time() - _GONE
+        for daemon, neighbour in list(self._known.items()):
+            if neighbour.heard <= before if neighbour.has_something else len(self._known) > _SILENT:
+                self._forget(daemon)
+
+    def _forget(self, daemon: int) -> None:
+        neighbour = self._known.pop(daemon, None)
+        if neighbour is not None:
+            for connection, row in neighbour.drafts:
+                self._drafts.end(_number(daemon, connection), row)
+
+    def _followers_elsewhere(self, row: int) -> int:
+        return sum(neighbour.followers.get(row, 0) for neighbour in self._known.values())
+
+
+async def keep_in_touch(channel: Channel | None, bus: EventBus, drafts: Drafts) -> None:
+    """Tell other daemons of drafts and followers, and show those of others, until cancelled; if there can be others."""
+    if channel is not None:
+        await Neighbours(channel, bus, drafts).run()
+
+
+def _number(daemon: int, connection: int) -> int:
+    """Return the number of a connection at another daemon."""
+    return (daemon % _DAEMONS or _DAEMONS) * _CONNECTIONS + connection
+
+
+def _pieces(text: str, room: int) -> Iterator[str]:
+    """Yield a text in pieces, each of which has at most so many bytes in JSON; an empty text is one piece."""
+    while True:
+        piece = text[:room]
+        while len(json.dumps(piece, ensure_ascii=False).encode(errors="replace")) > room:
+            piece = piece[: len(piece) // 2]
+        yield piece
+        text = text[len(piece) :]
+        if not text:
+            return

@@ -1,0 +1,247 @@
+"""What daemons tell each other of drafts and followers, over a channel in memory. The clock is virtual."""
+
+# ruff: noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
+
+import json
+from collections.abc import Callable, Sequence
+
+import anyio
+import pytest
+import trio
+import trio.testing
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from reeld.agents.event_bus import EventBus, Writer
+from reeld.serving.drafts import Drafts
+from reeld.serving.neighbours import Neighbours
+from tests.reeld.core.memory import profile
+from tests.reeld.serving.test_drafts import RecordingSubscriber
+
+ONE, TWO = profile(1), profile(2)
+# Seconds until what was said has been heard, and until who says nothing is forgotten.
+SOON, LATE = 0.5, 10
+
+
+class Wire:
+    """Where all daemons hear what any of them says."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.ends: list[End] = []
+
+
+class End:
+    """The end of a wire at one daemon; it may be cut off."""
+
+    def __init__(self, wire: Wire, daemon: int) -> None:
+        self.daemon = daemon
+        self.on_open: Callable[[None], None] = lambda _: None
+        self.on_text: Callable[[str], None] = lambda _: None
+        self.is_cut = False
+        self._wire = wire
+        wire.ends.append(self)
+
+    async def send(self, texts: Sequence[str]) -> None:
+        await anyio.sleep(0.001)
+        if not self.is_cut:
+            for text in texts:
+                assert len(text.encode()) < 8000
+                self._wire.said.append(text)
+                for end in self._wire.ends:
+                    if not end.is_cut:
+                        end.on_text(text)
+
+
+class Daemon:
+    """What a daemon knows of drafts and followers."""
+
+    def __init__(self, wire: Wire, number: int, nursery: trio.Nursery) -> None:
+        self.bus = EventBus(0, lambda *_: pytest.fail("nobody is told later"))
+        self.drafts = Drafts(self.bus)
+        self.end = End(wire, number)
+        self.neighbours = Neighbours(self.end, self.bus, self.drafts)
+        self.scope = trio.CancelScope()
+        nursery.start_soon(self.drafts.run)
+        nursery.start_soon(self._run)
+
+    async def _run(self) -> None:
+        with self.scope:
+            await self.neighbours.run()
+
+    def follow(self, connection: int = 9) -> RecordingSubscriber:
+        """Follow an agent."""
+        follower = RecordingSubscriber(connection)
+        self.bus.subscribe(follower, ONE.row)
+        return follower
+
+    def type(self, text: str, connection: int = 1) -> None:
+        """Write a draft."""
+        self.drafts.write(Writer(connection, "emacs"), ONE, text)
+
+
+@pytest.fixture
+def wire() -> Wire:
+    """A wire."""
+    return Wire()
+
+
+@pytest.fixture
+async def daemons(wire: Wire, nursery: trio.Nursery) -> list[Daemon]:
+    """Three daemons that have heard of each other."""
+    made = [Daemon(wire, number, nursery) for number in (1, 2, 3)]
+    await anyio.sleep(SOON)
+    wire.said.clear()
+    return made
+
+
+async def test_a_draft_is_shown_everywhere(daemons: list[Daemon], autojump_clock: trio.testing.MockClock) -> None:
+    """Followers at other daemons see a text grow and end, from a connection whose number no own one has."""
+    follower, other = daemons[1].follow(), daemons[2].follow()
+    for text in ("He", "Hello", "Hello, you"):
+        daemons[0].type(text)
+        await anyio.sleep(SOON)
+    daemons[0].drafts.end(1, ONE.row)
+    await anyio.sleep(SOON)
+
+    assert ["He", "Hello", "Hello, you", ""] == follower.texts == other.texts
+    assert {(1 << 32) + 1} == {connection for _, _, connection, _ in follower.seen}
+
+
+async def test_whoever_comes_later_sees_it(
+    daemons: list[Daemon], wire: Wire, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A follower that comes later sees the present text, and so do the followers at a daemon that starts later."""
+    daemons[0].type("Hello")
+    late = Daemon(wire, 4, nursery)
+    await anyio.sleep(SOON)
+    for daemon in (daemons[1], late):
+        daemon.drafts.show_to(follower := daemon.follow(), ONE.row)
+
+        assert ["Hello"] == follower.texts
+        assert {ONE.row: ["emacs"]} == daemon.drafts.writers()
+
+
+async def test_followers_are_counted_everywhere(daemons: list[Daemon], autojump_clock: trio.testing.MockClock) -> None:
+    """Each daemon knows how many follow an agent at all of them."""
+    first = daemons[0].follow()
+    daemons[1].follow(1)
+    daemons[1].follow(2)
+    await anyio.sleep(SOON)
+    assert [3, 3, 3] == [daemon.bus.attached(ONE.row) for daemon in daemons]
+    daemons[0].bus.unsubscribe(first, ONE.row)
+    await anyio.sleep(SOON)
+    assert [2, 2, 2] == [daemon.bus.attached(ONE.row) for daemon in daemons]
+
+
+@pytest.mark.parametrize("how", ["stops", "is killed"])
+async def test_a_daemon_goes(daemons: list[Daemon], how: str, autojump_clock: trio.testing.MockClock) -> None:
+    """The drafts and followers of a daemon that stops are gone at once, those of one that was killed within seconds."""
+    follower = daemons[1].follow()
+    daemons[0].follow()
+    daemons[0].type("Hello")
+    await anyio.sleep(SOON)
+    assert 2 == daemons[1].bus.attached(ONE.row)
+    daemons[0].end.is_cut = how == "is killed"
+    daemons[0].scope.cancel()
+    await anyio.sleep(SOON if how == "stops" else LATE)
+
+    assert ["Hello", ""] == follower.texts
+    assert 1 == daemons[1].bus.attached(ONE.row)
+
+
+async def test_a_daemon_that_lives_is_not_forgotten(
+    daemons: list[Daemon], wire: Wire, autojump_clock: trio.testing.MockClock
+) -> None:
+    """What does not change stays, however long; who has nothing to show says nothing."""
+    follower = daemons[1].follow()
+    daemons[0].type("Hello")
+    await anyio.sleep(1000)
+
+    assert ["Hello"] == follower.texts
+    assert {1, 2} == {json.loads(said)[1] for said in wire.said}
+
+
+async def test_a_daemon_that_was_cut_off(daemons: list[Daemon], autojump_clock: trio.testing.MockClock) -> None:
+    """A daemon that was cut off forgets the others and is forgotten; when it is back all are told what is new."""
+    there, here = daemons[1].follow(), daemons[0].follow()
+    daemons[0].type("Hello")
+    daemons[1].type("Bye", 5)
+    await anyio.sleep(SOON)
+    daemons[0].end.is_cut = True
+    await anyio.sleep(LATE)
+    assert 1 == daemons[0].bus.attached(ONE.row) == daemons[1].bus.attached(ONE.row)
+    daemons[0].type("Hello again")
+    daemons[1].type("Bye, bye", 5)
+    daemons[0].end.is_cut = False
+    daemons[0].end.on_open(None)
+    await anyio.sleep(SOON)
+
+    assert ["Hello", "", "Hello again"] == [text for text in there.texts if "Bye" not in text]
+    assert ["Bye", "", "Bye, bye"] == [text for text in here.texts if "Hello" not in text]
+    assert 2 == daemons[0].bus.attached(ONE.row) == daemons[1].bus.attached(ONE.row)
+
+
+async def test_a_daemon_that_hung(daemons: list[Daemon], autojump_clock: trio.testing.MockClock) -> None:
+    """A daemon whose words were lost without its knowing is asked for everything by who hears it again."""
+    there = daemons[1].follow()
+    daemons[0].follow()
+    daemons[0].type("Hello")
+    await anyio.sleep(SOON)
+    daemons[0].end.is_cut = True
+    await anyio.sleep(LATE)
+    daemons[0].end.is_cut = False
+    daemons[0].type("Hello again")
+    await anyio.sleep(LATE)
+
+    assert ["Hello", "", "Hello again"] == there.texts
+    assert 2 == daemons[1].bus.attached(ONE.row)
+
+
+async def test_a_fast_stream(daemons: list[Daemon], wire: Wire, autojump_clock: trio.testing.MockClock) -> None:
+    """A stream of a thousand pieces a second becomes thirty messages, each with what is new."""
+    follower = daemons[1].follow()
+    wire.said.clear()
+    text = ""
+    for _ in range(1000):
+        text += "word "
+        daemons[0].type(text)
+        await anyio.sleep(0.001)
+    await anyio.sleep(SOON)
+
+    drafts = [said for said in wire.said if said.startswith('["draft"')]
+    assert 10 < len(drafts) < 40
+    assert sum(map(len, drafts)) < 2 * len(text)
+    assert text == follower.texts[-1]
+
+
+@given(st.lists(st.text(max_size=30).map(lambda text: text * 300), max_size=6))
+@example(["\0" * 9000, "\0" * 9000 + "a", "\U0001f600" * 9000, "", '"' * 8000])
+def test_any_text(texts: list[str]) -> None:
+    """Whatever the texts are, others see each of them whole, and only whole ones."""
+
+    async def run() -> None:
+        wire = Wire()
+        async with trio.open_nursery() as nursery:
+            one, two = Daemon(wire, 1, nursery), Daemon(wire, 2, nursery)
+            follower = two.follow()
+            for text in texts:
+                one.type(text)
+                await anyio.sleep(SOON)
+            nursery.cancel_scope.cancel()
+        wanted = [text for text, before in zip(texts, ["", *texts], strict=False) if text != before]
+        assert wanted == follower.texts[: len(wanted)]
+
+    trio.run(run, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+@pytest.mark.parametrize("said", ["", "{", "[]", "{}", '["draft"]', '["draft",1,2]', '["followers",1,[[1],"a",[1,2]]]'])
+async def test_what_nobody_understands(
+    daemons: list[Daemon], said: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Who sends something else on the channel is ignored."""
+    daemons[1].end.on_text(said)
+    daemons[0].type("Hello")
+    await anyio.sleep(SOON)
+
+    assert {ONE.row: ["emacs"]} == daemons[1].drafts.writers()
