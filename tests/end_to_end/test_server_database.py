@@ -7,10 +7,15 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import TypeVar
 
+import anyio
 import pytest
 
+from reel import aio
+from reel.aio.subscription import Subscription
 from reel.errors import InvalidParams, Storage
+from reel.pushes import DraftPush, EventPush
 from tests.daemon import Daemon
 from tests.forkserver import ForkedDaemon
 from tests.lossy import lossy
@@ -123,6 +128,51 @@ def test_the_server_restarts(prepared: Daemon) -> None:
     assert (2, None, None) == (unread["newest_event"], unread["agents"], unread["living_agents"])
     assert re.match("the database cannot be read: .*; look at the server, see docs", unread["storage_problem"])
     assert ["before", "after"] == texts
+
+
+async def test_followers_at_another_daemon(prepared: Daemon) -> None:
+    """They see a draft until its daemon is killed, and each event once when that and the server have started again."""
+    other = ForkedDaemon(prepared.log.parent)
+    with own_server() as server:
+        prepared.database = other.database = server.url
+        other.socket = f"{other.socket}2"
+        await anyio.to_thread.run_sync(prepared.start)
+        await anyio.to_thread.run_sync(other.start)
+        try:
+            with anyio.fail_after(PATIENCE):
+                async with aio.connect(other.socket) as reader:
+                    await reader.create("demo")
+                    async with reader.subscribe("demo") as subscription:
+                        async with aio.connect(prepared.socket) as writer:
+                            await writer.draft("demo", "A machine th")
+                            assert "A machine th" == (await next_push(subscription, DraftPush)).text
+                            prepared.kill()
+                        assert "" == (await next_push(subscription, DraftPush)).text
+                        await anyio.to_thread.run_sync(server.stop)
+                        await anyio.to_thread.run_sync(server.start)
+                        await anyio.to_thread.run_sync(prepared.start)
+                        async with aio.connect(prepared.socket) as writer:
+                            for text in ("one", "two", "three"):
+                                await writer.add("demo", text)
+                            seqs = [(await next_push(subscription, EventPush)).seq for _ in range(3)]
+                            await writer.draft("demo", "Again")
+                            assert "Again" == (await next_push(subscription, DraftPush)).text
+        finally:
+            other.close()
+            prepared.close()
+
+    assert [2, 3, 4] == seqs
+
+
+P = TypeVar("P", EventPush, DraftPush)
+
+
+async def next_push(subscription: Subscription, kind: type[P]) -> P:
+    """Return the next push of a kind."""
+    async for push in subscription:
+        if isinstance(push, kind):
+            return push
+    raise AssertionError("the subscription has ended")
 
 
 @pytest.mark.parametrize("key", [None, "k"])

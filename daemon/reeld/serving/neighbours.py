@@ -34,7 +34,7 @@ from reeld.store.engine import Channel
 _PACE = 1 / 30
 _RATE = 2 << 20
 # Seconds between two signs of life, from the last of them until a daemon counts as gone, and between two questions.
-_BEAT, _GONE, _ASKING = 2.0, 7.0, 1.0
+_BEAT, _GONE, _ASKING = 1.0, 5.0, 1.0
 # Daemons without drafts and followers that are remembered.
 _SILENT = 1000
 # Bytes of a message: PostgreSQL takes less than 8000.
