@@ -34,7 +34,7 @@ ROWS = (
     Row("claude-agent-sdk", 30, frameworks.claude_agent_sdk),
     Row("agent-framework", 25, frameworks.agent_framework),
     Row("langgraph", 60, frameworks.langgraph),
-    Row("google-adk", 15, frameworks.google_adk),
+    Row("google-adk", 60, frameworks.google_adk),
     Row("two-at-once", 40, frameworks.two_at_once),
     Row("postgres-add", 30, postgres.adds),
     Row("postgres-push", 12, postgres.pushes),

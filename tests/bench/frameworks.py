@@ -78,7 +78,7 @@ def pydantic_ai(setting: Setting) -> Iterator[Line]:
 
 
 def openai_agents(setting: Setting) -> Iterator[Line]:
-    """Measure a session of OpenAI's Agents SDK beside the SDK's own in SQLite, which syncs its file now and then."""
+    """Measure a session of OpenAI's Agents SDK beside the SDK's own in SQLite, which syncs each commit as well."""
     if setting.session("there") is None:
         return
     from reel.integrations.openai_agents import ReelSession  # noqa: PLC0415 - it may not be there
@@ -265,6 +265,7 @@ def langgraph(setting: Setting) -> Iterator[Line]:
     from langchain_core.messages import AIMessage, HumanMessage  # noqa: PLC0415
     from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415
     from langgraph.checkpoint.sqlite import SqliteSaver  # noqa: PLC0415
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
     from langgraph.graph import START, MessagesState, StateGraph  # noqa: PLC0415
 
     from reel.integrations.langgraph import ReelSaver  # noqa: PLC0415
@@ -284,14 +285,22 @@ def langgraph(setting: Setting) -> Iterator[Line]:
         state["channel_versions"] = versions = {"messages": saver.get_next_version(None, None)}
         saver.put(config(thread), state, {"source": "update", "step": 0, "parents": {}}, versions)
 
-    def turns(saver: Any, thread: str, rounds: int) -> list[float]:
+    said = {"messages": [HumanMessage(TEXT)]}
+
+    def graph_of(saver: Any) -> Any:
         builder = StateGraph(MessagesState).add_node("model", lambda _: {"messages": [AIMessage(TEXT)]})
-        graph = builder.add_edge(START, "model").compile(checkpointer=saver)
-        said = {"messages": [HumanMessage(TEXT)]}
+        return builder.add_edge(START, "model").compile(checkpointer=saver)
+
+    def turns(saver: Any, thread: str, rounds: int) -> list[float]:
+        graph = graph_of(saver)
         return [timed(lambda: graph.invoke(said, config(thread))) for _ in range(rounds)]
 
     def turn(saver: Any, thread: str) -> float:
         return statistics.median(turns(saver, thread, 20))
+
+    def turn_in_loop(saver: Any) -> float:
+        run = partial(graph_of(saver).ainvoke, said, config("in-loop"))
+        return median(lambda: setting.loop.run_until_complete(run()), 20)
 
     def first_load(saver: Any) -> float:
         made = SqliteSaver(sqlite3.connect(file)) if saver is theirs else ReelSaver(socket=setting.daemon.socket)
@@ -308,6 +317,12 @@ def langgraph(setting: Setting) -> Iterator[Line]:
         for saver in (ours, theirs):
             begin(saver, thread, messages)
     yield _beside(name, "a turn", 5, partial(turn, ours, "short"), partial(turn, theirs, "short"))
+    opened = AsyncSqliteSaver.from_conn_string(str(setting.new_directory() / "checkpoints.db"))
+    in_loop = setting.loop.run_until_complete(opened.__aenter__())
+    yield _beside(
+        "AsyncSqliteSaver", "a turn in an event loop", 2, partial(turn_in_loop, ours), partial(turn_in_loop, in_loop)
+    )
+    setting.loop.run_until_complete(opened.__aexit__(None, None, None))
     yield _beside(
         name, f"a turn behind {_MANY:,} messages", 3, partial(turn, ours, "long"), partial(turn, theirs, "long")
     )
@@ -318,20 +333,18 @@ def langgraph(setting: Setting) -> Iterator[Line]:
 
 
 def google_adk(setting: Setting) -> Iterator[Line]:
-    """Measure the session service of Google's ADK beside the framework's own on SQLite; each event changes state."""
+    """Measure the session service of Google's ADK beside the framework's own; each event changes state."""
     if find_spec("google") is None or find_spec("google.adk") is None:
         return
     from google.adk.events.event import Event  # noqa: PLC0415 - it is large, and may not be there
     from google.adk.events.event_actions import EventActions  # noqa: PLC0415
-    from google.adk.sessions.sqlite_session_service import SqliteSessionService  # noqa: PLC0415
+    from google.adk.sessions.base_session_service import GetSessionConfig  # noqa: PLC0415
     from google.genai import types  # noqa: PLC0415
 
     from reel.integrations.google_adk import ReelSessionService  # noqa: PLC0415
 
     run = setting.loop.run_until_complete
-    ours = ReelSessionService(socket=setting.daemon.socket)
-    theirs = SqliteSessionService(str(setting.new_directory() / "adk.db"))
-    name = "SqliteSessionService"
+    services = [ReelSessionService(socket=setting.daemon.socket), *_services_of_adk(setting.new_directory())]
     place: Any = {"app_name": "bench", "user_id": "me"}
 
     def event() -> Any:
@@ -344,24 +357,50 @@ def google_adk(setting: Setting) -> Iterator[Line]:
 
     def of(session: str, events: int) -> list[Callable[[], float]]:
         made: list[Callable[[], float]] = []
-        for service in (ours, theirs):
+        for service in services:
             begun = run(service.create_session(session_id=session, **place))
             for _ in range(events):
                 run(service.append_event(begun, event()))
             made.append(partial(append, begun, service))
         return made
 
-    def load(service: Any) -> float:
-        return timed(lambda: run(service.get_session(session_id="long", **place)))
+    def load(service: Any, session: str, last: int | None = None) -> float:
+        asked = None if last is None else GetSessionConfig(num_recent_events=last)
+        return timed(lambda: run(service.get_session(session_id=session, config=asked, **place)))
 
     def listed(service: Any) -> float:
         return timed(lambda: run(service.list_sessions(**place)))
 
-    yield _beside(name, "google-adk: append an event", 5, *of("short", 0))
-    yield _beside(name, "append an event behind 300", 5, *of("long", 300))
-    yield _beside(name, "load that session", 5, partial(load, ours), partial(load, theirs))
-    yield _beside(name, "list 2 sessions", 10, partial(listed, ours), partial(listed, theirs))
-    run(ours.close())
+    def lines(what: str, rounds: int, measures: list[Callable[[], float]]) -> Iterator[Line]:
+        for theirs, service in zip(measures[1:], services[1:], strict=True):
+            yield _beside(type(service).__name__, what, rounds, measures[0], theirs)
+
+    yield from lines("google-adk: append an event", 5, of("short", 0))
+    yield from lines("append an event behind 300", 5, of("long", 300))
+    yield from lines(f"append an event behind {_MANY:,}", 5, of("longer", _MANY))
+    # Of their own: the other ones have different numbers of events by now.
+    for session, events in (("some", 300), ("many", _MANY)):
+        of(session, events)
+        yield from lines(f"load {events:,} events", 5, [partial(load, service, session) for service in services])
+    yield from lines("load the newest 20 of them", 10, [partial(load, service, "many", 20) for service in services])
+    for number in range(95):
+        for service in services:
+            run(service.create_session(session_id=f"s{number}", state={"step": number}, **place))
+    yield from lines("list 100 sessions", 10, [partial(listed, service) for service in services])
+    for service in services:
+        if hasattr(service, "close"):
+            run(service.close())
+
+
+def _services_of_adk(directory: Path) -> Iterator[Any]:
+    """Yield the framework's own services: on SQLite, and on SQLAlchemy if that is installed."""
+    from google.adk.sessions.sqlite_session_service import SqliteSessionService  # noqa: PLC0415 - as above
+
+    yield SqliteSessionService(str(directory / "adk.db"))
+    if find_spec("sqlalchemy") is not None:
+        from google.adk.sessions.database_session_service import DatabaseSessionService  # noqa: PLC0415
+
+        yield DatabaseSessionService(f"sqlite+aiosqlite:///{directory}/alchemy.db")
 
 
 def two_at_once(setting: Setting) -> Iterator[Line]:
