@@ -81,6 +81,11 @@ def json_text(body: Body) -> str:
         return bytes(body).decode(errors="replace")
     from reel.strict_json import encode  # noqa: PLC0415 - a text needs no encoder
 
+    if type(body) is dict:
+        try:
+            return encode(body)
+        except (TypeError, RecursionError):
+            pass  # it has bytes, or a map of another class
     try:
         return encode(json_map(body)) if isinstance(body, Mapping) else body.model_dump_json(by_alias=True)
     except (AttributeError, TypeError, RecursionError) as error:

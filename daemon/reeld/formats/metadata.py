@@ -22,11 +22,14 @@ def preserve_keys(provider: str, values: Mapping[str, Any], without: Iterable[st
     Returns:
         ``{"provider_metadata": …}``, or an empty map if no key is left.
     """
+    meaningful = _meaningful(values, without)
+    if not meaningful:
+        return {}
     kept = {
-        **{key: value for key, value in _meaningful(values, without) if _is_simple(value)},
-        **{key + _AS_TEXT: dump(value) for key, value in _meaningful(values, without) if not _is_simple(value)},
+        **{key: value for key, value in meaningful if _is_simple(value)},
+        **{key + _AS_TEXT: dump(value) for key, value in meaningful if not _is_simple(value)},
     }
-    return {"provider_metadata": {"provider": provider, **kept}} if kept else {}
+    return {"provider_metadata": {"provider": provider, **kept}}
 
 
 def _is_simple(value: Any) -> bool:

@@ -52,7 +52,11 @@ def _is_plain(name: str, item: Json, message: Json) -> bool:
     target = FORMATS.get(name)
     if target is None or message["provider_metadata"] or not may_be_plain(target, item, message):
         return False
-    return canonical(plain_item(target, message)) == canonical(item)
+    plain = plain_item(target, message)
+    if plain != item:
+        return False
+    # Python takes 1 and true for equal, JSON does not.
+    return all(type(value) is str for value in item.values()) or canonical(plain) == canonical(item)
 
 
 def _is_simple(form: Any) -> bool:

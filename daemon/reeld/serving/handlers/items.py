@@ -111,6 +111,8 @@ def _addition(given: GivenItems, begin: int | None, made: str, open_calls: Itera
         found = own_rows(given.format, items, given.messages)
     else:
         found = ItemReader(FORMATS[given.format], given.model, made, open_calls).rows(items)
+        if given.refs is None and given.sent is None:
+            return Addition(found.rows, found.altered, {}, begin, found.items)
     origins, refs = _origins(given, items)
     rows, before = [], -1
     for row, number in zip(found.rows, found.items, strict=True):
