@@ -3,7 +3,7 @@
 import random
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import Event
 from typing import Any
 
@@ -14,22 +14,25 @@ from tests.crash.command_generator import Asked, CommandGenerator, Names, one_re
 from tests.crash.history import Call
 from tests.patience import PATIENCE
 
+# Seconds between two attempts to find a daemon that takes connections.
+_PAUSE = 0.01
+
 
 class Worker:
     """One client; ``calls`` records its calls and their replies.
 
     Args:
         name: prefix of the names of its sessions.
-        path: the socket.
+        paths: the sockets of the daemons; each connection is to one of them.
         names: the agents.
         seed: seed of its commands.
         cuts: the share of bursts in which it loses its connection.
     """
 
-    def __init__(self, name: str, path: str, names: Names, seed: int, cuts: float = 0.05) -> None:
+    def __init__(self, name: str, paths: Sequence[str], names: Names, seed: int, cuts: float = 0.05) -> None:
         self.calls: list[Call] = []
         self._name = name
-        self._path = path
+        self._paths = paths
         self._names = names
         self._random = random.Random(seed)
         self._generator = CommandGenerator(name, names, self._random)
@@ -39,14 +42,17 @@ class Worker:
         self._again: list[Asked] = []
 
     def run(self, stop: Event) -> None:
-        """Send commands until ``stop`` is set or the daemon refuses connections."""
+        """Send commands until ``stop`` is set, or the only daemon refuses connections."""
         while not stop.is_set():
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(PATIENCE)
                 try:
-                    connection.connect(self._path)
+                    connection.connect(self._random.choice(self._paths))
                 except OSError:
-                    return
+                    if len(self._paths) == 1:
+                        return
+                    stop.wait(_PAUSE)
+                    continue
                 self._talk(connection, stop)
 
     def _talk(self, connection: socket.socket, stop: Event) -> None:

@@ -3,7 +3,7 @@
 import random
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from threading import Event, Thread
 
@@ -25,17 +25,19 @@ class Workload:
         daemon: the daemon, which the test starts and kills.
         seed: seed of the commands.
         workers: number of clients.
+        others: more daemons of the same database.
     """
 
-    def __init__(self, daemon: Daemon, seed: int, workers: int = 3) -> None:
+    def __init__(self, daemon: Daemon, seed: int, workers: int = 3, others: Sequence[Daemon] = ()) -> None:
         self.daemon = daemon
+        self._paths = [daemon.socket, *(other.socket for other in others)]
         self.random = random.Random(seed)
         self._names = Names()
         self._workers = [self._worker(number) for number in range(workers)]
         self._counted = defaultdict[str, int](int)
 
     def _worker(self, number: int) -> Worker:
-        return Worker(f"w{number}", self.daemon.socket, self._names, self.random.getrandbits(32))
+        return Worker(f"w{number}", self._paths, self._names, self.random.getrandbits(32))
 
     @contextmanager
     def load(self) -> Iterator[None]:
