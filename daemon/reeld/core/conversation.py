@@ -111,6 +111,12 @@ class Conversation:
         twin.become(self)
         return twin
 
+    def prefix(self, tip: int | None) -> "Conversation":
+        """Return a copy of the prefix with this tip, which :meth:`has` has found."""
+        made = self.copy()
+        made.cut(tip)
+        return made
+
     def become(self, other: "Conversation") -> None:
         """Become a copy of another conversation."""
         self.base, self.message_count, self.size = other.base, other.message_count, other.size

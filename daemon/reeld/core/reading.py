@@ -60,12 +60,22 @@ class Reader:
         self._step = step
         self._least = least
 
-    def state(self, tip: int | None) -> tuple[Conversation, list[Milestone]]:
-        """Return the state with this tip, its newest entries in memory, and milestones that the log does not have."""
+    def state(self, tip: int | None, near: Conversation | None = None) -> tuple[Conversation, list[Milestone]]:
+        """Return the state with this tip, its newest entries in memory, and milestones that the log does not have.
+
+        Args:
+            tip: the tip.
+            near: another state that was read from the log; what both have in common is taken from it.
+        """
         nodes: list[Node] = []
         known: set[int] = set()
-        foundation = None
+        shared = foundation = None
         for node, has_milestone in () if tip is None else self._log.path(tip):
+            if near is not None and near.has(node.id):
+                shared = near.prefix(node.id)
+                if shared.base is None or len(shared.entries) + len(nodes) >= self._least:
+                    break
+                shared = near = None  # it has too little in memory
             if has_milestone:
                 known.add(node.id)
                 if len(nodes) >= self._least and (foundation := self._foundation(node.id)) is not None:
@@ -73,7 +83,9 @@ class Reader:
             nodes.append(node)
             if len(nodes) > _FAR * self._step:
                 return self.rebuild(tip)
-        conversation = Conversation(reversed(nodes), foundation, step=self._step)
+        conversation = shared or Conversation(foundation=foundation, step=self._step)
+        for node in reversed(nodes):
+            conversation.append(node)
         return conversation, [made for made in conversation.take_new_milestones() if made.id not in known]
 
     def _foundation(self, node_id: int) -> Foundation | None:

@@ -1,6 +1,6 @@
-"""Loading agents: those that are loaded at the same time and have one tip share what is read.
+"""Loading agents: of those that are loaded at the same time, each reads only what the one before has not read.
 
-Two hundred clones of one conversation that are killed at once are two hundred loads of the same entries.
+Two hundred clones of one conversation that are killed at once have nearly all entries in common.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,12 +27,13 @@ class Loaded(NamedTuple):
 
 
 class _Latest(NamedTuple):
-    """The state that was read last, for nobody to change, and how many erasures were over before that."""
+    """The state that was read last, for nobody to change, and how many erasures were over before that.
 
-    tip: int | None
+    All of its events could be read: of others, each who has them says so.
+    """
+
     erasures: int
     conversation: Conversation
-    skipped: list[Skip]
 
 
 class Loading:
@@ -68,11 +69,9 @@ class Loading:
             if again == profile:
                 break
             profile = again  # another daemon has written to it meanwhile: the tip may be older than the profile
-        latest = self._latest
-        if latest is not None and (latest.tip, latest.erasures) == (tip, erasures):
-            return Loaded(profile, latest.conversation.copy(), [], skipped + latest.skipped)
-        log = SqlLog(connection, packer())
-        conversation, made = Reader(log).state(tip)
-        if self._waiting > 1:
-            self._latest = _Latest(tip, erasures, conversation.copy(), log.skipped)
+        latest, log = self._latest, SqlLog(connection, packer())
+        near = latest.conversation if latest is not None and latest.erasures == erasures else None
+        conversation, made = Reader(log).state(tip, near)
+        if self._waiting > 1 and not log.skipped:
+            self._latest = _Latest(erasures, conversation.copy())
         return Loaded(profile, conversation, made, skipped + log.skipped)

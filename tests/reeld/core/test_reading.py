@@ -1,7 +1,7 @@
 """Reading a log through its milestones gives what a walk over all of it gives."""
 
 from collections.abc import Sequence
-from itertools import permutations, takewhile
+from itertools import islice, permutations, takewhile
 
 import pytest
 from hypothesis import example, given
@@ -87,22 +87,26 @@ def test_the_state_before_an_entry(steps: list[str], step: int) -> None:
     assert Conversation(log.walk(state.conversation.tip), step=step) == reader.state(state.conversation.tip)[0]
 
 
-@given(
-    STEPS,
-    st.lists(st.tuples(st.integers(0, 20), STEPS), min_size=1, max_size=3),
-    st.integers(1, 4),
-    st.integers(0, 4),
-)
-def test_what_two_states_share(steps: list[str], branches: list[tuple[int, list[str]]], step: int, least: int) -> None:
-    """What a state keeps if another is taken over is what their walks have in common, whatever is in memory."""
+def branched(steps: Sequence[str], branches: Sequence[tuple[int, list[str]]], step: int) -> tuple[MemoryLog, list[int]]:
+    """Return a log with a state that is left at some places for others, and the tips of all."""
     log, state = made(steps, step)
-    reader = Reader(log, step=step, least=least)
     tips = [state.conversation.tip]
     for place, more in branches:
         nodes = [None, *(row.id for row in log.rows if row.event.kind != "note")]
-        state.conversation.become(reader.state(nodes[place % len(nodes)])[0])
+        state.conversation.become(Reader(log, step=step).state(nodes[place % len(nodes)])[0])
         go_on(log, state, more)
         tips.append(state.conversation.tip)
+    return log, [tip for tip in tips if tip is not None]
+
+
+BRANCHES = st.lists(st.tuples(st.integers(0, 20), STEPS), min_size=1, max_size=3)
+
+
+@given(STEPS, BRANCHES, st.integers(1, 4), st.integers(0, 4))
+def test_what_two_states_share(steps: list[str], branches: list[tuple[int, list[str]]], step: int, least: int) -> None:
+    """What a state keeps if another is taken over is what their walks have in common, whatever is in memory."""
+    log, tips = branched(steps, branches, step)
+    reader = Reader(log, step=step, least=least)
     for mine, other in permutations(tips, 2):
         conversation, _ = reader.state(mine)
         past = reader.takeover(other, conversation)
@@ -111,6 +115,41 @@ def test_what_two_states_share(steps: list[str], branches: list[tuple[int, list[
         shared = [one for one, two in takewhile(lambda pair: pair[0].id == pair[1].id, pairs)]
 
         assert Conversation(shared).extent == kept
+
+
+@given(STEPS, BRANCHES, st.integers(1, 4), st.integers(0, 4))
+def test_a_state_near_another(steps: list[str], branches: list[tuple[int, list[str]]], step: int, least: int) -> None:
+    """It is the same whether all of it is read or only what the other one has not; the other one stays as it was."""
+    log, tips = branched(steps, branches, step)
+    reader = Reader(log, step=step, least=least)
+    for mine, other in permutations(tips, 2):
+        near, _ = reader.state(mine)
+        read, made_again = reader.state(other, near)
+
+        assert reader.state(other)[0] == read == Conversation(log.walk(other))
+        assert [*log.milestones.values()] == [*(log.milestones | {each.id: each for each in made_again}).values()]
+        assert near == reader.state(mine)[0]
+
+
+def test_a_state_near_another_is_not_read_again() -> None:
+    """Of a long state that differs in its last node from another, one more node than that one is read."""
+    log, (mine, other) = branched(["user"] * 30, [(30, ["user"])], 4)
+    reader = Reader(log, step=4, least=20)
+    near, _ = reader.state(mine)
+    path = log.path(other)
+    log.path = lambda _tip: islice(path, 2)  # type: ignore[method-assign]
+
+    assert Conversation(log.walk(other)) == reader.state(other, near)[0]
+
+
+def test_a_state_near_another_that_has_too_little_in_memory() -> None:
+    """If the other state has only a few entries in memory of what both have, more of them are read."""
+    log, (mine, other) = branched(["user"] * 30, [(11, ["user"])], 4)
+    reader = Reader(log, step=4, least=20)
+    near, _ = reader.state(mine)
+    assert near.has(log.rows[other - 1].event.parent)
+
+    assert 12 == len(reader.state(other, near)[0].entries)
 
 
 @given(STEPS)

@@ -50,6 +50,19 @@ def test_clones_share_what_is_read(family: Rows) -> None:
     assert ["first"] == said(two)
 
 
+def test_clones_that_went_on_share_what_they_have_in_common(family: Rows) -> None:
+    """Only what each has said by itself is read for it."""
+    for row in (2, 3):
+        family.event(row, "user", f"of {row}", parent=1)
+    loading = Loading(no_erasure)
+    with loading.waiting(), loading.waiting():
+        one = loading.load(family.connection, 2)
+        overwrite(family)
+
+        assert ["first", "of 2"] == said(one)
+        assert ["first", "of 3"] == said(loading.load(family.connection, 3))
+
+
 def test_nothing_is_kept_for_one_who_waits_alone(family: Rows) -> None:
     """Who comes later reads the log."""
     loading = Loading(no_erasure)
