@@ -143,18 +143,19 @@ async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
     await other.create("source")
     await other.add("source", *map(str, range(5)))
     agent = await held.registry.find("demo")
-    goes_on = anyio.Event()
+    has_staged, goes_on = anyio.Event(), anyio.Event()
     tries: list[int] = []
 
     async def add(agent: Agent) -> Reply:
         stage = agent.stage(CommandOptions())
         tries.append(stage.head)
+        has_staged.set()
         await goes_on.wait()
         return await agent.commit(stage, commands.add(stage, rows_from(["new"], {})[0]), CommandOptions())
 
     held.registry.post(agent, Exclusive(add, lambda _: None))
     held.registry.pump()
-    await wait_all_tasks_blocked()
+    await has_staged.wait()
     await other.clone_into("source", "demo")
     await held.store.be_current()
     goes_on.set()
