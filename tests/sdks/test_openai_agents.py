@@ -89,10 +89,13 @@ def test_pop_is_one_undoable_command(session: ReelSession, client: Client) -> No
     assert asyncio.run(session.get_items()) == [HELLO, CALL]
 
 
+def two_calls() -> list[Any]:
+    return [{"type": "tool_call", "id": f"c{n}", "name": "look_up", "arguments": "{}"} for n in range(2)]
+
+
 def test_pop_of_a_message_that_is_several_items(session: ReelSession, client: Client) -> None:
     """Of a message that somebody else wrote only the last item is popped."""
-    calls = [{"type": "tool_call", "id": f"c{n}", "name": "look_up", "arguments": "{}"} for n in range(2)]
-    client.add(session.agent, {"role": "assistant", "content": calls}, create=True)
+    client.add(session.agent, {"role": "assistant", "content": two_calls()}, create=True)
     before = asyncio.run(session.get_items())
 
     assert asyncio.run(session.pop_item()) == before[1]
@@ -192,6 +195,80 @@ def test_what_is_added_between_a_call_and_its_result(session: ReelSession, clien
         assert "Hurry up." in kinds[-2]
         assert "Yes." in kinds[-1]
     assert {**RESULT, "call_id": "c2"} == asyncio.run(session.pop_item())
+
+
+def snapshot(session: ReelSession, limit: int, **more: Any) -> Any:
+    return asyncio.run(session._get_compaction_snapshot(limit, **more))
+
+
+def said(*words: str) -> list[Json]:
+    return [{"role": "user", "content": text} for text in words]
+
+
+@pytest.mark.parametrize(
+    ("limit", "start", "old", "left"),
+    [
+        (10, 0, "", ["sum"]),
+        (10, 2, "", ["a", "b", "sum"]),
+        (2, 1, "", ["a", "b", "c", "sum"]),
+        (2, 1, "a", ["b", "c", "sum"]),
+        (2, 1, "ab", ["c", "sum"]),
+        (2, 1, "b", ["a", "b", "c", "sum"]),
+        (2, 0, "abcd", ["sum"]),
+    ],
+)
+def test_a_compaction_is_one_undoable_command(
+    session: ReelSession, client: Client, limit: int, start: int, old: str, left: list[str]
+) -> None:
+    """A summary takes the place of the last items, and what is too old goes with them; the other ones stay."""
+    asyncio.run(session.add_items(said("a", "b", "c", "d")))
+    found = snapshot(session, limit, prune_prefix=lambda item: item["content"] in old)
+    assert said("a", "b", "c", "d")[-limit:] == found.items
+    assert (limit >= 4) == found.complete
+
+    assert asyncio.run(found.replace_suffix(start, said("sum")))
+
+    assert said(*left) == asyncio.run(session.get_items())
+    client.undo(session.agent)
+    assert said("a", "b", "c", "d") == asyncio.run(session.get_items())
+
+
+def test_a_compaction_of_a_message_that_is_several_items(session: ReelSession, client: Client) -> None:
+    """Those of its items that come before the summary stay."""
+    client.add(session.agent, {"role": "assistant", "content": two_calls()}, create=True)
+    found = snapshot(session, 10)
+
+    assert asyncio.run(found.replace_suffix(1, said("sum")))
+
+    assert [*found.items[:1], *said("sum")] == asyncio.run(session.get_items())
+
+
+def test_a_compaction_that_comes_too_late(session: ReelSession, client: Client) -> None:
+    """Nothing is replaced if somebody has written meanwhile, or if there is nothing to replace."""
+    asyncio.run(session.add_items([HELLO]))
+    found = snapshot(session, 10)
+    assert not asyncio.run(found.replace_suffix(1, said("sum")))
+    client.add(session.agent, "Wait.")
+
+    assert not asyncio.run(found.replace_suffix(0, said("sum")))
+
+    assert 2 == len(asyncio.run(session.get_items()))
+
+
+def test_a_compaction_that_the_sdk_has_to_do_by_itself(session: ReelSession, client: Client) -> None:
+    """It does that if items are read in another order than they are stored in, or a subclass shows other ones."""
+
+    class Other(ReelSession):
+        async def get_items(self, limit: int | None = None) -> list[Any]:
+            return (await super().get_items(limit))[1:]
+
+    assert snapshot(session, 10).items == []
+    asyncio.run(session.add_items([CALL]))
+    client.add(session.agent, "Hurry up.")
+    asyncio.run(session.add_items([RESULT]))
+
+    assert snapshot(session, 10) is None
+    assert snapshot(Other("other"), 10) is None
 
 
 def test_clear_keeps_the_log(session: ReelSession, client: Client) -> None:

@@ -73,6 +73,11 @@ class ItemCopy:
         """Return the agent's id, and for each item that was read the seq of its message."""
         return "" if self._state is None else self._state.agent, self._seqs
 
+    @property
+    def head(self) -> int:
+        """The head of the agent when it was read."""
+        return 0 if self._state is None else self._state.head
+
     def _read(self, client: Client, since: int) -> list[ItemsPage]:
         call = requests.items(self._agent, self._format, since or None, _PAGE)
         # The items stay JSON: to parse all of a page at once takes half the time.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 try:
     from agents.memory.session_settings import SessionSettings, coerce_session_settings
@@ -16,10 +16,14 @@ from reel import requests
 from reel.errors import Conflict, Killed, NotFound
 from reel.integrations.item_copy import ItemCopy
 from reel.integrations.naming import named
+from reel.integrations.openai_agents_compaction import Read, Snapshot
 from reel.integrations.openai_agents_order import arranged, readable
 from reel.integrations.worker import Worker
 from reel.messages import Item
 from reel.sync.client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _FORMAT: Final = "openai-responses"
 # The name under which events are stored.
@@ -107,6 +111,29 @@ class ReelSession:
         """Remove all items. The log keeps them: ``undo`` brings them back."""
         await self._worker.run(self._clear)
 
+    async def _get_compaction_snapshot(
+        self, limit: int, *, prune_prefix: Callable[[Any], bool] | None = None
+    ) -> Snapshot | None:
+        """Return the newest items, which the SDK's compaction may replace; ``None`` if it has to read all of them.
+
+        The name is the SDK's.
+
+        Args:
+            limit: the most items.
+            prune_prefix: which of the oldest items are removed when the last ones are replaced.
+        """
+        if type(self).get_items is not ReelSession.get_items or type(self).add_items is not ReelSession.add_items:
+            return None  # a subclass shows other items than those that are stored
+        read = await self._worker.run(self._read_whole)
+        if read is None:
+            return None
+        older = max(len(read.items) - limit, 0)
+
+        async def replace_suffix(start: int, output: list[Any]) -> bool:
+            return await self._worker.run(lambda client: read.replace(client, older + start, output, prune_prefix))
+
+        return Snapshot(read.items[older:], not older, replace_suffix)
+
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
         self._worker.close()
@@ -127,6 +154,17 @@ class ReelSession:
             return self._arranged(client, uid, items[start:], seqs[start:])
         except NotFound:
             return []
+
+    def _read_whole(self, client: Client) -> Read | None:
+        """Return all items, or ``None`` if their order is not that of their messages."""
+        try:
+            items = self._copy.read(client)
+        except NotFound:
+            return Read("", 0, [], [])
+        uid, seqs = self._copy.places()
+        if self._arranged(client, uid, items, seqs) != items:
+            return None
+        return Read(uid, self._copy.head, items, [*seqs])
 
     def _arranged(self, client: Client, uid: str, items: list[Any], seqs: list[int]) -> list[Any]:
         """Return items as a model can be sent them: nothing of others is between a call and its result."""

@@ -1,0 +1,62 @@
+"""What the SDK's compaction asks of a session in SQLite: the newest items, and a summary in the place of the last ones.
+
+With it, ``OpenAIResponsesCompactionSession`` also sums up a history that it was shown only a part of, such as a limited
+or encrypted one.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from reel.errors import Conflict, NotFound
+from reel.sync.client import Client
+
+
+class Snapshot(NamedTuple):
+    """The newest items of a session, as the SDK's ``_CompactionSnapshot`` has them.
+
+    Args:
+        items: the items, the oldest first.
+        complete: whether there are no older ones.
+        replace_suffix: puts other items in the place of those from an index on, unless somebody has written meanwhile;
+            returns whether it did.
+    """
+
+    items: list[Any]
+    complete: bool
+    replace_suffix: Callable[[int, list[Any]], Awaitable[bool]]
+
+
+class Read(NamedTuple):
+    """All items that were read of an agent, with the seq of each one's message, at a head."""
+
+    agent: str
+    head: int
+    items: list[Any]
+    seqs: list[int]
+
+    def replace(self, client: Client, begin: int, output: list[Any], is_expired: Callable[[Any], bool] | None) -> bool:
+        """Put other items in the place of those from an index on, in one command; return whether it was done.
+
+        Args:
+            client: asks the daemon.
+            begin: the index of the first item that is replaced.
+            output: the items in their place.
+            is_expired: which of the oldest items are removed as well.
+        """
+        if begin >= len(self.items):
+            return False
+        expired = self._expired(begin, is_expired)
+        # A message may be several items; those before the first one that is replaced stay.
+        first = 0 if expired else self.seqs.index(self.seqs[begin])
+        kept = self.items[max(first, expired) : begin]
+        try:
+            client.add_items(self.agent, [*kept, *output], "openai-responses", from_=self.seqs[first], if_seq=self.head)
+        except (Conflict, NotFound):
+            return False
+        return True
+
+    def _expired(self, end: int, is_expired: Callable[[Any], bool] | None) -> int:
+        """Return how many of the oldest items are expired."""
+        if is_expired is None:
+            return 0
+        return next((place for place, item in enumerate(self.items[:end]) if not is_expired(item)), end)
