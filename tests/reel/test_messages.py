@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import reel
-from reel import messages, new_messages
+from reel import messages, new_messages, replies
 from reel.blocks import ALLOWED, SHAPES, check_blocks
 from reel.messages import NewMessage
 from reel.new_messages import text, tool_call, tool_result
@@ -104,18 +104,19 @@ def test_the_package_lists_its_public_names() -> None:
     assert "connect(path: str | None = None" in pydoc.plain(pydoc.render_doc(reel))
 
 
-def test_type_checkers_see_the_same_public_names() -> None:
+@pytest.mark.parametrize(("package", "more"), [(reel, {"aio": "reel.aio"}), (replies, {})])
+def test_type_checkers_see_the_same_names(package: ModuleType, more: dict[str, str]) -> None:
     """The names for type checkers are the names that the package loads, from the same modules."""
-    tree = ast.parse(Path(reel.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8"))
     checked = {
         alias.asname: f"{node.module}.{alias.name}"
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("reel")
         for alias in node.names
     }
-    loaded = {name: f"{module}.{name}" for name, module in reel._MODULE_OF.items()}
+    loaded = {name: f"{module}.{name}" for name, module in package._MODULE_OF.items()}
 
-    assert {**loaded, "aio": "reel.aio"} == checked
+    assert {**loaded, **more} == checked
 
 
 @pytest.mark.parametrize(("name", "block"), TYPES.items())

@@ -142,7 +142,24 @@ def annotation_names() -> dict[str, Any]:
     }
 
 
-_NESTED: dict[str, Callable[[dict[str, Any]], Any]] = {}
+# The fields whose values, or whose items, are tuples themselves, and the names of these in ``reel.replies``.
+_NESTED = {
+    "source": "Source",
+    "marks": "Mark",
+    "open_calls": "OpenCall",
+    "orphans": "Orphan",
+    "known": "Known",
+    "skipped": "Skipped",
+    "agents": "AgentRow",
+    "methods": "MethodInfo",
+    "report": "Change",
+    "prefix": "Prefix",
+    "problems": "Problem",
+    "hits": "Hit",
+    "backups": "ErasedBackup",
+    "results": "PartResult",
+    "values": "Value",
+}
 
 
 def reply_reader(shape: type[R]) -> Callable[[dict[str, Any]], R]:
@@ -153,13 +170,17 @@ def reply_reader(shape: type[R]) -> Callable[[dict[str, Any]], R]:
         given = {field: result[field] for field in fields if field in result}
         for field in given.keys() & _NESTED.keys():
             value = given[field]
-            if isinstance(value, list):
-                given[field] = [_NESTED[field](item) for item in value]
+            if isinstance(value, list) and value:
+                given[field] = list(map(_nested_reader(field), value))
             elif isinstance(value, dict):
-                given[field] = _NESTED[field](value)
+                given[field] = _nested_reader(field)(value)
         return shape(**given)
 
     return read
+
+
+def _nested_reader(field: str) -> Callable[[dict[str, Any]], Any]:
+    return _read_value if field == "values" else reply_reader(getattr(replies, _NESTED[field]))
 
 
 def _read_value(found: dict[str, Any]) -> replies.Value:
@@ -174,22 +195,3 @@ def _read_value(found: dict[str, Any]) -> replies.Value:
         except ValueError:  # something was redacted
             value = text
     return replies.Value(found["key"], value, found["seq"], found["time"], found.get("damaged", False))
-
-
-_NESTED.update(
-    source=reply_reader(replies.Source),
-    marks=reply_reader(replies.Mark),
-    open_calls=reply_reader(replies.OpenCall),
-    orphans=reply_reader(replies.Orphan),
-    known=reply_reader(replies.Known),
-    skipped=reply_reader(replies.Skipped),
-    agents=reply_reader(replies.AgentRow),
-    methods=reply_reader(replies.MethodInfo),
-    report=reply_reader(replies.Change),
-    prefix=reply_reader(replies.Prefix),
-    problems=reply_reader(replies.Problem),
-    hits=reply_reader(replies.Hit),
-    backups=reply_reader(replies.ErasedBackup),
-    results=reply_reader(replies.PartResult),
-    values=_read_value,
-)

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
     from reel.messages import Addable
 
-_INFO = reply_reader(replies.AgentInfo)
-_MOVED = reply_reader(replies.Moved)
-_ADDED = reply_reader(replies.Added)
-
 # Characters of a wrong value that an error shows.
 _SHOWN = 100
 
@@ -53,9 +49,17 @@ def create(
         Exists: a live agent has this name already.
     """
     made = call(
-        "create", _INFO, writes=True, agent=agent, system=system, title=title, tags=tags, if_seq=if_seq, key=key
+        "create",
+        reply_reader(replies.AgentInfo),
+        writes=True,
+        agent=agent,
+        system=system,
+        title=title,
+        tags=tags,
+        if_seq=if_seq,
+        key=key,
     )
-    return made._replace(if_exists=call("agent", _INFO, agent=agent)) if exist_ok else made
+    return made._replace(if_exists=call("agent", reply_reader(replies.AgentInfo), agent=agent)) if exist_ok else made
 
 
 def add(
@@ -107,7 +111,7 @@ def add(
 
 def _read_added(result: dict[str, Any]) -> replies.Added:
     """Read a reply; if nothing was written, it has no command and no time."""
-    return _ADDED({"command": 0, "time": 0, **result})
+    return reply_reader(replies.Added)({"command": 0, "time": 0, **result})
 
 
 def _messages(given: Addable | Iterable[Addable]) -> str | list[Any]:
@@ -154,7 +158,7 @@ def clear(agent: str, *, if_seq: int | None = None, key: str | None = None) -> C
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call("clear", _MOVED, writes=True, agent=agent, if_seq=if_seq, key=key)
+    return call("clear", reply_reader(replies.Moved), writes=True, agent=agent, if_seq=if_seq, key=key)
 
 
 def clone(
@@ -176,7 +180,17 @@ def clone(
         if_seq: only if the head of the agent that is written to (``into``, else the source) is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call("clone", _INFO, writes=True, agent=agent, name=name, at=at, into=into, if_seq=if_seq, key=key)
+    return call(
+        "clone",
+        reply_reader(replies.AgentInfo),
+        writes=True,
+        agent=agent,
+        name=name,
+        at=at,
+        into=into,
+        if_seq=if_seq,
+        key=key,
+    )
 
 
 def mark(
@@ -219,7 +233,7 @@ def restore(agent: str, at: int, *, if_seq: int | None = None, key: str | None =
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call("restore", _MOVED, writes=True, agent=agent, at=at, if_seq=if_seq, key=key)
+    return call("restore", reply_reader(replies.Moved), writes=True, agent=agent, at=at, if_seq=if_seq, key=key)
 
 
 def undo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Undone]:
@@ -297,7 +311,9 @@ def revive(
     Raises:
         Exists: another live agent has its name now.
     """
-    return call("revive", _INFO, writes=True, agent=agent, cascade=cascade, if_seq=if_seq, key=key)
+    return call(
+        "revive", reply_reader(replies.AgentInfo), writes=True, agent=agent, cascade=cascade, if_seq=if_seq, key=key
+    )
 
 
 def change(
@@ -322,7 +338,17 @@ def change(
     Raises:
         Exists: another live agent has the name.
     """
-    return call("change", _INFO, writes=True, agent=agent, name=name, title=title, tags=tags, if_seq=if_seq, key=key)
+    return call(
+        "change",
+        reply_reader(replies.AgentInfo),
+        writes=True,
+        agent=agent,
+        name=name,
+        title=title,
+        tags=tags,
+        if_seq=if_seq,
+        key=key,
+    )
 
 
 def commit(parts: Iterable[Call[Any] | Mapping[str, Any]], *, key: str | None = None) -> Call[replies.Committed]:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from reel.formats import Body
     from reel.messages import NewMessage
 
-_ADDED = reply_reader(replies.AddedItems)
-_PAGE = reply_reader(replies.ItemsPage)
-
 
 def add_items(  # noqa: PLR0913 - the parameters of the protocol
     agent: str,
@@ -83,7 +80,7 @@ def add_items(  # noqa: PLR0913 - the parameters of the protocol
 
 def _read_added(result: dict[str, Any]) -> replies.AddedItems:
     """Read a reply; if nothing was written, it has no command and no time."""
-    return _ADDED({"command": 0, "time": 0, **result})
+    return reply_reader(replies.AddedItems)({"command": 0, "time": 0, **result})
 
 
 def _items(given: str | Iterable[Body]) -> str:
@@ -149,4 +146,4 @@ def _read_page(result: dict[str, Any]) -> replies.ItemsPage:
         beside = {field: value for field, value in found.items() if field != "item_json"}
         return {**beside, "item": parse(found["item_json"])} if "item_json" in found else found
 
-    return _PAGE({**result, "items": [read(found) for found in result["items"]]})
+    return reply_reader(replies.ItemsPage)({**result, "items": [read(found) for found in result["items"]]})

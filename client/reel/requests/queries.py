@@ -11,8 +11,6 @@ from reel.requests.calls import Call, call, reply_reader
 if TYPE_CHECKING:
     from typing import Literal
 
-_INFO = reply_reader(replies.AgentInfo)
-
 
 def agents(  # noqa: PLR0913 - the parameters of the protocol
     prefix: str | None = None,
@@ -118,7 +116,7 @@ def agent(agent: str) -> Call[replies.AgentInfo]:
     Raises:
         NotFound: there is no such agent.
     """
-    return call("agent", _INFO, agent=agent)
+    return call("agent", reply_reader(replies.AgentInfo), agent=agent)
 
 
 def messages(

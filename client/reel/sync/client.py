@@ -224,7 +224,7 @@ class Client:
         for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
             yield from page.events
 
-    def iter_agents(self, prefix: str | None = None, *, alive: bool | None = None) -> Iterator[replies.AgentRow]:
+    def iter_agents(self, prefix: str | None = None, *, alive: bool | None = None) -> "Iterator[replies.AgentRow]":
         """Yield every agent in the order of their creation, page by page; see :meth:`agents`."""
         for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
             yield from page.agents

@@ -32,7 +32,7 @@ def test_help_shows_parameters_and_the_reply() -> None:
     shown = pydoc.plain(pydoc.render_doc(Client.add))
 
     assert "add(self, agent: str, messages: " in shown
-    assert ", key: str | None = None) -> reel.replies.Added" in shown
+    assert ", key: str | None = None) -> reel.replies.adding.Added" in shown
     assert "create: create the agent" in shown
 
 

@@ -142,15 +142,16 @@ HEAVY = {
     ),
     *("pathlib", "random", "shlex", "shutil", "signal", "string", "subprocess", "tempfile", "threading", "tomllib"),
     *("traceback", "typing", "unicodedata", "uuid", "reel.messages", "reel.records", "reel.sync.subscription"),
+    *("ipaddress", "re", "urllib.parse", "reel.database_url", "reel.replies.erasing", "reel.replies.reading"),
 }
 
 
 @pytest.mark.parametrize(
     ("argv", "unwanted"),
     [
-        (["--version"], HEAVY - {"argparse", "gettext", "locale"} | {"reel.sync.client", "msgpack", "socket"}),
+        (["--version"], HEAVY - {"argparse", "gettext", "locale", "re"} | {"reel.sync.client", "msgpack", "socket"}),
         (["add", "demo", "hi"], HEAVY | {"reel.cli.pager"}),
-        (["show", "demo"], HEAVY),
+        (["show", "demo"], HEAVY - {"re"}),
         (["list"], HEAVY),
     ],
 )

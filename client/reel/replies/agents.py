@@ -1,0 +1,114 @@
+"""An agent in a list, its current state, and what is replied to the questions about it."""
+
+from __future__ import annotations
+
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Source(NamedTuple):
+    """What an agent was cloned from: the id of the other agent, and the position there."""
+
+    agent: str
+    at: int
+
+
+class Mark(NamedTuple):
+    """A mark in the current conversation."""
+
+    label: str | None
+    seq: int
+
+
+class OpenCall(NamedTuple):
+    """A tool call without a result."""
+
+    id: str
+    name: str
+    seq: int
+
+
+class Value(NamedTuple):
+    """A value that is kept beside a conversation; ``seq`` is that of the event that has set it.
+
+    ``value`` is ``None`` as well if the file is damaged there.
+    """
+
+    key: str
+    value: Any
+    seq: int
+    time: int
+    damaged: bool = False
+
+
+class AgentRow(NamedTuple):
+    """An agent in a list. The fields after ``source`` are there only if they were asked for.
+
+    ``messages`` is at most 1,000: the daemon counts no further. ``first_words`` is the beginning of a user's first
+    text. ``turn`` says who comes next: ``user``, ``assistant`` or ``tool``. ``drafts`` has the names of the clients
+    that are writing. ``values`` are those that are kept beside the conversation; if there are more, ``next`` is what
+    ``state`` takes as ``after``.
+    """
+
+    id: str
+    name: str
+    title: str | None
+    tags: dict[str, str]
+    alive: bool
+    head: int
+    created: int
+    updated: int
+    source: Source | None = None
+    messages: int | None = None
+    first_words: str | None = None
+    turn: str | None = None
+    drafts: list[str | None] | None = None
+    values: list[Value] | None = None
+    next: str | None = None
+
+
+class AgentInfo(NamedTuple):
+    """An agent and its current state; ``messages`` and ``conversation`` are counts."""
+
+    id: str
+    name: str
+    title: str | None
+    tags: dict[str, str]
+    alive: bool
+    head: int
+    created: int
+    updated: int
+    system: str | None
+    messages: int
+    conversation: int
+    marks: list[Mark]
+    open_calls: list[OpenCall]
+    ready: bool
+    attached: int
+    source: Source | None = None
+    command: int | None = None
+    time: int | None = None
+    repeated: bool = False
+    # What `revive` says with `cascade`: the ids that were revived, and those whose name another agent has.
+    revived: list[str] | None = None
+    taken: list[str] | None = None
+
+
+class AgentsPage(NamedTuple):
+    """A page of the list of agents."""
+
+    agents: list[AgentRow]
+    more: bool
+
+
+class KilledAgents(NamedTuple):
+    """The ids of the agents that were killed by this command."""
+
+    killed: list[str]
+    agent: str | None = None
+    head: int | None = None
+    command: int | None = None
+    time: int | None = None
+    repeated: bool = False

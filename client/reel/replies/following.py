@@ -1,0 +1,23 @@
+"""What is replied to what follows an agent or waits for it."""
+
+from __future__ import annotations
+
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from reel.messages import Event
+
+
+class Subscribed(NamedTuple):
+    """A subscription has begun; ``head`` is the agent's, or the id of the newest event if all agents are followed."""
+
+    sub: int
+    head: int
+    agent: str | None = None
+
+
+class Waited(NamedTuple):
+    """The events later than ``since``; none if the time ran out."""
+
+    head: int
+    events: list[Event]

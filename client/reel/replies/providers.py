@@ -1,0 +1,65 @@
+"""What is replied about requests and responses of providers."""
+
+from __future__ import annotations
+
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from reel.replies.adding import Orphan
+    from reel.replies.agents import OpenCall
+
+
+class Change(NamedTuple):
+    """One thing that was changed when a conversation was rendered, or a history loaded.
+
+    ``seq`` is the message and ``block`` the block in it; ``None`` if the change is about no message, or about all of
+    one. ``action`` is dropped, synthesized, merged, moved, renamed, downgraded or prefix_changed.
+    """
+
+    seq: int | None
+    block: int | None
+    action: str
+    why: str
+
+
+class Prefix(NamedTuple):
+    """The items of a rendered history that no later message changes: how many, and a hash of them."""
+
+    messages: int
+    hash: str
+
+
+class Rendered(NamedTuple):
+    """A conversation as the body of a provider's request.
+
+    ``body`` is JSON text. ``ready`` is whether it can be sent; if not, ``needs`` says what is missing. ``names`` maps
+    the names under which tools are sent, if these differ, to their own. ``extends`` is whether the prefix that was
+    given as ``after`` is unchanged. ``omitted`` is how many older changes ``report`` leaves out.
+    """
+
+    format: str
+    at: int
+    body: str
+    report: list[Change]
+    ready: bool
+    prefix: Prefix
+    needs: str | None = None
+    names: dict[str, str] | None = None
+    extends: bool | None = None
+    omitted: int = 0
+
+
+class Loaded(NamedTuple):
+    """A history was added; ``report`` lists what of it was left out or changed."""
+
+    agent: str
+    head: int
+    command: int
+    time: int
+    first: int
+    orphans: list[Orphan]
+    open_calls: list[OpenCall]
+    report: list[Change]
+    replaced: int = 0
+    repeated: bool = False
+    numbers_as_text: int = 0

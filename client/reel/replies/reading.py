@@ -1,0 +1,124 @@
+"""Pages of what agents have, and of what was found."""
+
+from __future__ import annotations
+
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from reel.messages import Event, Item, Message, Record
+    from reel.replies.agents import Mark, Value
+
+
+class MessagesPage(NamedTuple):
+    """A page of the messages of the current conversation."""
+
+    agent: str
+    head: int
+    at: int
+    system: str | None
+    messages: list[Message]
+    more: bool
+
+
+class ItemsPage(NamedTuple):
+    """A page of the current conversation in a provider's words.
+
+    ``erasures`` is how many erasures the daemon has carried out since it started. If it is greater than with an earlier
+    page, what was kept of that page may have been erased.
+    """
+
+    agent: str
+    head: int
+    at: int
+    system: str | None
+    items: list[Item]
+    more: bool
+    erasures: int
+
+
+class ConversationPage(NamedTuple):
+    """A page of the records of the current conversation, the prompt included."""
+
+    agent: str
+    head: int
+    at: int
+    system: str | None
+    conversation: list[Record]
+    more: bool
+
+
+class Skipped(NamedTuple):
+    """An event of the log that has no effect, and why."""
+
+    seq: int
+    reason: str
+
+
+class ReplayPage(NamedTuple):
+    """A page of the state that was read from the log; ``matched`` is whether the live state was the same."""
+
+    agent: str
+    head: int
+    at: int
+    system: str | None
+    marks: list[Mark]
+    skipped: list[Skipped]
+    more: bool
+    messages: list[Message] | None = None
+    conversation: list[Record] | None = None
+    matched: bool | None = None
+
+
+class StatePage(NamedTuple):
+    """A page of the values of an agent; if there are ``more``, ``next`` is what the next page takes as ``after``."""
+
+    agent: str
+    head: int
+    at: int
+    values: list[Value]
+    more: bool
+    next: str | None = None
+
+
+class HistoryPage(NamedTuple):
+    """A page of the log."""
+
+    agent: str
+    head: int
+    events: list[Event]
+    more: bool
+
+
+class Hit(NamedTuple):
+    """A message, prompt, note or title that was found.
+
+    ``snippet`` is a piece of its text, ``matches`` has the places of the matches in it, as pairs of begin and end in
+    characters. ``live`` is whether it is in the current conversation of its agent. ``role`` is ``None`` for a note and
+    for a name or title. ``id`` is the id of the event.
+    """
+
+    agent: str
+    name: str
+    title: str | None
+    seq: int
+    role: str | None
+    kind: str
+    time: int
+    live: bool
+    snippet: str
+    matches: list[list[int]]
+    score: float
+    id: int
+    sent: int | None = None
+
+
+class HitsPage(NamedTuple):
+    """A page of hits. It may have fewer than asked for, or none, although there are ``more``: a search takes a second.
+
+    ``next`` is what to give as ``after`` for the next page. ``behind`` is how many events are not in the index yet.
+    """
+
+    hits: list[Hit]
+    more: bool
+    behind: int
+    next: str | None = None
