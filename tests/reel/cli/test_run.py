@@ -151,7 +151,7 @@ HEAVY = {
     [
         (["--version"], HEAVY - {"argparse", "gettext", "locale", "re"} | {"reel.sync.client", "msgpack", "socket"}),
         (["add", "demo", "hi"], HEAVY | {"reel.cli.pager"}),
-        (["show", "demo"], HEAVY - {"re"}),
+        (["show", "demo"], HEAVY - {"re", "reel.replies.reading"}),
         (["list"], HEAVY),
     ],
 )
