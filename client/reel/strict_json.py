@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from json import JSONDecoder, JSONEncoder
 from json.encoder import (  # type: ignore[attr-defined]  # the encoder in C is missing in the stubs
     c_make_encoder,
@@ -92,8 +92,10 @@ def encoder_with(
 # For each form, an encoder that stops at a numeral, which is fast, and one that marks numerals.
 _ENCODERS = [(encoder_with(_stop, ascii_only=form), encoder_with(_mark, ascii_only=form)) for form in (False, True)]
 
-# Maps every byte that a string has to escape to 1, and all others to 0.
-_ESCAPED = bytes(byte < ord(" ") or byte in b'"\\' for byte in range(256))
+# What a string has to escape, and how; the backslash first, because all others are escaped with one.
+_ESCAPES = [(bytes((byte,)), encode_basestring(chr(byte))[1:-1].encode()) for byte in (*b'\\"', *range(ord(" ")))]
+# A byte that no text in UTF-8 has.
+_BETWEEN = b"\xff"
 
 # The depth limit for a provider's JSON. It is encoded again later, from a deeper stack, so this is far below the
 # recursion limit.
@@ -160,9 +162,16 @@ def encode(value: Any, *, ascii_only: bool = False) -> str:
         return _MARKED.sub(r"\1", marking(value))
 
 
-def encode_text(text: bytes) -> bytes:
-    """Return a text as :func:`encode` would, both in UTF-8.
+def encode_texts(texts: Sequence[bytes]) -> list[bytes]:
+    """Return texts as :func:`encode` would, all of them in UTF-8.
 
-    Most texts contain nothing that has to be escaped. To find that out takes a fifth of the time of an encoder.
+    They are escaped all together, by a few passes in C. One by one takes three times as long if they have quotes and
+    line breaks, as most texts do.
     """
-    return encode_basestring(text.decode()).encode() if 1 in text.translate(_ESCAPED) else b'"%b"' % text
+    if not texts:
+        return []
+    joined = _BETWEEN.join(texts)
+    for plain, escaped in _ESCAPES:
+        joined = joined.replace(plain, escaped)
+    quoted = b'"%b"' % joined.replace(_BETWEEN, b'"%b"' % _BETWEEN)
+    return quoted.split(_BETWEEN)

@@ -1,6 +1,6 @@
 """Events, and the entries and marks that they become in a conversation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import InvalidRecord
@@ -21,9 +21,10 @@ TEXT_HEADS: dict[str | None, bytes] = {
     )
     for kind in ("user", "assistant")
 }
-# How many bytes say how long a text is, by the first byte of it as MessagePack; none if that byte says it itself.
-_SIZE_BYTES = {0xD9: 1, 0xDA: 2, 0xDB: 4}
-_SHORT_SIZE = 0x1F
+_HEAD_SIZES = {kind: len(head) for kind, head in TEXT_HEADS.items()}
+# Where a text begins in its MessagePack, by the first byte of that: after one, two or four bytes that say how long it
+# is, or directly, if the first byte says so itself.
+_TEXT_BEGINS = {**dict.fromkeys(range(0xA0, 0xC0), 1), 0xD9: 2, 0xDA: 3, 0xDB: 5}
 _BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
 _BEFORE_TIME = _pack("time")
 
@@ -163,15 +164,15 @@ def with_origin(pack: Pack, message: bytes, origin: Origin) -> bytes:
     return b"".join((bytes((message[0] + len(more) // 2,)), message[1:], *more))
 
 
-def plain_text(entry: Entry) -> bytes | None:
-    """Return the text of an entry that is nothing but a text, in UTF-8; ``None`` if it is not. Nothing is unpacked."""
-    message, head = entry.message, TEXT_HEADS.get(entry.kind)
-    if message is None or head is None or entry.data_json is not None:
-        return None
-    first = len(head)
-    begin = first + 1 + _SIZE_BYTES.get(message[first], 0)
-    size = int.from_bytes(message[first + 1 : begin], "big") if begin > first + 1 else message[first] & _SHORT_SIZE
-    return message[begin : begin + size]
+def plain_texts(entries: Iterable[Entry]) -> list[bytes | None]:
+    """Return for each entry its text, in UTF-8, if it is nothing but a text, else ``None``. Nothing is unpacked."""
+    # Only plain texts have a message and no data. What is after a text begins with bytes that no text can have in it.
+    return [
+        None
+        if message is None or data_json is not None
+        else message[(first := _HEAD_SIZES[kind]) + _TEXT_BEGINS[message[first]] : message.rindex(_BEFORE_SEQ)]
+        for _, _, kind, _, data_json, _, message, _, _ in entries
+    ]
 
 
 def pack_message(

@@ -1,5 +1,6 @@
 """The body of a request: prompt, ``extra`` and encoded turns put together, cut to a budget, compared with before."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
 from reeld.formats.format import Format, Prompt
 from reeld.formats.model import Change, RenderContext
 from reeld.formats.naming import sent_name
-from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, ServerState, digest
+from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, ServerState, TurnExtents, digest
 from reeld.formats.repair import PLACEHOLDER_TURN
 
 # The bytes around the list of items and its key.
@@ -120,8 +121,27 @@ class _History(NamedTuple):
     open: EncodedTurns
 
     @property
-    def digests(self) -> bytearray:
-        return self.settled.digests + self.open.digests
+    def extents(self) -> TurnExtents:
+        return self.settled.extents.followed_by(self.open.extents)
+
+    @property
+    def offsets(self) -> list[int]:
+        """Where the bytes of each turn begin, and where those of the last one end."""
+        before = self.settled.offsets()
+        return [*before[:-1], *(before[-1] + offset for offset in self.open.offsets())]
+
+    def digest(self, items: int) -> bytes:
+        """Return a digest of the first items."""
+        found = self.settled.hash(min(items, self.settled.count))
+        for part in self.open.data.parts(0, sum(self.open.sizes[: max(items - self.settled.count, 0)])):
+            found.update(part)
+        made: bytes = found.digest()[:DIGEST_SIZE]
+        return made
+
+    @property
+    def data(self) -> bytes:
+        """All bytes."""
+        return b"".join([part for turns in self for part in turns.data.parts(0, len(turns.data))])
 
 
 class _Comparison(NamedTuple):
@@ -139,13 +159,16 @@ class _Comparison(NamedTuple):
     leading: EncodedTurns
     model: str
 
-    def hash(self, digests: bytes | bytearray) -> str:
-        return self.top.hex() + digest(digests).hex() + self.model
+    def prefix(self, history: _History, items: int) -> Prefix:
+        """Return the prefix of so many items, those of the prompt among them."""
+        first = min(items, self.leading.count)
+        digests = self.leading.hash(first).digest() + history.digest(items - first)
+        return Prefix(items, self.top.hex() + digest(digests).hex() + self.model)
 
-    def begins_with(self, after: Prefix, digests: bytes | bytearray) -> bool:
-        """Whether the first of some items, with prompt and tools, have the hash of an earlier prefix."""
-        found = self.hash(digests[: after.messages * DIGEST_SIZE])
-        return found[:_HASH_SIZE] == after.hash[:_HASH_SIZE] and not self.is_of_another_model(after)
+    def begins_with(self, after: Prefix, history: _History) -> bool:
+        """Whether the first items of a history, with prompt and tools, have the hash of an earlier prefix."""
+        found = self.prefix(history, after.messages)
+        return found.hash[:_HASH_SIZE] == after.hash[:_HASH_SIZE] and not self.is_of_another_model(after)
 
     def is_of_another_model(self, after: Prefix) -> bool:
         """Whether an earlier prefix was for another model; one that is not known is not another."""
@@ -208,10 +231,10 @@ def assemble(
     elif target.caching is not None:
         (settled, open_), left_out = newest_marks((history.settled, history.open), room, target.caching)
         report += left_out
-    prefix = Prefix(leading.count + history.settled.count, compared.hash(leading.digests + history.settled.digests))
+    prefix = compared.prefix(history, leading.count + history.settled.count)
     extends = None
     if request.after is not None:
-        extends = compared.begins_with(request.after, leading.digests + history.digests)
+        extends = compared.begins_with(request.after, history)
         if not extends:
             report.append(_prefix_change(request.after, compared, history, previous))
     turns = (*spliced(leading, []), *spliced(history.settled, settled), *spliced(history.open, open_))
@@ -271,10 +294,10 @@ def _fit_budget(
     budget: int, pin: int, base: int, target: Format, history: _History, report: list[Change]
 ) -> tuple[_History, list[Change]]:
     """Leave out the turns that are over the budget."""
-    turns = [*history.settled.extents, *history.open.extents]
-    pinned = sum(turn.seq <= pin for turn in turns)
+    turns = history.extents
+    pinned = sum(seq <= pin for seq in turns.seqs)
     filler = _placeholder_turn(target)
-    cut = find_cut(turns, pinned, base + len(filler.data), budget * BYTES_PER_TOKEN)
+    cut = find_cut(turns, history.offsets, pinned, base + len(filler.data), budget * BYTES_PER_TOKEN)
     if cut is None:
         raise TooLarge(
             f"budget: the newest turn does not fit {budget} tokens (of {BYTES_PER_TOKEN} bytes) together with the "
@@ -283,10 +306,10 @@ def _fit_budget(
         )
     if cut.start == cut.end:
         return history, report
-    first, after = turns[cut.start].seq, turns[cut.end].seq
+    first, after = turns.seqs[cut.start], turns.seqs[cut.end]
     why = f"over the budget: {cut.end - cut.start} turns, up to seq {after}"
     kept = [change for change in report if change.seq is None or not first <= change.seq < after]
-    needed = target.alternates and not turns[cut.end].is_user
+    needed = target.alternates and not turns.is_user[cut.end]
     return _drop_range(history, cut, filler if needed else EncodedTurns()), [Change(first, None, "dropped", why), *kept]
 
 
@@ -300,25 +323,25 @@ def _placeholder_turn(target: Format) -> EncodedTurns:
 
 def _drop_range(history: _History, cut: Cut, filler: EncodedTurns) -> _History:
     """Return the history without the turns of a cut, which may reach over the border into the open turns."""
-    border = len(history.settled.extents)
+    border = history.settled.extents.turns
     settled = history.settled.slice(0, min(cut.start, border))
     rest = history.open.slice(0, max(cut.start - border, 0))
     (settled if cut.end < border else rest).extend(filler)
     settled.extend(history.settled.slice(min(cut.end, border), border))
-    rest.extend(history.open.slice(max(cut.end - border, 0), len(history.open.extents)))
+    rest.extend(history.open.slice(max(cut.end - border, 0), history.open.extents.turns))
     return _History(settled, rest)
 
 
 def _prefix_change(after: Prefix, compared: _Comparison, history: _History, previous: RenderState | None) -> Change:
     """Return the report line that says from which seq on this rendering differs from an earlier prefix."""
-    turns = [*history.settled.extents, *history.open.extents]
-    first = turns[0].seq if turns else None
+    seqs = history.extents.seqs
+    first = seqs[0] if seqs else None
     if compared.is_of_another_model(after):
         return Change(first, None, "prefix_changed", "the model has changed")
     if not after.hash.startswith(compared.top.hex()):
         seq = compared.prompt.seq if compared.prompt else first
         return Change(seq, None, "prefix_changed", "the prompt or the tools have changed")
-    if previous is None or not compared.begins_with(after, compared.leading.digests + previous.turns.digests):
+    if previous is None or not compared.begins_with(after, _History(previous.turns, EncodedTurns())):
         return Change(first, None, "prefix_changed", "the given prefix is not the beginning of this history")
     return Change(
         _first_difference(previous.turns, history), None, "prefix_changed", "the history differs from here on"
@@ -326,12 +349,9 @@ def _prefix_change(after: Prefix, compared: _Comparison, history: _History, prev
 
 
 def _first_difference(earlier: EncodedTurns, history: _History) -> int | None:
-    """Return the seq of the first turn that is not what it was."""
-    place = 0
-    now = history.digests
-    for turn in (*history.settled.extents, *history.open.extents):
-        end = place + turn.items * DIGEST_SIZE
-        if now[place:end] != earlier.digests[place:end]:
-            return turn.seq
-        place = end
-    return None
+    """Return the seq of the first turn that is not what it was; ``None`` if all are."""
+    before, now, offsets = earlier.data.read(0, len(earlier.data)), history.data, history.offsets
+    turns = range(len(offsets) - 1)
+    # If a turn is not what it was, what ends with a later one is not either.
+    turn = bisect_left(turns, True, key=lambda index: now[: offsets[index + 1]] != before[: offsets[index + 1]])
+    return history.extents.seqs[turn] if turn < len(turns) else None

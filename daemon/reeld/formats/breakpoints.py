@@ -60,16 +60,15 @@ def newest_marks(
 def mark_last(turns: EncodedTurns, caching: Caching, ttl: str, model: str | None) -> list[Marked]:
     """Place a breakpoint at the end of some turns; none if nothing there can have one."""
     end = len(turns.data)
-    for extent in reversed(turns.extents):
-        items = parse(f"[{turns.data.read(end - extent.size, end - 1).decode()}]") if extent.items else []
-        for item in reversed(items):
-            data = encode(item).encode()
-            start = end - 1 - len(data)
-            if turns.data.read(start, end - 1) != data:
-                return []
-            if (marked := caching.mark_end(item, ttl, model)) is not None:
-                return [Marked(start, len(data), encode(marked).encode())]
-            end = start
+    for size in reversed(turns.sizes):
+        start = end - size
+        data = turns.data.read(start, end - 1)
+        item = parse(data.decode())
+        if encode(item).encode() != data:
+            return []
+        if (marked := caching.mark_end(item, ttl, model)) is not None:
+            return [Marked(start, len(data), encode(marked).encode())]
+        end = start
     return []
 
 

@@ -9,7 +9,7 @@ request's prefix new, and the provider's cache useless.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reeld.formats.render_state import TurnExtent
+from reeld.formats.render_state import TurnExtents
 
 BYTES_PER_TOKEN = 4
 # After a cut the history takes three quarters of the budget: the last quarter is room to grow until the next cut.
@@ -23,11 +23,12 @@ class Cut(NamedTuple):
     end: int
 
 
-def find_cut(turns: Sequence[TurnExtent], pinned: int, base: int, limit: int) -> Cut | None:
+def find_cut(turns: TurnExtents, offsets: Sequence[int], pinned: int, base: int, limit: int) -> Cut | None:
     """Return which turns must be left out.
 
     Args:
         turns: all turns.
+        offsets: where the bytes of each turn begin, and where those of the last one end.
         pinned: how many of them must stay, from the first.
         base: the bytes of a body without any turn.
         limit: the bytes that are allowed.
@@ -36,34 +37,32 @@ def find_cut(turns: Sequence[TurnExtent], pinned: int, base: int, limit: int) ->
         the cut; ``None`` if not even the newest turn fits.
     """
     start = end = _whole_exchanges(turns, pinned)
-    total = base + sum(turn.size for turn in turns[:start])
-    for index in range(start, len(turns)):
-        total += turns[index].size
+    total = base + offsets[start]
+    for index in range(start, turns.turns):
+        total += offsets[index + 1] - offsets[index]
         if total > limit:
-            new_end = _advance(turns, end, index, total, limit)
-            total -= sum(turn.size for turn in turns[end:new_end])
+            new_end = _advance(turns, offsets, end, index, total, limit)
+            total -= offsets[new_end] - offsets[end]
             end = new_end
     return Cut(start, end) if total <= limit else None
 
 
-def _whole_exchanges(turns: Sequence[TurnExtent], pinned: int) -> int:
+def _whole_exchanges(turns: TurnExtents, pinned: int) -> int:
     """Include what belongs to the pinned turns: the assistant's answer, and its tool loop to the end."""
-    while 0 < pinned < len(turns) and not (turns[pinned].is_user and turns[pinned].can_begin):
+    while 0 < pinned < turns.turns and not (turns.is_user[pinned] and turns.can_begin[pinned]):
         pinned += 1
     return pinned
 
 
-def _advance(turns: Sequence[TurnExtent], end: int, newest: int, total: int, limit: int) -> int:
+def _advance(turns: TurnExtents, offsets: Sequence[int], end: int, newest: int, total: int, limit: int) -> int:
     """Return where the history continues: where the user spoke, else at a step of a tool loop."""
     best = end
     wanted = limit * _NUMERATOR // _DENOMINATOR
     for only_user in (True, False):
-        left = total
         for index in range(end + 1, newest + 1):
-            left -= turns[index - 1].size
-            if not turns[index].can_begin or (only_user and not turns[index].is_user):
+            if not turns.can_begin[index] or (only_user and not turns.is_user[index]):
                 continue
             best = index
-            if left <= wanted:
+            if total - (offsets[index] - offsets[end]) <= wanted:
                 return index
     return best

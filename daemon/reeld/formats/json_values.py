@@ -56,6 +56,8 @@ def is_sendable(value: Any, depth: int = _DEPTH, *, any_number: bool = False) ->
     if isinstance(value, dict | list):
         inside = value.values() if isinstance(value, dict) else value
         rest = [element for element in inside if type(element) not in _ALWAYS_SENDABLE]
+        if not rest:
+            return depth > 0
         return depth > 0 and all(is_sendable(element, depth - 1, any_number=any_number) for element in rest)
     return any_number or type(value) is not Numeral
 

@@ -6,7 +6,7 @@ Theory of operation
 To unpack, repair and write a message takes 70 calls of functions. Two of these steps can be left out.
 
 *Writing.* What a format writes around the texts of a turn is the same each time: a template
-(:mod:`~reeld.formats.templates`).
+(:mod:`~reeld.formats.templates`). Those of a run are filled together.
 
 *Repair.* A plain exchange needs none. It is a text of the user's, or all results of the calls before it, in their
 order; then one message of the assistant's, with a text, calls, or both. None of them has metadata, no text is blank,
@@ -21,22 +21,28 @@ A property test compares what both ways return.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import cycle
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.kinds import ROLES
 from reel.msgpack_codec import unpack_raw
-from reel.strict_json import encode_text
-from reeld.core.events import Entry, plain_text
+from reeld.core.events import Entry, plain_texts
 from reeld.formats.format import Format, LoopThinking
 from reeld.formats.json_values import stored_object
 from reeld.formats.model import ToolCall
 from reeld.formats.naming import sent_name
-from reeld.formats.render_state import RenderState, ServerState, TurnExtent
-from reeld.formats.templates import Call, Shape, TurnTemplate, call_values, find_turn_template, result_values
+from reeld.formats.render_state import RenderState, ServerState, TurnExtents, extents_of
+from reeld.formats.templates import (
+    Call,
+    Shape,
+    Template,
+    fill,
+    result_texts,
+)
 
 # How many entries are looked at together: what is kept of them is freed before there is much of it.
 _WINDOW = 500
+# The messages of most exchanges.
+_PAIR = 2
 # Each number of calls is tried out by itself.
 _MOST_CALLS = 8
 # What an entry is: u and a, a text of the user's and of the assistant's; c, calls; r, results; U and A, anything else
@@ -45,21 +51,24 @@ _NO_MESSAGE = "-"
 # Exchanges, after a message of the assistant's. A text is followed by the user, calls by a result. One alone is not
 # worth it: what is before it would have to be repaired by itself.
 _RUN = re.compile("(?<=[acA])(?:(?:u|r+)(?:a(?=[uU])|c(?=[rU]))){2,}")
-# Exchanges of texts alone.
-_TEXTS = re.compile("(?:ua)+")
 # An exchange of a run.
 _EXCHANGE = re.compile("(?:u|r+)[ac]")
+# What is added together: exchanges of texts alone, or another exchange.
+_STEP = re.compile("(?:ua)+|(?:u|r+)[ac]")
 _CALL_KEYS = len(("type", "id", "name", "arguments"))
 _TEXT_KEYS = len(("type", "text"))
 _RESULT_KEYS = len(("type", "tool_call_id", "content", "is_error"))
+# The first bytes that need no look: letters, digits and signs, of ASCII.
+_FIRST_SIGN, _AFTER_SIGNS = b"!", b"\x7f"
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
 
 
 class Calls(NamedTuple):
-    """A message of the assistant's: the text, if there is one, and the calls after it."""
+    """A message of the assistant's: whether a text is before the calls, all its texts for a template, and the calls."""
 
-    text: bytes | None
+    has_text: bool
+    texts: list[bytes]
     calls: list[Call]
 
 
@@ -100,7 +109,7 @@ def plain_runs(entries: Sequence[Entry], start: int) -> Iterator[PlainRun]:
     before = "A"
     for begin in range(start, len(entries), _WINDOW):
         window = entries[begin : begin + _WINDOW]
-        said: list[Said] = [plain_text(entry) for entry in window]
+        said: list[Said] = [*plain_texts(window)]
         _read_tools(window, said)
         letters = "".join([
             entry.kind[0] if type(text) is bytes and _is_said(text) else _letter(entry, text)
@@ -125,8 +134,8 @@ def _letter(entry: Entry, said: Said) -> str:
 
 def _is_said(text: bytes) -> bool:
     """Whether a text is more than white space."""
-    # Most texts begin with a letter, and need not be decoded.
-    return text[:1].isalnum() or bool(text.decode().strip())
+    # Most need not be decoded.
+    return _FIRST_SIGN <= text < _AFTER_SIGNS or bool(text.decode().strip())
 
 
 def _read_tools(window: Sequence[Entry], said: list[Said]) -> None:
@@ -136,29 +145,32 @@ def _read_tools(window: Sequence[Entry], said: list[Said]) -> None:
     messages = unpack_raw([window[place].message or b"" for place in places])
     for place, message in zip(places, messages, strict=True):
         if not message[b"provider_metadata"]:
-            blocks = message[b"content"]
-            said[place] = _calls(blocks) if message[b"role"] == b"assistant" else _results(blocks)
+            read = _calls if message[b"role"] == b"assistant" else _results
+            said[place] = read(message[b"content"])
 
 
 def _calls(blocks: list[dict[bytes, Any]]) -> Calls | None:
     """Return the calls of a message of the assistant's; ``None`` if it has anything else that is not plain."""
-    first, text = blocks[0], None
-    if first[b"type"] == b"text":
+    first, texts = blocks[0], []
+    has_text = first[b"type"] == b"text"
+    if has_text:
         text, blocks = first[b"text"], blocks[1:]
         if len(first) != _TEXT_KEYS or not _is_said(text):
             return None
+        texts.append(text)
     if len(blocks) > _MOST_CALLS:
         return None
     calls = []
     for block in blocks:
         if block[b"type"] != b"tool_call" or len(block) != _CALL_KEYS:
             return None
-        arguments = block[b"arguments"]
+        call_id, name, arguments = block[b"id"], block[b"name"], block[b"arguments"]
         value = stored_object(arguments.decode())
         if value is None:
             return None
-        calls.append(_new(Call, (block[b"id"], block[b"name"], arguments, value)))
-    return _new(Calls, (text, calls))
+        calls.append(_new(Call, (call_id, name, arguments, value)))
+        texts += (call_id, name, arguments)
+    return _new(Calls, (has_text, texts, calls))
 
 
 def _results(blocks: list[dict[bytes, Any]]) -> Results | None:
@@ -171,6 +183,11 @@ def _results(blocks: list[dict[bytes, Any]]) -> Results | None:
         ids.append(block[b"tool_call_id"])
         texts.append(text)
     return _new(Results, (ids, texts))
+
+
+def _joined(said: Sequence[Results]) -> Results:
+    """Return the results of messages in a row."""
+    return Results([given for one in said for given in one.ids], [text for one in said for text in one.texts])
 
 
 def settle_plain(state: RenderState, entries: Sequence[Entry], run: PlainRun, target: Format) -> int:
@@ -213,21 +230,28 @@ class _Settling:
         self._target = target
         self._calls = calls
         self._used = state.repair.used_ids
-        self._items: list[bytes] = []
-        self._extents: list[TurnExtent] = []
+        # What is around the texts of the exchanges, and the texts.
+        self._arounds: list[bytes] = []
+        self._texts: list[bytes] = []
+        # Of each turn, how many items it becomes; of each exchange, its seq, and whether the user spoke.
+        self._items: list[int] = []
+        self._seqs: list[int] = []
+        self._spoke = bytearray()
+        # By the number of results, whether a text is before the calls, and their number.
+        self._templates: dict[tuple[int, ...], Template | None] = {}
         # By their name: whether it is sent as it is, as a call.
         self._names: dict[bytes, bool] = {}
 
     def settle(self, entries: Sequence[Entry], run: PlainRun) -> int:
         """Settle what can be, and return how many entries that are."""
         state, (start, letters, said) = self._state, run
-        before, done = -1, 0
-        while before < done < len(letters):
-            texts = None if self._calls else _TEXTS.match(letters, done)
-            before = done
-            done = self._exchange(entries, run, done) if texts is None else self._texts(entries, run, *texts.span())
+        done = 0
+        for found in _STEP.finditer(letters):
+            if not self._add(entries, run, *found.span()):
+                break
+            done = found.end()
         if done:
-            state.turns.add_turns(self._items, self._extents)
+            state.turns.add_encoded(*fill(self._arounds, self._texts), self._extents())
             state.count, state.last = start + done, entries[start + done - 1].id
             self._leave(entries[start + done - 1].seq, began="u" in letters[:done])
             called = letters.rfind("c", 0, done)
@@ -235,47 +259,93 @@ class _Settling:
                 self._note_server_state(said[called].calls, entries[start + called].seq)
         return done
 
-    def _texts(self, entries: Sequence[Entry], run: PlainRun, place: int, end: int) -> int:
-        """Add texts of user and assistant in turn; return as :meth:`_exchange` does."""
-        user, assistant, _ = self._state.templates
-        if user is None or assistant is None:
-            return place
-        items = run.said[place:end]
-        items[::2], items[1::2] = user.fill_all(items[::2]), assistant.fill_all(items[1::2])
-        seqs = [entry.seq for entry in entries[run.start + place : run.start + end : 2] for _ in range(2)]
-        turns = zip(items, seqs, cycle((True, False)), strict=False)
-        self._items += items
-        self._extents += [_new(TurnExtent, (1, len(item) + 1, seq, is_user, True)) for item, seq, is_user in turns]
-        return end
-
-    def _exchange(self, entries: Sequence[Entry], run: PlainRun, place: int) -> int:
-        """Add an exchange, and return where the next one begins; if it has to be repaired, where it begins itself."""
+    def _add(self, entries: Sequence[Entry], run: PlainRun, place: int, end: int) -> bool:
+        """Add exchanges of texts alone, or another exchange; return whether it need not be repaired after all."""
         start, letters, said = run
-        user, assistant, after_results = self._state.templates
-        spoke, end = letters[place] == "u", place + 1
-        while letters[end] == "r":
-            end += 1
-        found, ids = said[end], len(self._used)
+        answer, calls = said[end - 1], self._calls
+        spoke = letters[place] == "u"
         if not spoke:
-            asked = self._answered(said[place:end])
+            ids, texts = said[place] if end - place == _PAIR else _joined(said[place : end - 1])
+            if [call[0] for call in calls] != ids:
+                return False
+            texts = result_texts(calls, texts)
+        elif calls:
+            return False
+        elif letters[end - 1] == "a":
+            return self._add_texts(entries[start + place : start + end : 2], said[place:end])
         else:
-            asked = None if self._calls or user is None else [user.fill(said[place])]
-        if type(found) is Calls:
-            answer = self._called(found, entries[start + end].seq, follows_results=not spoke)
+            texts = [said[place]]
+        if type(answer) is Calls:
+            has_text, more, made = answer
+            texts += more
         else:
-            template = assistant if spoke else after_results
-            answer = None if template is None else [template.fill(found)]
-        if asked is None or answer is None:
-            while len(self._used) > ids:
-                self._used.popitem()
-            return place
-        self._calls = found.calls if type(found) is Calls else []
-        seq = entries[start + place].seq
-        for items, is_user, can_begin in ((asked, True, spoke), (answer, False, True)):
-            self._items += items
-            size = sum(map(len, items)) + len(items)
-            self._extents.append(_new(TurnExtent, (len(items), size, seq, is_user, can_begin)))
-        return end + 1
+            has_text, made = False, []
+            texts.append(answer)
+        template = self._template(len(calls), has_text, len(made))
+        if template is None or (made and not self._takes(made, entries[start + end - 1].seq, has_text)):
+            return False
+        self._calls = made
+        self._arounds.append(template.around_objects(made) if template.objects else template.around)
+        self._texts += texts if template.choose is None else template.choose(texts)
+        self._items += template.items
+        self._seqs.append(entries[start + place].seq)
+        self._spoke.append(spoke)
+        return True
+
+    def _add_texts(self, asked: Sequence[Entry], texts: list[bytes]) -> bool:
+        """Add texts of user and assistant in turn, and return whether they are written by a template."""
+        template, number = self._template(0, False, 0), len(asked)
+        if template is None:
+            return False
+        self._arounds += [template.around] * number
+        self._texts += texts
+        self._items += template.items * number
+        self._seqs += [entry.seq for entry in asked]
+        self._spoke += b"\1" * number
+        return True
+
+    def _template(self, *key: int) -> Template | None:
+        """Return the template of an exchange; ``None`` if the format does not write all alike.
+
+        Args:
+            key: the number of results, whether a text is before the calls, and their number.
+        """
+        if key not in self._templates:
+            results, has_text, calls = key
+            answer = Shape(calls, is_user=False, has_text=bool(has_text) or not calls, follows_results=results > 0)
+            shapes = Shape(results, is_user=True, has_text=not results), answer
+            user, assistant = (self._state.template(self._target, shape) for shape in shapes)
+            self._templates[key] = None if user is None or assistant is None else user.then(assistant)
+        return self._templates[key]
+
+    def _takes(self, calls: list[Call], seq: int, before: int) -> bool:
+        """Note the ids of calls behind some blocks, and return whether all are sent as they are."""
+        used, sent_id = self._used, self._target.sent_id
+        count = len(used)
+        for index, call in enumerate(calls, before):
+            given = call[0].decode()
+            if sent_id(given, used, seq, index) != given or not self._is_sent(call[1]):
+                while len(used) > count:
+                    used.popitem()
+                return False
+            used[given] = None
+        return True
+
+    def _is_sent(self, name: bytes) -> bool:
+        """Whether calls of a tool are sent as calls, under its own name."""
+        known = self._names.get(name)
+        if known is None:
+            given, tools = name.decode(), self._state.settings.tools
+            known = self._names[name] = sent_name(given) == given and (tools is None or given in tools)
+        return known
+
+    def _extents(self) -> TurnExtents:
+        """Return the places of the turns: one of the user's and one of the assistant's for each exchange."""
+        number = len(self._seqs)
+        seqs, can_begin = [0] * (2 * number), bytearray(b"\1" * (2 * number))
+        seqs[::2] = seqs[1::2] = self._seqs
+        can_begin[::2] = self._spoke
+        return extents_of(self._items, seqs, b"\1\0" * number, can_begin)
 
     def _leave(self, seq: int, *, began: bool) -> None:
         """Leave to the next exchange the calls, and the tool loop.
@@ -295,42 +365,3 @@ class _Settling:
         value = self._target.server_state({"role": "assistant", "content": blocks, "provider_metadata": {}})
         if value is not None:
             self._state.server_state = ServerState(seq, value)
-
-    def _answered(self, said: list[Results]) -> list[bytes] | None:
-        """Return the items of results; ``None`` if they do not answer all calls, each once and in their order."""
-        ids, texts = said[0]
-        if len(said) > 1:
-            ids, texts = [given for one in said for given in one.ids], [text for one in said for text in one.texts]
-        if [call.id for call in self._calls] != ids:
-            return None
-        template = self._template(_new(Shape, (len(ids), True, False, False)))
-        return None if template is None else template.fill(result_values(self._calls, texts))
-
-    def _called(self, found: Calls, seq: int, *, follows_results: bool) -> list[bytes] | None:
-        """Return the items of calls; ``None`` if one of them is not sent as it is."""
-        text, calls = found
-        template = self._template(_new(Shape, (len(calls), False, text is not None, follows_results)))
-        if template is None:
-            return None
-        values = [] if text is None else [encode_text(text)]
-        for index, (call_id, name, arguments, value) in enumerate(calls, len(values)):
-            given = call_id.decode()
-            if self._target.sent_id(given, self._used, seq, index) != given or not self._is_sent(name):
-                return None
-            self._used[given] = None
-            values += call_values(call_id, name, arguments, value if template.has_objects else None)
-        return template.fill(values)
-
-    def _is_sent(self, name: bytes) -> bool:
-        """Whether calls of a tool are sent as calls, under its own name."""
-        known = self._names.get(name)
-        if known is None:
-            given, tools = name.decode(), self._state.settings.tools
-            known = self._names[name] = sent_name(given) == given and (tools is None or given in tools)
-        return known
-
-    def _template(self, shape: Shape) -> TurnTemplate | None:
-        shapes = self._state.shapes
-        if shape not in shapes:
-            shapes[shape] = find_turn_template(self._target, self._state.context(), shape)
-        return shapes[shape]

@@ -6,7 +6,8 @@ kept in a :class:`~reeld.formats.render_state.RenderState`, whose theory of oper
 it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from reel.blocks import InvalidRecord
 from reel.errors import Conflict, InvalidParams
@@ -21,10 +22,10 @@ from reeld.formats.json_values import is_sendable
 from reeld.formats.metadata import restore_keys
 from reeld.formats.model import Change, HistorySettings, RenderContext, Turn, UserTurn
 from reeld.formats.plain import PlainRun, plain_runs, settle_plain
-from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
+from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState, one_turn
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
-from reeld.formats.templates import NO_TEMPLATES, Template, Templates, find_templates, only_text
+from reeld.formats.templates import ASSISTANT_TEXT, TEXT_AFTER_RESULTS, USER_TEXT, Shape, Template, fill, only_text
 
 _METADATA = "provider_metadata"
 # What a provider says of a turn that it wants to continue (rule A11).
@@ -61,7 +62,6 @@ def render(
     previous = None
     if state is None or not state.fits(target.name, model, settings) or not state.covers(entries):
         previous, state = state, RenderState(target.name, model, settings)
-        state.templates = find_templates(target, state.context())
     repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -192,7 +192,7 @@ def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> tuple[R
     messages = [_message(new[index]) for index in shown]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = state.context()
-    _write(repaired.settled, state.turns, state.report, context, target, state.templates)
+    _write(repaired.settled, state.turns, state.report, context, target, partial(state.template, target))
     if repaired.settled_messages:
         last = shown[repaired.settled_messages - 1]
         state.last = new[last].id
@@ -223,38 +223,53 @@ def _message(entry: Entry) -> Json:
     return message
 
 
+def _no_template(_shape: Shape) -> None:
+    return None
+
+
 def _write(
     exchanges: Sequence[Exchange],
     turns: EncodedTurns,
     report: list[Change],
     context: RenderContext,
     target: Format,
-    templates: Templates = NO_TEMPLATES,
+    template: Callable[[Shape], Template | None] = _no_template,
 ) -> None:
     """Append exchanges to some turns and to a report; those that are not settled are written without templates."""
     for user, assistant, changes, seq, continues_server_tool in exchanges:
         context.report, context.follows_results = changes, False
-        _write_turn(user, seq, turns, context, target, templates.user, can_begin=not user.results)
+        if not _fill_turn(user, seq, turns, template, USER_TEXT, can_begin=True):
+            _write_turn(user, seq, turns, context, target, can_begin=not user.results)
         context.follows_results = bool(user.results) and not user.pieces
-        template = templates.after_results if context.follows_results else templates.assistant
-        _write_turn(assistant, seq, turns, context, target, template, can_begin=not continues_server_tool)
+        shape = TEXT_AFTER_RESULTS if context.follows_results else ASSISTANT_TEXT
+        can_begin = not continues_server_tool
+        if not _fill_turn(assistant, seq, turns, template, shape, can_begin=can_begin):
+            _write_turn(assistant, seq, turns, context, target, can_begin=can_begin)
         report += changes
 
 
-def _write_turn(
+def _fill_turn(
     turn: Turn,
     seq: int,
     turns: EncodedTurns,
-    context: RenderContext,
-    target: Format,
-    template: Template | None,
+    template: Callable[[Shape], Template | None],
+    shape: Shape,
     *,
     can_begin: bool,
+) -> bool:
+    """Append a turn that is nothing but a text by its template; return whether it is one, and has one."""
+    text = only_text(turn)
+    found = None if text is None else template(shape)
+    if text is None or found is None:
+        return False
+    data, sizes = fill([found.around], [text])
+    turns.add_encoded(data, sizes, one_turn(1, seq, is_user=shape.is_user, can_begin=can_begin))
+    return True
+
+
+def _write_turn(
+    turn: Turn, seq: int, turns: EncodedTurns, context: RenderContext, target: Format, *, can_begin: bool
 ) -> None:
-    text = None if template is None else only_text(turn)
-    if template is not None and text is not None:
-        turns.add_encoded([template.fill(text)], seq, is_user=type(turn) is UserTurn, can_begin=can_begin)
-        return
     items = target.write_turn(turn, context)
     marks = _marks(context, target)
     turns.add(items, seq, is_user=type(turn) is UserTurn, can_begin=can_begin and bool(items), marks=marks)

@@ -12,7 +12,7 @@ from reel.records import read_row
 from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
-from reeld.core.events import Event, Tools, pack_message, plain_text, read
+from reeld.core.events import Event, Tools, pack_message, plain_texts, read
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
 from tests.reeld.core.memory import pack, profile
@@ -88,4 +88,4 @@ def test_a_text_is_read_without_unpacking_its_message(kind: str, text: str) -> N
     """It is the text of the row, however long it is."""
     event = Event(1, 1, kind, text, None, None, 0, None, *read(pack, kind, text, None, 1, 0))
 
-    assert text.encode() == plain_text(event.entry(1))
+    assert [text.encode()] == plain_texts([event.entry(1)])

@@ -6,7 +6,7 @@ import pytest
 
 from reeld.formats.anthropic.caching import keep_newest, mark_end
 from reeld.formats.breakpoints import mark_last
-from reeld.formats.render_state import EncodedTurns, Marks, TurnExtent
+from reeld.formats.render_state import EncodedTurns, Marks, one_turn
 from reeld.formats.table import FORMATS
 
 CACHING = FORMATS["anthropic"].caching
@@ -46,8 +46,8 @@ def test_an_item_whose_bytes_are_others() -> None:
     """A breakpoint is placed only if the bytes are those that it would replace."""
     assert CACHING is not None
     turns = EncodedTurns()
-    turns.data += b'{"role": "user", "content": [{"type": "text", "text": "a"}]},'
-    turns.extents.append(TurnExtent(1, len(turns.data), 1, is_user=True, can_begin=True))
+    data = b'{"role": "user", "content": [{"type": "text", "text": "a"}]},'
+    turns.add_encoded(data, [len(data)], one_turn(1, 1, is_user=True, can_begin=True))
 
     assert [] == mark_last(turns, CACHING, "5m", None)
 

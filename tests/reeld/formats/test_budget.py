@@ -1,18 +1,35 @@
 """Which turns are left out if a history is over its budget."""
 
+from itertools import accumulate
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.formats.budget import Cut, find_cut
-from reeld.formats.render_state import TurnExtent
+from reeld.formats import budget
+from reeld.formats.budget import Cut
+from reeld.formats.render_state import extents_of
 
-USER, MODEL = TurnExtent(1, 100, 1, is_user=True, can_begin=True), TurnExtent(1, 100, 1, is_user=False, can_begin=True)
-RESULTS, NOTHING = (
-    TurnExtent(1, 100, 1, is_user=True, can_begin=False),
-    TurnExtent(0, 0, 1, is_user=False, can_begin=False),
-)
+
+class Turn(NamedTuple):
+    """A turn: its bytes, whether it is the user's, and whether a history may begin there."""
+
+    size: int
+    is_user: bool
+    can_begin: bool
+
+
+USER, MODEL = Turn(100, is_user=True, can_begin=True), Turn(100, is_user=False, can_begin=True)
+RESULTS, NOTHING = Turn(100, is_user=True, can_begin=False), Turn(0, is_user=False, can_begin=False)
 TURN, LOOP = [USER, MODEL], [RESULTS, MODEL]
+
+
+def find_cut(turns: list[Turn], pinned: int, base: int, limit: int) -> Cut | None:
+    """Return which of some turns must be left out."""
+    is_user, can_begin = bytes(turn.is_user for turn in turns), bytes(turn.can_begin for turn in turns)
+    extents = extents_of([1] * len(turns), [1] * len(turns), is_user, can_begin)
+    return budget.find_cut(extents, [0, *accumulate(turn.size for turn in turns)], pinned, base, limit)
 
 
 def test_nothing_is_cut_from_a_history_that_fits() -> None:
@@ -58,12 +75,12 @@ def test_no_cut_helps_if_the_newest_turn_does_not_fit() -> None:
 )
 def test_any_cut_fits_and_only_moves_forward(rounds: list[tuple[bool, int, int]], pinned: int, limit: int) -> None:
     """As a history grows, the cut moves forward only, to a turn at which a history may begin."""
-    spans: list[TurnExtent] = []
+    spans: list[Turn] = []
     before = 0
     for begins, heard, said in rounds:
-        spans.append(TurnExtent(1, heard, 1, is_user=True, can_begin=begins or not spans))
-        spans.append(TurnExtent(1, said, 1, is_user=False, can_begin=True))
-        found = find_cut(spans, pinned, 0, limit)
+        spans.append(Turn(heard, is_user=True, can_begin=begins or not spans))
+        spans.append(Turn(said, is_user=False, can_begin=True))
+        found = find_cut(spans, min(pinned, len(spans)), 0, limit)
         if found is not None:
             start, end = found
             kept = [*spans[:start], *spans[end:]]

@@ -14,7 +14,7 @@ from reeld.formats.plain import plain_runs
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
-from reeld.formats.templates import find_templates
+from reeld.formats.templates import ASSISTANT_TEXT, TEXT_AFTER_RESULTS, USER_TEXT, Template, find_template
 from tests.reeld.formats.histories import (
     IMAGE,
     MESSAGES,
@@ -126,6 +126,12 @@ def the_long_way(entries: Sequence[Entry]) -> list[Entry]:
     return [entry._replace(kept=entry.content, data_json=entry.data_json or "{}", tools=None) for entry in entries]
 
 
+def text_templates(name: str) -> list[Template | None]:
+    """Return how a format writes texts alone."""
+    shapes = USER_TEXT, ASSISTANT_TEXT, TEXT_AFTER_RESULTS
+    return [find_template(FORMATS[name], RenderContext(None), shape) for shape in shapes]
+
+
 def numbered(turn: Turn, _context: RenderContext) -> list[Json]:
     """Write a turn with the number of its message."""
     return [{"seq": piece.seq, "content": piece.block["text"]} for piece in turn.pieces]
@@ -139,7 +145,8 @@ def doubled(turn: Turn, _context: RenderContext) -> list[Json]:
 def left(state: RenderState) -> Any:
     """Return what a rendering leaves to the next one."""
     kept = state.repair
-    return state.count, state.last, state.turns.extents, list(kept.used_ids), kept.save(), kept.waiting, kept.tool_names
+    turns, ids = state.turns, list(kept.used_ids)
+    return state.count, state.last, turns.sizes, turns.extents, ids, kept.save(), kept.waiting, kept.tool_names
 
 
 @pytest.mark.slow
@@ -164,7 +171,7 @@ def test_a_long_chat_is_rendered_the_same_in_both_ways(name: str) -> None:
     """It is longer than what is looked at together."""
     entries = entries_of([*chat(1100), *LOOP, *chat(3), "Bye"])
 
-    assert None not in find_templates(FORMATS[name], RenderContext(None))
+    assert None not in text_templates(name)
     assert render(RenderRequest(name), the_long_way(entries))[0] == render(RenderRequest(name), entries)[0]
 
 
@@ -221,7 +228,7 @@ def test_agents_at_work_are_rendered_in_the_short_way(name: str) -> None:
     assert long == rendered
     assert left(left_by_long) == left(state)
     assert None not in state.shapes.values()
-    assert {shape.number for shape in state.shapes} == {1, 2}
+    assert {shape.number for shape in state.shapes} == {0, 1, 2}
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -269,7 +276,7 @@ def test_a_format_that_writes_texts_in_different_ways(write_turn: Any, monkeypat
     monkeypatch.setitem(FORMATS, "other", FORMATS["gemini"]._replace(write_turn=write_turn))
     entries = entries_of([*chat(4), user("Bye")])
 
-    assert None in find_templates(FORMATS["other"], RenderContext(None))
+    assert None in text_templates("other")
     assert render(RenderRequest("other"), the_long_way(entries))[0] == render(RenderRequest("other"), entries)[0]
 
 

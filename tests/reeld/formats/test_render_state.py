@@ -1,6 +1,7 @@
 """The state of an incremental rendering, and the chunks of bytes in it."""
 
 import json
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from reeld.core.events import Entry
 from reeld.formats.body import RenderRequest
 from reeld.formats.render import render
-from reeld.formats.render_state import DIGEST_SIZE, Chunks, EncodedTurns
+from reeld.formats.render_state import DIGEST_SIZE, Chunks, EncodedTurns, digest
 from tests.reeld.formats.histories import (
     call,
     entries_of,
@@ -97,25 +98,51 @@ def turns(*sizes: int) -> EncodedTurns:
     return encoded
 
 
-def test_a_turn_is_encoded_with_a_comma_and_a_digest() -> None:
+def test_a_turn_is_encoded_with_a_comma() -> None:
     """So turns are joined without a look at what they contain."""
     encoded = turns(1, 2)
 
     assert b'{"text":"x"},{"text":"xx"},' == encoded.data.read(0, 99)
-    assert (2, 2 * DIGEST_SIZE) == (encoded.count, len(encoded.digests))
-    assert [13, 14] == [turn.size for turn in encoded.extents]
+    assert (2, [13, 14], [0, 13, 27]) == (encoded.count, list(encoded.sizes), encoded.offsets())
 
 
-def test_a_slice_of_turns_has_their_bytes_and_digests() -> None:
+def test_a_slice_of_turns_has_their_bytes_and_places() -> None:
     """Slices that are put together again are the whole."""
     whole, joined = turns(1, 2, 3), EncodedTurns()
     joined.extend(whole.slice(0, 1))
     joined.extend(whole.slice(1, 3))
 
-    assert (whole.digests, whole.extents) == (joined.digests, joined.extents)
+    assert (whole.sizes, whole.extents) == (joined.sizes, joined.extents)
     assert whole.data.read(0, 99) == joined.data.read(0, 99)
     assert b'{"text":"xx"},' == whole.slice(1, 2).data.read(0, 99)
     assert 0 == whole.slice(2, 2).count
+
+
+@given(st.lists(st.one_of(st.integers(0, 12).map(lambda items: ("hash", items)), st.just(("add", 0))), max_size=30))
+def test_a_hash_is_that_of_the_bytes(steps: list[tuple[str, int]]) -> None:
+    """It does not matter what was asked before, and what was added since."""
+    encoded = EncodedTurns()
+    for number, (step, items) in enumerate(steps):
+        if step == "add":
+            encoded.add([{"text": f"{number}"}] * (number % 3), number, is_user=True, can_begin=True)
+        count = min(items, encoded.count)
+        data = encoded.data.read(0, sum(encoded.sizes[:count]))
+        found = encoded.hash(count)
+
+        assert sha256(data).digest() == found.digest()
+        # What is done with it is the caller's.
+        found.update(b"more")
+
+
+def test_any_prefix_has_a_hash_however_many_were_asked_for() -> None:
+    """Only a few are kept to go on with."""
+    encoded = turns(*range(9))
+    asked = [*range(10), *reversed(range(10))]
+
+    assert [digest(encoded.data.read(0, sum(encoded.sizes[:items]))) for items in asked] == [
+        encoded.hash(items).digest()[:DIGEST_SIZE] for items in asked
+    ]
+    assert encoded.hash(9).digest() != encoded.hash(8).digest()
 
 
 SIZES = st.lists(st.sampled_from([0, 1, 1000, 100_000, 131_072, 300_000]), max_size=6)
