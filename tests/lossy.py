@@ -45,6 +45,8 @@ class Lossy:
         # Set while everything is forwarded; what was said meanwhile arrives later.
         self.is_open = Event()
         self.is_open.set()
+        # Whether notifications are lost.
+        self.is_deaf = False
         # Whether new connections are refused.
         self.refuses = False
 
@@ -111,7 +113,7 @@ class Lossy:
                     if lost.endswith(_IS_OVER):
                         break
                 else:
-                    client.sendall(data)
+                    client.sendall(_without_notifications(data) if self.is_deaf else data)
         if losing.is_set():
             self._meanwhile()
         _end(client, server)
@@ -129,6 +131,13 @@ class Lossy:
         for pair in (*self._pairs, (self._listener,)):
             for each in pair:
                 each.close()
+
+
+def _without_notifications(data: bytes) -> bytes:
+    """Return what comes after the notifications that the server sends by itself."""
+    while data[:1] == b"A":
+        data = data[1 + int.from_bytes(data[1:5]) :]
+    return data
 
 
 def _end(*sockets: socket.socket) -> None:

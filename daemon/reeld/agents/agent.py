@@ -53,12 +53,14 @@ _pack = packer()
 class Write(NamedTuple):
     """A command that moves the tip forward or not at all.
 
-    ``stage`` returns the reply, as a map or as MessagePack already; ``answer`` takes it, or the error.
+    ``stage`` returns the reply, as a map or as MessagePack already; ``answer`` takes it, or the error, or a
+    ``DivergedError`` if other daemons have made the ``address`` that of another agent.
     """
 
     stage: Callable[[Stage], Reply | bytes]
     options: CommandOptions
     answer: Callable[[Any], None]
+    address: str | None = None
 
 
 class WriteText(NamedTuple):
@@ -68,6 +70,7 @@ class WriteText(NamedTuple):
     content: str
     options: CommandOptions
     answer: Callable[[Any], None]
+    address: str | None
     on_staged: Callable[[int], None]
 
     def stage(self, stage: Stage) -> Reply | bytes:
@@ -285,6 +288,9 @@ class Agent:
                     # there is, and stage this command again.
                     break
                 mailbox.popleft()
+                if self.store.is_shared:
+                    self._refuse_if_current(write, error)
+                    return
                 self._refuse(write, error)
                 continue
             mailbox.popleft()
@@ -296,6 +302,21 @@ class Agent:
             part = AgentWrite(stage.profile, stage.events)
             self.store.submit(Transaction([part], keys), lambda outcome: self._settle(run, part, outcome))
 
+    def _refuse_if_current(self, write: Write | WriteText, error: ReelError) -> None:
+        """Refuse a write if nobody else has written to the log since the state was read; else stage it again."""
+
+        def settle(outcome: Outcome) -> None:
+            self._phase = Phase.IDLE
+            if isinstance(outcome, DivergedError):
+                self._stage_again(outcome, [write], head)
+                return
+            self._refuse(write, outcome if isinstance(outcome, ReelError) else error)
+            self.advance()
+
+        head = self.committed.profile.head
+        self._phase = Phase.COMMITTING
+        self.store.submit(Transaction([], [], reads=frozenset([self.row])), settle)
+
     def _refuse(self, write: Write | WriteText, error: ReelError) -> None:
         self._retry_singly = max(0, self._retry_singly - 1)
         write.answer(error)
@@ -304,12 +325,7 @@ class Agent:
         """Apply and answer a transaction that was committed, or find out which command made it fail."""
         self._phase = Phase.IDLE
         if isinstance(outcome, DivergedError):
-            writes: list[Job] = [write for write, _ in run]
-            if self.committed.profile.head >= part.profile.head - len(part.events) + 1:  # it has followed meanwhile
-                self._mailbox.extendleft(reversed(writes))
-                self.advance()
-            else:
-                self._diverged(outcome, writes)
+            self._stage_again(outcome, [write for write, _ in run], part.profile.head - len(part.events))
             return
         try:
             if not isinstance(outcome, ReelError):
@@ -330,6 +346,14 @@ class Agent:
             self.crash(bug, [write for write, _ in run])
             return
         self.advance()
+
+    def _stage_again(self, error: DivergedError, writes: list[Job], head: int) -> None:
+        """Stage writes again that were staged over a head, over what the log says now."""
+        if self.committed.profile.head > head:  # it has followed meanwhile
+            self._mailbox.extendleft(reversed(writes))
+            self.advance()
+        else:
+            self._diverged(error, writes)
 
     def can_follow(self, news: Sequence[ForeignEvent]) -> bool:
         """Return whether what others wrote to the log can be folded into the state, and is all that it lacks."""
@@ -461,6 +485,7 @@ class Agent:
                 await self._run_exclusive(job)
 
     async def _load(self) -> None:
+        is_known = self.state is not None
         self._is_behind, self._news = False, []  # before the log is read: it may be behind again by then
         self.store.writer.behind.discard(self.row)
         try:
@@ -472,7 +497,20 @@ class Agent:
             return
         self._phase = Phase.IDLE
         self._follow_news()
+        if is_known:
+            self._send_back()
         self.advance()
+
+    def _send_back(self) -> None:
+        """Send back writes to an address that may be another agent's now: others have renamed or killed this one."""
+        profile = self.committed.profile
+        addresses = (profile.uid, profile.name if profile.alive else None, None)
+        waiting, self._mailbox = self._mailbox, deque()
+        for job in waiting:
+            if isinstance(job, Write | WriteText) and job.address not in addresses:
+                job.answer(DivergedError())
+            else:
+                self._mailbox.append(job)
 
     def _follow_news(self) -> None:
         """Fold in what others have written while the state was read: subscribers read it in the log."""

@@ -20,6 +20,7 @@ from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.subscriptions import Subscriptions
 from reeld.store.retention import Retention
 from reeld.store.store import Store
+from reeld.store.transactions import DivergedError
 
 Result: TypeAlias = dict[str, Any]
 # What comes of a call: its result, as a map or as MessagePack already, or an error.
@@ -99,11 +100,14 @@ class Call:
     began = 0.0
     # Called right after a result was queued for the peer: what must not overtake it.
     then: Callable[[], None] | None = None
+    # Its place in the order in which the calls of its connection arrived, and its parameters.
+    place = 0
+    params: Any = None
 
     def __init__(
         self,
         peer: Peer,
-        settle: "Callable[[Call, Outcome], None]",
+        settle: "Callable[[Call, Outcome | DivergedError], None]",
         number: Id | None,
         method: str,
         size: int,
@@ -116,8 +120,8 @@ class Call:
         self.method = method
         self.size = size
 
-    def answer(self, outcome: Outcome) -> None:
-        """Answer with a result or an error."""
+    def answer(self, outcome: Outcome | DivergedError) -> None:
+        """Answer with a result or an error, or begin again if it went to an agent that has another address now."""
         self.settle(self, outcome)
 
 

@@ -5,6 +5,10 @@ live agent at once is; a request that must await something is ``Deferred``, and 
 one after the other by the *worker*. A ``Detached`` request (``wait``, ``verify``) leaves that order: it has a task
 of its own and holds up nothing.
 
+Where several daemons share a database, a call begins when it is known what others committed before it. One that only
+moves the tip forward does not wait for that: its commit finds out, and the agent stages it again. If others have given
+its address to another agent, the call begins again.
+
 Every outcome takes one way, :meth:`Dispatcher.settle`. There an error of a command with an idempotency key is
 looked up first: a command that was applied before gets its first reply in place of the error.
 """
@@ -46,18 +50,9 @@ _BUG = "the request failed; the daemon's log has the reason"
 
 
 class _Pending(NamedTuple):
-    """A call that waits for its turn.
+    """A call that waits for its turn, and what is left of one that has begun."""
 
-    Args:
-        number: its place in the order of arrival.
-        call: the call.
-        params: its parameters.
-        rest: what is left of one that has begun.
-    """
-
-    number: int
     call: Call
-    params: Any
     rest: _Rest | None = None
 
 
@@ -89,8 +84,9 @@ class Dispatcher:
         self._start_soon = start_soon
         self._on_settled = on_settled
         self._in_flight = InFlight(traffic, limits)
-        # Calls in their order; the first has begun.
+        # Calls in their order, and whether the worker has one before these.
         self._pending: deque[_Pending] = deque()
+        self._is_at_work = False
         # How many calls arrived, and how many of them did so before it was known what other daemons had committed.
         self._arrived = 0
         self._current = 0
@@ -128,13 +124,13 @@ class Dispatcher:
             return
         call.began = monotonic()
         self._arrived += 1
-        if self._pending:
-            self._pending.append(_Pending(self._arrived, call, params))
+        call.place, call.params = self._arrived, params
+        if self._pending or self._is_at_work:
+            self._pending.append(_Pending(call))
             return
-        waits = self._is_shared and _needs_the_log(call)
-        rest = None if waits else self._begin(call, params)
-        if waits or rest is not None:
-            self._pending.append(_Pending(self._arrived, call, params, rest))
+        rest = self._begin(call)
+        if rest is not None:
+            self._pending.append(_Pending(call, rest))
             self._wake.set()
 
     def _refuse(self, call: Call) -> None:
@@ -163,23 +159,25 @@ class Dispatcher:
 
     # --- from a call to its handler
 
-    def _begin(self, call: Call, params: Any) -> _Rest | None:
+    def _begin(self, call: Call) -> _Rest | None:
         """Run the handler; return what is left to await."""
         try:
-            return self._run_handler(call, params)
+            return self._run_handler(call)
         except Exception as error:
             self._fail(call, error)
             return None
 
-    def _run_handler(self, call: Call, params: Any) -> _Rest | None:
+    def _run_handler(self, call: Call) -> _Rest | None:
         if self._in_flight.saturated:
             raise Busy(_BUSY)
-        if call.method == "add" and self._add_plain_text(call, params):
+        if call.method == "add" and self._add_plain_text(call):
             return None
         method = METHODS.get(call.method)
         if method is None:
             raise MethodNotFound(f"unknown method {call.method!r}; `methods` lists them", method=call.method)
-        values, call.replaced = method.signature.bind(params)
+        if not (self._is_current(call) or method.may_write_ahead or method.is_about_the_daemon):
+            return partial(self._begin_current, call)
+        values, call.replaced = method.signature.bind(call.params)
         services = self._services
         if not method.needs_agent:
             return self._do(call, None, method.handler(services, call, *self._arguments(call, method, values)))
@@ -189,13 +187,17 @@ class Dispatcher:
             return partial(self._find_and_do, call, method, address, values)
         work = method.handler(services, call, agent, *self._arguments(call, method, values, address, agent))
         if type(work) is Write and agent is not None:
-            services.registry.post(agent, work)
+            services.registry.post(agent, work._replace(address=address) if self._is_shared else work)
             return None
         return self._do(call, agent, work)
 
-    def _add_plain_text(self, call: Call, params: Any) -> bool:
+    def _is_current(self, call: Call) -> bool:
+        """Whether everything is known here that anybody committed before a call."""
+        return not self._is_shared or call.place <= self._current
+
+    def _add_plain_text(self, call: Call) -> bool:
         """Post a request that adds one plain text to a live agent; return whether it is one."""
-        found, services = plain_add(params), self._services
+        found, services = plain_add(call.params), self._services
         if found is None:
             return False
         address, kind, content, messages, create, key = found
@@ -207,7 +209,8 @@ class Dispatcher:
         else:
             call.key = IdempotencyKey(key, digest("add", (messages, create, *_REST_OF_ADD)), address, agent.row)
             options = CommandOptions(None, call.key, call.peer.client)
-        services.registry.post(agent, _new(WriteText, (kind, content, options, call.answer, call.peer.end_draft)))
+        write = _new(WriteText, (kind, content, options, call.answer, address, call.peer.end_draft))
+        services.registry.post(agent, write)
         return True
 
     def _options(self, client: str | None) -> CommandOptions:
@@ -249,6 +252,8 @@ class Dispatcher:
         """Answer, post the job, or return what is left to await."""
         if isinstance(work, dict):
             call.answer(work)
+        elif type(work) is not Write and not self._is_current(call) and not METHODS[call.method].is_about_the_daemon:
+            return partial(self._begin_current, call)
         elif isinstance(work, Deferred):
             return partial(self._await, call, work)
         elif isinstance(work, Detached):
@@ -277,23 +282,28 @@ class Dispatcher:
         while True:
             await self._wake.wait()
             while self._pending:
-                number, call, params, rest = self._pending[0]
-                if self._is_shared and number > self._current and _needs_the_log(call):
-                    rest = partial(self._begin_current, call, params)
-                rest = rest or self._begin(call, params)
+                call, rest = self._pending.popleft()
+                self._is_at_work = True
+                rest = rest or self._begin(call)
                 while rest is not None and await self._finish(call, rest):
-                    rest = self._begin(call, params)
+                    rest = partial(self._begin_current, call)
                 self._services.registry.pump()
-                self._pending.popleft()
+                self._is_at_work = False
 
-    async def _begin_current(self, call: Call, params: Any) -> None:
+    async def _begin_current(self, call: Call) -> None:
         """Begin a call once it is known what other daemons committed before it, and before those behind it."""
         arrived = self._arrived
         await self._services.store.be_current()
         self._current = arrived
-        rest = self._run_handler(call, params)
+        rest = self._run_handler(call)
         if rest is not None:
             await rest()
+
+    def _begin_again(self, call: Call) -> None:
+        """Let a call begin again that went to an agent which has another address now."""
+        later = (number for number, each in enumerate(self._pending) if each.call.place > call.place)
+        self._pending.insert(next(later, len(self._pending)), _Pending(call, partial(self._begin_current, call)))
+        self._wake.set()
 
     # --- detached calls
 
@@ -329,8 +339,11 @@ class Dispatcher:
             error = Internal(_BUG)
         call.answer(error)
 
-    def settle(self, call: Call, outcome: Outcome) -> None:
+    def settle(self, call: Call, outcome: Outcome | DivergedError) -> None:
         """Take the outcome of a call to its reply; an error of a command with a key is looked up first."""
+        if isinstance(outcome, DivergedError):
+            self._begin_again(call)
+            return
         if isinstance(outcome, ReelError):
             if isinstance(outcome, Busy):
                 self._in_flight.saturated |= not call.detached
@@ -366,8 +379,3 @@ class Dispatcher:
             outcome = Internal(_BUG)
         call.key = None  # it has been looked up
         self.settle(call, outcome)
-
-
-def _needs_the_log(call: Call) -> bool:
-    method = METHODS.get(call.method)
-    return method is not None and not method.is_about_the_daemon

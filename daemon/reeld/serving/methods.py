@@ -26,7 +26,8 @@ class Method(NamedTuple):
     The handler takes the services, the call, the agent if the method ``needs_agent``, the command's options if it
     ``is_command``, and the method's own parameters. If it ``may_create`` an agent, or the agent ``may_be_gone``, it
     takes the address of a missing one in its place. A command that ``has_parts`` has no head of its own. What
-    ``is_about_the_daemon`` needs no conversation.
+    ``is_about_the_daemon`` needs no conversation. A job that ``may_write_ahead`` is staged before it is known what
+    other daemons have written: its commit tells.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Method(NamedTuple):
     may_be_gone: bool = False
     has_parts: bool = False
     is_about_the_daemon: bool = False
+    may_write_ahead: bool = False
 
 
 def asks_to_create(method: Method, values: Sequence[Any]) -> bool:
@@ -135,7 +137,7 @@ _ADDING = _command(
     Param("refs", params.anything),
     Param("sent", params.anything),
     may_create=True,
-)
+)._replace(may_write_ahead=True)
 _CHANGING = _command(
     commands.change, "Change the name, title or tags of an agent", Param("name", params.name), _TITLE, _TAGS
 )
@@ -160,7 +162,7 @@ _ALL = (
         _AT,
         Param("into", params.string),
     ),
-    _command(commands.mark, "Set a mark to rewind to", _LABEL),
+    _command(commands.mark, "Set a mark to rewind to", _LABEL)._replace(may_write_ahead=True),
     _command(commands.rewind, "Go back to a mark", _LABEL),
     _command(commands.restore, "Go back to the state at a seq", _needs("at", params.integer())),
     _command(commands.undo, "Undo the newest command"),

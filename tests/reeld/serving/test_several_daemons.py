@@ -26,6 +26,7 @@ from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.store import open_store
 from tests.daemon import short_directory
+from tests.lossy import lossy
 from tests.patience import PATIENCE
 from tests.postgres import own_schema
 
@@ -159,6 +160,83 @@ async def test_names(clients: list[Client]) -> None:
     await two.kill("other")
     with pytest.raises(ReelError, match="killed"):
         await one.add("other", "d")
+
+
+@pytest.fixture
+async def pair() -> AsyncIterator[tuple[Client, Client]]:
+    """A client of a daemon that is not told what others write, and one of another daemon."""
+    with own_schema() as url, lossy(url) as between, anyio.fail_after(PATIENCE), short_directory() as directory:
+        async with AsyncExitStack() as stack:
+            for number, each in enumerate((between.url, url)):
+                await stack.enter_async_context(daemon(each, str(Path(directory) / f"s{number}")))
+            deaf, other = [
+                await stack.enter_async_context(aio.connect(str(Path(directory) / f"s{number}"))) for number in range(2)
+            ]
+            await deaf.create("demo")
+            await deaf.add("demo", "a")
+            between.is_deaf = True
+            yield deaf, other
+
+
+async def test_a_write_ahead_finds_what_others_wrote(pair: tuple[Client, Client]) -> None:
+    """What is added before its daemon knows of others' commands comes behind these."""
+    deaf, other = pair
+    await other.add("demo", "b")
+    await deaf.mark("demo", "here")
+    await other.add("demo", "c")
+    await deaf.add("demo", "d")
+
+    assert ["a", "b", "c", "d"] == texts(await other.messages("demo"))
+    await other.rewind("demo", "here")
+    assert ["a", "b"] == texts(await deaf.messages("demo"))
+
+
+async def test_a_write_ahead_to_a_name(pair: tuple[Client, Client]) -> None:
+    """A name means what others have made it mean, also to a daemon that has not heard of it."""
+    deaf, other = pair
+    await other.change("demo", name="moved")
+    await other.create("demo")
+    await deaf.add("demo", "b")
+    assert ["b"] == texts(await other.messages("demo"))
+    assert ["a"] == texts(await other.messages("moved"))
+    await other.change("demo", name="gone")
+    with pytest.raises(NotFound):
+        await deaf.add("demo", "c")
+    await other.kill("moved")
+    await other.create("moved")
+    await deaf.add("moved", "d")
+
+    assert ["d"] == texts(await other.messages("moved"))
+
+
+async def test_several_writes_ahead_to_a_name(pair: tuple[Client, Client]) -> None:
+    """Those of one connection stay in their order, whatever becomes of the name meanwhile."""
+    deaf, other = pair
+    await other.change("demo", name="moved")
+    await other.create("demo")
+    async with anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(deaf.add, "demo", f"{number}")
+            await anyio.lowlevel.checkpoint()
+
+    assert [f"{number}" for number in range(20)] == texts(await other.messages("demo"))
+
+
+async def test_a_write_ahead_is_refused_for_what_is_true(pair: tuple[Client, Client]) -> None:
+    """A command is refused because of what the log says, not because of what its daemon knew before."""
+    deaf, other = pair
+    head = (await other.add("demo", "b")).head
+    await deaf.add("demo", "c", if_seq=head)
+    await other.kill("demo")
+    with pytest.raises(ReelError, match="killed"):
+        await deaf.add("demo", "d")
+    agent = (await deaf.agent("demo")).id
+    await other.revive("demo")
+    await deaf.add(agent, "e")
+    with pytest.raises(Conflict):
+        await deaf.add("demo", "f", if_seq=head)
+
+    assert ["a", "b", "c", "e"] == texts(await other.messages("demo"))
 
 
 async def test_conflicts(clients: list[Client]) -> None:

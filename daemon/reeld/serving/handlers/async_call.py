@@ -13,6 +13,7 @@ from reel.values import MAX_INTEGER
 from reeld.serving import params
 from reeld.serving.call import Call, Outcome, Peer, Result, Services
 from reeld.serving.params import Param, Signature
+from reeld.store.transactions import DivergedError
 
 _integer = params.integer(-MAX_INTEGER, MAX_INTEGER)
 
@@ -32,7 +33,9 @@ SIGNATURE = Signature(
 )
 
 
-def call_of(peer: Peer, settle: Callable[[Call, Outcome], None], note: Notification) -> tuple[Call, Any]:
+def call_of(
+    peer: Peer, settle: Callable[[Call, Outcome | DivergedError], None], note: Notification
+) -> tuple[Call, Any]:
     """Return the call that a notification makes, and its parameters."""
     if note.method != call_async.__name__:
         return Call(peer, settle, None, note.method, note.size), note.params

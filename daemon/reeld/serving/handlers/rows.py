@@ -45,7 +45,7 @@ def write_rows(
         call.peer.end_draft(agent.row)
         return reply
 
-    return _new(Write, (stage_rows, options, answer))
+    return _new(Write, (stage_rows, options, answer, None))
 
 
 def write_addition(
