@@ -1,9 +1,11 @@
 """Calls of a blocking client, awaited from async programs."""
 
 import asyncio
+import gc
 import os
 import signal
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -192,3 +194,28 @@ def test_the_first_call_without_a_daemon(daemon: Daemon, worker: Callable[[], Wo
         asyncio.run(Worker(daemon.socket, autostart=True, name="test").run(say))
     with pytest.raises(NotRunning, match="/nowhere"):
         asyncio.run(Worker("/nowhere/s.sock", autostart=False, name="test").run(say))
+
+
+def test_the_thread_ends_with_its_worker() -> None:
+    """A program that makes a session for each of its requests does not gather threads."""
+    worker = Worker("/nowhere", autostart=False, name="test")
+    thread = asyncio.run(worker.run(lambda _client: threading.current_thread()))
+    assert thread.is_alive()
+
+    del worker
+    gc.collect()
+
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+def test_what_a_call_returned_is_not_kept() -> None:
+    """Nobody needs the history of a session any more once it was returned."""
+
+    class Large:
+        pass
+
+    worker = Worker("/nowhere", autostart=False, name="test")
+    returned = weakref.ref(asyncio.run(worker.run(lambda _client: Large())))
+
+    until(lambda: returned() is None)
