@@ -11,7 +11,7 @@ from reeld.core.open_calls import OpenCall
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.format import Format
 from reeld.formats.items.rows import ItemRows, with_form
-from reeld.formats.items.writing import calls_in, results_in, write_message
+from reeld.formats.items.writing import calls_in, results_in, text_message, write_message
 from reeld.formats.metadata import opaque_block
 from reeld.formats.table import FORMATS
 
@@ -85,6 +85,10 @@ class ItemReader:
         return ItemRows(rows, numbers, Altered(replaced, as_text))
 
     def _rows(self, item: Json) -> tuple[list[CheckedRow], Altered]:
+        plain = text_message(self._target, item)
+        return self._converted(item) if plain is None else rows_from([plain])
+
+    def _converted(self, item: Json) -> tuple[list[CheckedRow], Altered]:
         messages = self._messages(item)
         try:
             found = with_form(self._target.name, item, *rows_from(messages))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from reel.item_forms import ITEM, check_of, item_json_from, texts_of
 from reel.strict_json import Json, encode, parse
+from reel.values import is_clean
 from reeld.core.item_forms import place_of
 from reeld.formats.format import Format
 from reeld.formats.model import HistorySettings, RenderContext, Turn
@@ -18,6 +19,7 @@ PART = '"part":'
 # What the tool of a call is called that is not known.
 _UNKNOWN = "unknown"
 _TEXT_KEYS = {"type", "text"}
+_SPEAKERS = ("user", "assistant")
 # What most items say, one of each kind.
 _SAMPLES: dict[str, Json] = {
     "text": {"type": "text", "text": "Hello?"},
@@ -198,10 +200,11 @@ def _results_are_plain(name: str) -> bool:
 
 
 class _Text(NamedTuple):
-    """What is around a plain text in the item that it becomes, as JSON."""
+    """What is around a plain text in the item that it becomes, as JSON; and the keys that lead to the text there."""
 
     before: str
     after: str
+    place: tuple[str | int, ...]
 
 
 @cache
@@ -210,7 +213,37 @@ def _text_around(name: str, role: str) -> _Text | None:
     one, other = "a text", 'another "text"'
     before, _, after = _written_text(name, role, one).partition(encode(one))
     is_same = _written_text(name, role, other) == f"{before}{encode(other)}{after}"
-    return _Text(before, after) if is_same else None
+    return _Text(before, after, _place_of(one, parse(f"{before}{encode(one)}{after}")) or ()) if is_same else None
+
+
+def _place_of(text: str, value: Any) -> tuple[str | int, ...] | None:
+    """Return the keys that lead to a text; ``None`` if it is not there."""
+    if value == text:
+        return ()
+    inside = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+    return next(((key, *rest) for key, found in inside if (rest := _place_of(text, found)) is not None), None)
+
+
+def text_message(target: Format, item: Json) -> Json | None:
+    """Return the message of an item that is nothing but a text, and nothing but what such a message becomes.
+
+    Most items of the user's are. It is what the format's reader makes of it, in a fifth of the time.
+    """
+    for role in _SPEAKERS:
+        around = _text_around(target.name, role)
+        if around is None:
+            continue
+        text: Any = item
+        try:
+            for key in around.place:
+                text = text[key]
+        except (KeyError, IndexError, TypeError):
+            continue
+        if type(text) is not str or not is_clean(text) or not text.strip():
+            continue
+        if encode(item) == f"{around.before}{encode(text)}{around.after}":
+            return {"role": role, "content": [{"type": "text", "text": text}]}
+    return None
 
 
 def _written_text(name: str, role: str, text: str) -> str:

@@ -4,10 +4,16 @@ Such an item is stored as its message alone, so this is part of what is promised
 back as it was. If a writer has to change one of these, what was stored before must be read as it was.
 """
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from reeld.formats.items.reading import ItemReader
+from reeld.formats.items.rows import ItemRows
+from reeld.formats.items.writing import text_message
 from reeld.formats.table import FORMATS
 from tests.reeld.formats.histories import Json, call, model, result, tool, user
 from tests.reeld.formats.items_sending import stored, written
@@ -90,6 +96,43 @@ def said(message: Any) -> Json:
         for block in message["content"]
     ]
     return {"role": message["role"], "content": blocks}
+
+
+def likely_texts() -> st.SearchStrategy[str]:
+    return st.sampled_from(["", " ", "Hi", "a text", "\x00", "\ud800 there", '{"type": "x"}', "é" * 70]) | st.text()
+
+
+def changed(item: Any, data: st.DataObject) -> Any:
+    """Return an item with another value at some place, or with one more key."""
+    if type(item) is dict and (keys := data.draw(st.sampled_from(["", "id", *item]))):
+        return {**item, keys: changed(item[keys], data) if keys in item else data.draw(likely_texts())}
+    if type(item) is list and item and data.draw(st.booleans()):
+        return [*item[:-1], changed(item[-1], data)]
+    return data.draw(st.sampled_from([item, None, [], 5, "model", [item, item]]) | likely_texts())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+def test_a_text_is_read_as_with_all_conversions(name: str, data: st.DataObject) -> None:
+    """What is read quickly because it is nothing but a text is stored as if the format's reader had read it."""
+    item = data.draw(st.sampled_from(PLAIN[name][:2]))
+    text = data.draw(likely_texts())
+    item = json.loads(json.dumps(item).replace('"Hi"', json.dumps(text)).replace('"Yes"', json.dumps(text)))
+    if data.draw(st.booleans()):
+        item = changed(item, data)
+    if type(item) is not dict:
+        return
+    model = data.draw(st.sampled_from([None, "a-model"]))
+
+    rows, altered = ItemReader(FORMATS[name], model, "made")._converted(item)
+
+    assert ItemRows(rows, [0] * len(rows), altered) == ItemReader(FORMATS[name], model, "made").rows([item])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_text_is_read_quickly(name: str) -> None:
+    """What the format's writer makes of a text is."""
+    assert MESSAGES[:2] == [text_message(FORMATS[name], item) for item in PLAIN[name][:2]]
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)
