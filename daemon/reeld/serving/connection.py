@@ -5,7 +5,7 @@ Its tasks, while there is a peer:
 - the *reader* reads, and submits calls to the dispatcher; it never waits for a handler. For a socket it is a function
   that the poller calls (:mod:`reeld.poller`), while the connection's own task waits for the end; of any other stream,
   that task reads;
-- the *sender* sends whatever waits in the outbox;
+- the *sender* sends what waits in the outbox and could not be sent at once;
 - the *watcher* ends the connection if the peer stops reading;
 - subscriptions that catch up, and detached calls, have a task each.
 
@@ -152,7 +152,7 @@ class Connection:
         self._traffic.peers.add(self)
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._dispatcher.run)
+                self._dispatcher.open(tasks)
                 await self._talk()
                 await self.drain()
                 tasks.cancel_scope.cancel()
@@ -164,7 +164,7 @@ class Connection:
         """Read and send until the peer has its replies, or is lost; nothing is sent after that."""
         try:
             async with self._stream, self._tasks.open():
-                self._tasks.start_soon(self._outbox.send, self._stream)
+                self._outbox.open(self._stream, self._tasks.start_soon)
                 await self._receive()
                 self._tasks.start_soon(self._end_on_close)
                 await self.finish()
@@ -246,7 +246,7 @@ class Connection:
         except anyio.EndOfStream:
             self._take(self.framing.end())
         except BaseException as error:
-            clear_frames(error.__traceback__)  # as in Outbox.send
+            clear_frames(error.__traceback__)  # as in Outbox
             raise
 
     async def _read_stream(self) -> None:

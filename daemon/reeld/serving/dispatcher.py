@@ -92,6 +92,7 @@ class Dispatcher:
         self._current = 0
         self._is_shared = services.store.is_shared
         self._wake = Signal()
+        self._has_worker = False
         self._shared = CommandOptions()
         # The scopes of detached calls.
         self._detached: set[anyio.CancelScope] = set()
@@ -112,10 +113,12 @@ class Dispatcher:
 
     # --- from outside
 
-    async def run(self) -> None:
-        """Do what must await something, until cancelled."""
-        async with anyio.create_task_group() as self._tasks:
-            await self._work()
+    def open(self, tasks: TaskGroup) -> None:
+        """Do what must await something in tasks of this group.
+
+        The worker begins with the first such call: a task takes 5 KB, and many connections only add.
+        """
+        self._tasks = tasks
 
     def submit(self, call: Call, params: Any) -> None:
         """Run a call now or in its turn, or refuse it."""
@@ -131,7 +134,13 @@ class Dispatcher:
         rest = self._begin(call)
         if rest is not None:
             self._pending.append(_Pending(call, rest))
-            self._wake.set()
+            self._wake_worker()
+
+    def _wake_worker(self) -> None:
+        if not self._has_worker and self._tasks is not None:
+            self._has_worker = True
+            self._tasks.start_soon(self._work)
+        self._wake.set()
 
     def _refuse(self, call: Call) -> None:
         error = ShuttingDown(_STOPPING) if self._stopping else Busy(_BUSY)
@@ -303,7 +312,7 @@ class Dispatcher:
         """Let a call begin again that went to an agent which has another address now."""
         later = (number for number, each in enumerate(self._pending) if each.call.place > call.place)
         self._pending.insert(next(later, len(self._pending)), _Pending(call, partial(self._begin_current, call)))
-        self._wake.set()
+        self._wake_worker()
 
     # --- detached calls
 

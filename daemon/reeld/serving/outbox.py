@@ -3,23 +3,26 @@
 A reply is always taken; a peer that lets too many of them pile up is closed. A push is taken while there is room,
 so that a publisher never waits for a reader. An empty queue takes a message of any size.
 
-What is queued during a batch (:mod:`reeld.core.batch`) is sent at its end, without waiting; only what the peer does
-not take at once is left to the sender, a task.
+What is queued during a batch (:mod:`reeld.core.batch`) is sent at its end, and a reply outside of a batch at once, both
+without waiting. Only what the peer does not take at once is left to the sender, a task that there is only while
+something is left.
 """
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from traceback import clear_frames
+from typing import Any, TypeAlias
 
 import anyio
 from anyio.abc import ByteStream, SocketAttribute
 
-from reel.wakeup import Signal
 from reeld.serving.flow import Limits, Traffic, do_nothing
 
 # Bytes that are sent at a time. A peer counts as stalled if such a piece takes longer than ``Limits.stall``.
 PIECE = 1 << 18
+# Starts a task.
+Start: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
 class Outbox:
@@ -48,13 +51,14 @@ class Outbox:
         # Pushes that found no room and of which only the newest counts, by what they are about; and their bytes.
         self._latest: dict[object, bytes] = {}
         self._latest_bytes = 0
-        self._filled = Signal()
+        self._stream: ByteStream | None = None
+        # Starts the sender; and whether it is at work, so that all that is queued meanwhile is its business.
+        self._start: Start | None = None
+        self._busy = False
         # Set when there is room; ``None`` while nobody waits. Not a signal: several subscriptions may wait for room.
         self._room: anyio.Event | None = None
-        # What can be sent to without waiting; ``None`` before the sender runs, and for a stream that is not a socket.
+        # What can be sent to without waiting; ``None`` before :meth:`open`, and for a stream that is not a socket.
         self._socket: socket.socket | None = None
-        # Whether the sender is at work; all that is queued meanwhile is its business.
-        self._busy = False
         self._closed = False
         # Whether a push found no room since :attr:`on_sent` was last called, or while it is.
         self.was_full = False
@@ -81,7 +85,7 @@ class Outbox:
         self._queue.clear()
         self._latest.clear()
         self._announce_room()
-        self._socket = None
+        self._socket = self._stream = self._start = None
         self._give_up = self._on_sent = do_nothing  # they know the connection, and so would keep it
 
     def reply(self, data: bytes) -> None:
@@ -141,11 +145,14 @@ class Outbox:
     def _append(self, data: bytes, *, urgent: bool) -> None:
         queue, traffic = self._queue, self._traffic
         queue.append(data)
-        if (urgent or len(queue) == 1) and not traffic.batch.note(self.send_now, urgent=urgent):
-            self._filled.set()
         traffic.waiting += len(data)
         if traffic.waiting > self._limits.all_waiting:
             traffic.relieve(self._limits.all_waiting)
+        if (urgent or len(queue) == 1) and not traffic.batch.note(self.send_now, urgent=urgent):
+            if urgent:
+                self.send_now()
+            else:  # more may follow, which is sent together
+                self._wake_sender()
 
     def send_now(self) -> None:
         """Send what is queued as far as that needs no waiting, and leave the rest to the sender."""
@@ -164,26 +171,39 @@ class Outbox:
                 return
             if sent:
                 self._queue = [data[sent:]]
-        self._filled.set()
+        self._wake_sender()
 
-    async def send(self, stream: ByteStream) -> None:
-        """Send what is queued and was not sent at once, until cancelled.
+    def open(self, stream: ByteStream, start: Start) -> None:
+        """Begin to send.
+
+        Args:
+            stream: where to.
+            start: starts the sender, which ends with a ``TimeoutError`` if the peer has stalled, and with an
+                ``OSError`` if it is gone.
+        """
+        self._stream, self._socket = stream, stream.extra(SocketAttribute.raw_socket, None)
+        self._start = start
+        if self._queue:
+            self._wake_sender()
+
+    def _wake_sender(self) -> None:
+        if not self._busy and self._start is not None:
+            self._busy = True
+            self._start(self._send)
+
+    async def _send(self) -> None:
+        """Send what is queued and was not sent at once.
 
         Raises:
             TimeoutError: the peer has stalled.
             OSError: it is gone.
         """
-        self._socket = stream.extra(SocketAttribute.raw_socket, None)
-        while True:
-            self._busy = False
-            await self._filled.wait()
-            while self._queue:
-                self._busy = True
-                replies, pushes = self._replies, self._pushes
-                await self._send_queue(stream)
-                if self._closed:
-                    return
+        while self._queue and self._stream is not None:
+            replies, pushes = self._replies, self._pushes
+            await self._send_queue(self._stream)
+            if not self._closed:
                 self._take_off(replies, pushes)
+        self._busy = False
 
     async def _send_queue(self, stream: ByteStream) -> None:
         """Send what is queued. It is in no variable of the sender, which would keep it until the next reply."""

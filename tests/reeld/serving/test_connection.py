@@ -410,7 +410,7 @@ async def test_tasks_of_a_lost_peer_are_not_started(
 ) -> None:
     """A task that comes due between the loss of a peer and the end of its connection is not started."""
     with anyio.fail_after(PATIENCE):
-        peer = connect()
+        peer, other = connect(), connect()
         await peer.call("create", "demo")
         await peer.call("agent", "demo")  # live from now on
         peer.connection._tasks._group = None
@@ -418,7 +418,7 @@ async def test_tasks_of_a_lost_peer_are_not_started(
         await wait_all_tasks_blocked()
 
         assert errors() == []
-        assert await peer.call("ping") == {"pong": True}
+        assert await other.call("ping") == {"pong": True}
 
 
 async def test_the_heaviest_is_dropped(connect: Connect) -> None:

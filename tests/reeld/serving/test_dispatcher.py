@@ -66,7 +66,7 @@ async def caller(services: Services) -> AsyncIterator[Caller]:
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             caller = Caller(services, tasks)
-            tasks.start_soon(caller.dispatcher.run)
+            caller.dispatcher.open(tasks)
             yield caller
             tasks.cancel_scope.cancel()
 

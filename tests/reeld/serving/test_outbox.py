@@ -4,8 +4,8 @@
 
 import math
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TypeAlias
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias
 
 import anyio
 import pytest
@@ -58,8 +58,7 @@ async def open_outbox(nursery: trio.Nursery) -> AsyncIterator[OpenOutbox]:
 
     async def make(limits: Limits, room: float = 0) -> RecordedOutbox:
         made.append(RecordedOutbox(limits, room))
-        nursery.start_soon(made[-1].box.send, made[-1].stream)
-        await wait_all_tasks_blocked()
+        made[-1].box.open(made[-1].stream, nursery.start_soon)
         return made[-1]
 
     yield make
@@ -238,15 +237,15 @@ async def test_a_peer_that_stalls(autojump_clock: trio.testing.MockClock, reads:
                     await trio.sleep(50)
                     await it.peer.receive()
 
-            async def send() -> None:
+            async def watch(send: Callable[[], Coroutine[Any, Any, None]]) -> None:
                 nonlocal stalled
                 try:
-                    await it.box.send(it.stream)
+                    await send()
                 except TimeoutError:
                     stalled = True
 
             both.start_soon(read)
-            both.start_soon(send)
+            it.box.open(it.stream, lambda send: both.start_soon(watch, send))
     it.close()
 
     assert reads != stalled

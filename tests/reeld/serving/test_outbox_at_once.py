@@ -1,11 +1,13 @@
 """What an outbox sends at the end of a batch, over a socket of which the test has the other end."""
 
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import anyio
+import trio
 from anyio.abc import ByteStream
 from trio.testing import wait_all_tasks_blocked
 
@@ -42,8 +44,7 @@ async def connected(limits: Limits | None = None) -> AsyncIterator[SocketOutbox]
     stream = await anyio.abc.UNIXSocketStream.from_socket(ours)
     async with stream, anyio.create_task_group() as tasks:
         made = SocketOutbox(stream, peer, limits or Limits())
-        tasks.start_soon(made.box.send, stream)
-        await wait_all_tasks_blocked()
+        made.box.open(stream, tasks.start_soon)
         with peer:
             yield made
         tasks.cancel_scope.cancel()
@@ -58,6 +59,30 @@ async def test_a_batch_is_sent_at_its_end() -> None:
             assert b"" == it.arrived(100)
 
         assert (b"a1p1", True, 1, 0) == (it.arrived(100), it.box.empty, it.times_sent, it.traffic.waiting)
+
+
+async def test_a_reply_outside_of_a_batch() -> None:
+    """It is sent at once; a push alone waits for what may follow."""
+    async with connected() as it:
+        assert it.box.push(b"p1")
+        assert b"" == it.arrived(100)
+        await wait_all_tasks_blocked()
+        assert b"p1" == it.arrived(100)
+        it.box.reply(b"a1")
+
+        assert (b"a1", True, 0) == (it.arrived(100), it.box.empty, it.traffic.waiting)
+
+
+async def test_the_sender_ends_when_nothing_is_left() -> None:
+    """There is no task for a connection that waits; the next one begins when it is needed."""
+    async with connected() as it:
+        before = trio.lowlevel.current_statistics().tasks_living
+        for text in (b"p1", b"p2"):
+            assert it.box.push(text)
+            assert before + 1 == trio.lowlevel.current_statistics().tasks_living
+            await wait_all_tasks_blocked()
+
+            assert (before, text) == (trio.lowlevel.current_statistics().tasks_living, it.arrived(100))
 
 
 async def test_what_finds_no_room_is_left_to_the_sender() -> None:
@@ -95,15 +120,14 @@ async def test_a_peer_that_is_gone() -> None:
     failed = False
     async with stream, anyio.create_task_group() as tasks:
 
-        async def send() -> None:
+        async def watch(send: Callable[[], Coroutine[Any, Any, None]]) -> None:
             nonlocal failed
             try:
-                await box.send(stream)
+                await send()
             except BrokenPipeError:
                 failed = True
 
-        tasks.start_soon(send)
-        await wait_all_tasks_blocked()
+        box.open(stream, lambda send: tasks.start_soon(watch, send))
         peer.close()
         with traffic.batch:
             box.reply(b"x")
@@ -122,9 +146,8 @@ async def test_replies_leave_before_pushes() -> None:
         for number, name in enumerate(("follower", "writer"))
     )
     async with connected() as one, connected() as two, anyio.create_task_group() as tasks:
-        tasks.start_soon(follower.send, one.stream)
-        tasks.start_soon(writer.send, two.stream)
-        await wait_all_tasks_blocked()
+        follower.open(one.stream, tasks.start_soon)
+        writer.open(two.stream, tasks.start_soon)
         with traffic.batch:
             assert follower.push(b"event")
             assert writer.push(b"event")
