@@ -67,6 +67,12 @@ class EventLines:
         yield from _place(kind, data)
         if kind == "clone" and isinstance(source := data.pop("from", None), str):
             yield f"from {self._name_of(source)} at #{data.pop('at', '?')}"
+        if kind == "agent_killed":
+            cascade, by = data.pop("cascade", False), data.pop("by", None)
+            if isinstance(by, str):
+                yield f"{'with' if cascade else 'by'} {self._name_of(by)}"
+            elif cascade:
+                yield "with its clones"
         for name, value in data.items():
             yield _known(kind, name, value) or f"{name} {_word(value)}"
 

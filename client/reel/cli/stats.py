@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from reel.cli.arguments import UsageError
-from reel.cli.terminal import count, latency
+from reel.cli.terminal import count, duration, latency, size
 from reel.histograms import histogram_of
 from reel.light_typing import TYPE_CHECKING
 from reel.metrics import exposition
@@ -31,27 +31,40 @@ def stats(ctx: Context) -> None:
     elif ctx.out.as_json:
         ctx.out.document(counted)
     else:
-        ctx.out.lines(line for name, value in counted.items() for line in _lines(name, value))
+        ctx.out.lines(line for name, value in counted.items() for line in _lines(name, value, ctx.clock))
 
 
-def _lines(name: str, value: Any) -> Iterator[Line]:
+def _lines(name: str, value: Any, clock: Callable[[int], str]) -> Iterator[Line]:
     """Yield a figure; of a map, each of its entries on a line below its name."""
     title = (f"{name:<28}", "dim")
-    if not isinstance(value, dict):
-        yield [title, _shown(value)]
+    if not isinstance(value, dict) or not value:
+        yield [title, _shown(name, value, clock)]
     elif "counts" in value:
         yield [title, _summary(name, value)]
     else:
         yield [title]
         for key in sorted(value):
-            shown = _summary(name, value[key]) if isinstance(value[key], dict) else _shown(value[key])
+            shown = _summary(name, value[key]) if isinstance(value[key], dict) else f"{value[key]:,}"
             yield [(f"  {key:<26}", "dim"), shown]
 
 
-def _shown(value: Any) -> str:
+def _shown(name: str, value: Any, clock: Callable[[int], str]) -> str:
+    """Return a figure with its unit, which its name tells."""
+    if value is None or value in ([], {}):
+        return "none"
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return "" if value is None else f"{value:,}" if type(value) is int else str(value)
+    if name == "uptime":
+        return duration(value / 1000)
+    if name in ("started", "scheduled_backup_time"):
+        return clock(value)
+    if "bytes" in name:
+        return size(value)
+    if name.endswith("_kb"):
+        return size(value * 1024)
+    if name.endswith("_us"):
+        return latency(value / 1e6)
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def _summary(name: str, found: dict[str, Any]) -> str:

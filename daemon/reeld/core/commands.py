@@ -325,11 +325,13 @@ def used_at(event: Event, before: State) -> int:
 
 def no_such_mark(state: State, label: str | None) -> NoSuchMark:
     """Return the error for a mark that does not exist; it lists those that do."""
+    name = state.profile.name
     labels = list(dict.fromkeys(mark.label for mark in state.conversation.marks if mark.label is not None))
     if label is None:
-        return NoSuchMark("nothing was added since the last mark; set a mark first", labels=labels)
+        nothing = "nothing was added since the last mark" if state.conversation.marks else f"agent {name} has no marks"
+        return NoSuchMark(nothing, labels=labels)
     known = f"it has: {', '.join(labels)}" if labels else "it has no labelled marks"
-    return NoSuchMark(f"agent {state.profile.name} has no mark {label}; {known}", label=label, labels=labels)
+    return NoSuchMark(f"agent {name} has no mark {label}; {known}", label=label, labels=labels)
 
 
 def restore(stage: Stage, to: int, tip: int | None, **why: int) -> Reply:

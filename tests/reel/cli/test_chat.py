@@ -199,7 +199,7 @@ def test_a_message_in_the_editor(
         chat.until("You said: written")
         chat.until(f"{name}> ")
 
-    assert f"You write to {name}, as the user." in (tmp_path / "template").read_text()
+    assert f"You are writing to {name} as the user." in (tmp_path / "template").read_text()
     assert "written" == said(client, name)[0]
 
 

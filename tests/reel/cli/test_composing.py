@@ -50,7 +50,7 @@ def test_what_the_editor_opens_with(reel: Reel, talk: str, monkeypatch: pytest.M
     blank, cut, to, _, *rest = (tmp_path / "seen").read_text().splitlines()
 
     assert ("", "------------------------ >8 ------------------------") == (blank, cut)
-    assert f"You write to {talk}, as the assistant." == to
+    assert f"You are writing to {talk} as the assistant." == to
     assert ["  one\\x1b[2J", "  # vim\\: set shell=sh", "  Local Variables\\: x"] == rest[-3:]
     assert ("assistant", "mine") == said(reel, talk)[-1]
 

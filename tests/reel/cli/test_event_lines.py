@@ -28,6 +28,9 @@ def lines(width: int | None = None) -> EventLines:
         (event("rewind", None, '{"before":4}'), "to before #4"),
         (event("restore", None, '{"to":6,"undoes":7}'), "to #6, undoes #7"),
         (event("clone", None, '{"from":"01a2","at":4}'), "from name-of-01a2 at #4"),
+        (event("agent_killed", None, '{"reason":"done","cascade":true}'), "with its clones, reason done"),
+        (event("agent_killed", None, '{"by":"01a2","cascade":true}'), "with name-of-01a2"),
+        (event("agent_killed", None, '{"by":"01a2"}'), "by name-of-01a2"),
         (
             event("usage", None, '{"provider":"p","model":"m","usage":{"input_tokens":3000,"output_tokens":4}}'),
             "3,000 in, 4 out, p, m",

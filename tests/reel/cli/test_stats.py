@@ -48,6 +48,18 @@ def test_for_people(reel: Reel) -> None:
     assert re.search(r"^commit_events +[0-9,]+ times?(, p50 [0-9]+, p99 [0-9]+)?$", out, re.MULTILINE)
 
 
+def test_units_for_people(reel: Reel) -> None:
+    """Times and sizes have units, and what there is none of says so."""
+    shown = dict(re.findall(r"^(\w+) *(.*)$", reel("stats").out, re.MULTILINE))
+
+    assert re.fullmatch(r"\d+s", shown["uptime"])
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT[0-9:.]+Z", shown["started"])
+    assert re.fullmatch(r"[0-9.]+ (kB|MB)", shown["database_bytes"])
+    assert re.fullmatch(r"\d+ MB", shown["memory_kb"])
+    assert re.fullmatch(r"[0-9.]+ (us|ms|s)", shown["longest_commit_us"])
+    assert ("none", "none") == (shown["wal_readers"], shown["scheduled_backup_time"])
+
+
 def test_two_forms_at_once(reel: Reel) -> None:
     """Metrics are not JSON."""
     ran = reel("stats", "--format", "openmetrics", "--json")

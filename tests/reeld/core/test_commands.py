@@ -190,6 +190,14 @@ def test_repeated_bare_rewind_walks_back(do: Callable[..., Any], state: State) -
         do(commands.rewind, state, None)
 
 
+def test_a_bare_rewind_without_marks(do: Callable[..., Any], state: State) -> None:
+    """An agent that was never marked has nothing to go back to, and is named."""
+    do(commands.add, _rows("one"))
+
+    with pytest.raises(NoSuchMark, match="agent agent-1 has no marks"):
+        do(commands.rewind, state, None)
+
+
 def test_an_unknown_label_lists_the_live_ones(do: Callable[..., Any], state: State) -> None:
     """The error of an unknown label lists the labels of the conversation."""
     do(commands.mark, "before")

@@ -46,7 +46,7 @@ COMMANDS = (
     Command(
         "top",
         "",
-        "show what the daemon does now, live",
+        "show what the daemon is doing, live",
         "top.top",
         "reel top\n  reel top --once\n  reel top --json | jq .commits",
         (
@@ -55,8 +55,8 @@ COMMANDS = (
         ),
         notes="Agents, methods and connections, the most active first. Keys: q quits, Tab shows\n"
         "the next table, < and > choose the column to sort by, r reverses, / filters by\n"
-        "name, p pauses. Rates are of the last interval, latencies of the last ten\n"
-        "seconds. If the daemon goes away, it waits.",
+        "name, p pauses. Rates are those of the last interval, latencies those of the\n"
+        "last ten seconds. If the daemon goes away, it waits.",
         starts_daemon=False,
     ),
     Command(
@@ -86,19 +86,19 @@ COMMANDS = (
         "database.backup",
         "reel backup ~/reel-$(date +%F).db",
         notes="Other commands are not blocked. The file gets its name once it is complete, on\n"
-        "disk and checked; exits with status 1 if it has the database's damage. Only its\n"
-        "owner can read it. An existing file is not replaced.",
+        "disk and checked. If the database is damaged, so is the copy, and the exit\n"
+        "status is 1. Only its owner can read the file. An existing file is not replaced.",
     ),
     Command(
         "restore-backup",
         "FILE",
-        "put a backup in the place of the database",
+        "replace the database with a backup",
         "database.restore_backup",
         "reel restore-backup ~/backups/monday.db",
         (option("--force", action="store_true", help="lose what the backup does not have; accept a damaged one"),),
-        notes="Refuses if the backup does not have everything that the database has, and says\n"
-        "what is missing. The backup is checked first. A running daemon is stopped and\n"
-        "started again. The replaced database is kept beside the new one.",
+        notes="Refuses if the backup lacks anything that the database has, and says what. The\n"
+        "backup is checked first. A running daemon is stopped and started again. The\n"
+        "replaced database is kept beside the new one.",
         starts_daemon=False,
     ),
     Command(
@@ -109,7 +109,7 @@ COMMANDS = (
         "reel copy --from ~/old/reel.db --to postgresql:///reel",
         (
             option("--from", metavar="DATABASE", dest="source", help="a file or a postgresql:// URL"),
-            option("--to", metavar="DATABASE", dest="target", help="the other one, which is empty"),
+            option("--to", metavar="DATABASE", dest="target", help="the destination, of the other kind and empty"),
         ),
         notes="No daemon may use either. If it is interrupted, run it again, and it goes on.\n"
         "At the end all rows are compared; only then a daemon can use the copy.",

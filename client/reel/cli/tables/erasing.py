@@ -11,7 +11,7 @@ COMMANDS = (
     Command(
         "redact",
         "[AGENT]",
-        "replace what was said by a marker, for good",
+        "replace what was said with a marker, for good",
         "erasing.redact",
         "reel redact demo --match 'sk-[A-Za-z0-9]+'\n  reel redact demo --seq 17",
         (

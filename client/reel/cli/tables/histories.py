@@ -18,14 +18,14 @@ COMMANDS = (
         (
             option("--yes", action="store_true", help="import all that is found, without asking"),
             option("--dry-run", action="store_true", help="read everything, and only say what would be imported"),
-            option("--watch", action="store_true", help="go on with what the tools write, until Ctrl-C"),
+            option("--watch", action="store_true", help="keep importing what the tools write, until Ctrl-C"),
         ),
-        notes="Without TOOL, it looks in the places where the known tools keep their\n"
-        "conversations, lists them and asks. TOOL is one of:\n"
-        "claude-code, codex, opencode, gemini-cli, aider, chatgpt, claude-ai, llm,\n"
-        "openai-agents, jsonl, or reel, for the logs that reel export wrote.\n"
-        "Nothing of a tool's files is changed. What was imported before is not imported\n"
-        "twice, and a conversation that was changed here since is not written to.",
+        notes="Without TOOL, it looks where the known tools keep their conversations, lists\n"
+        "what it finds, and asks. TOOL is one of: claude-code, codex, opencode,\n"
+        "gemini-cli, aider, chatgpt, claude-ai, llm, openai-agents, jsonl, or reel, for\n"
+        "the logs that reel export wrote. The files of the tools are not changed. Nothing\n"
+        "is imported twice, and a conversation that was changed here after it was\n"
+        "imported is left alone.",
     ),
     Command(
         "continue",
@@ -33,12 +33,12 @@ COMMANDS = (
         "go on with the last conversation of this directory",
         "continuing.continue_last",
         "reel continue --via claude\n  export REEL_AGENT=$(reel continue)",
-        (option("--list", action="store_true", help="list all of them, the last one first"), *ANSWERING),
-        notes="It is the one whose last message is the newest, of those with the tag cwd: those\n"
-        "that were imported have it, and `reel tag AGENT cwd=$PWD` sets it. If this\n"
-        "directory has none, the nearest one above it counts. At a terminal it is reel\n"
-        "chat if --via or reel.toml says who answers; else the last messages are shown.\n"
-        "Otherwise the name is printed.",
+        (option("--list", action="store_true", help="list all of them, the newest first"), *ANSWERING),
+        notes="Of the agents whose tag cwd is this directory, it is the one with the newest\n"
+        "message. Imported conversations have that tag, and `reel tag AGENT cwd=$PWD`\n"
+        "sets it. If no agent has this directory, its nearest parent counts. At a\n"
+        "terminal, it opens reel chat if --via or reel.toml says who answers, and else\n"
+        "shows the last messages. In a script, it prints the name.",
     ),
     Command(
         "export",
@@ -62,7 +62,8 @@ COMMANDS = (
         agent_optional=True,
         notes="markdown has what is in the conversation now, and can be pasted into an issue.\n"
         "html is one page that needs no network and runs no script; what was undone,\n"
-        "rewound or cleared is in it, folded. jsonl is the whole log: the agent on the\n"
-        "first line, an event on each other line. Files are readable by their owner only.",
+        "rewound or cleared is in it as well, folded. jsonl is the whole log: the agent\n"
+        "on the first line, then one event on each line. Only their owner can read the\n"
+        "files.",
     ),
 )

@@ -39,12 +39,13 @@ COMMANDS = (
             _COLOR,
             _NO_PAGER,
         ),
-        notes="QUERY is words; each listed agent has all of them in its name, title or tags.\n"
-        "The last changed agent comes first: how long ago that was, how many messages it\n"
-        "has, what it waits for (an answer of the assistant, or the result of a tool),\n"
-        "who is writing, and its title or first words. The columns of --format tsv are\n"
-        "name, id, alive or killed, updated, created, head, messages, whose turn it is,\n"
-        "who is writing, title, first words and tags; times are milliseconds.",
+        notes="With QUERY, only agents that have all of its words in their name, title or tags\n"
+        "are listed. The most recently changed agent comes first. A line says how long\n"
+        "ago that was, how many messages it has, what it waits for (the assistant, or the\n"
+        "result of a tool), who is writing, and its title or first words. The columns of\n"
+        "--format tsv are name, id, alive or killed, updated, created, head, messages,\n"
+        "whose turn it is, who is writing, title, first words and tags; times are in\n"
+        "milliseconds.",
     ),
     Command(
         "search",
@@ -58,12 +59,12 @@ COMMANDS = (
             _COLOR,
             _NO_PAGER,
         ),
-        notes="It searches texts, thinking, calls, results, prompts, notes and titles, also\n"
-        'what was cleared, rewound or undone. All words must be there; "a phrase",\n'
-        "-without, one OR other and prefix* work, and so do role:tool, agent:NAME,\n"
-        "tag:KEY=VALUE, before:DATE, after:DATE and live:no (not in the conversation any\n"
-        "more). Without QUERY, at a terminal, it searches as you type. Exits with status\n"
-        "1 if nothing was found, which it says only at a terminal, or nothing was chosen.",
+        notes="Searches messages, thinking, tool calls and results, prompts, notes and titles,\n"
+        'including what was cleared, rewound or undone. Every word must match. "a\n'
+        'phrase", -without, one OR other and prefix* work, and so do role:tool,\n'
+        "agent:NAME, tag:KEY=VALUE, before:DATE, after:DATE and live:no (no longer in the\n"
+        "conversation). Without QUERY, at a terminal, it searches as you type. Exits with\n"
+        "status 1 if nothing was found or chosen; only a terminal gets a message.",
     ),
     Command(
         "show",
@@ -74,7 +75,7 @@ COMMANDS = (
         (
             option("--last", metavar="N", type=number, help="only the newest N"),
             at("as it was at SEQ"),
-            option("--brief", action="store_true", help="fold calls and results of tools, and thinking"),
+            option("--brief", action="store_true", help="fold tool calls, their results, and thinking"),
             option("--full", action="store_true", help="fold nothing"),
             option("--text", action="store_true", help="print only the texts, without headings"),
             option("--last-answer", action="store_true", help="print only the text of the assistant's last answer"),
@@ -92,9 +93,9 @@ COMMANDS = (
             _COLOR,
             _NO_PAGER,
         ),
-        notes="RANGE is a message, such as 12, or several, such as 12..20. At a terminal it\n"
-        "begins at the end, Markdown has colours, and what a tool returned is folded if\n"
-        "it would fill half of the screen. Code is never wrapped nor indented.",
+        notes="RANGE is one message, such as 12, or several, such as 12..20. At a terminal, it\n"
+        "opens at the end, Markdown is styled, and tool output that would fill half of\n"
+        "the screen is folded. Code is never wrapped or indented.",
     ),
     Command(
         "follow",
@@ -114,8 +115,9 @@ COMMANDS = (
         ),
         agent_optional=True,
         notes="Without AGENT, it follows all agents. It reconnects if the daemon is restarted,\n"
-        "and misses nothing. At a terminal, what somebody is writing grows until it is\n"
-        "added. Messages that a command took away or brought back are listed below it.",
+        "and misses nothing. At a terminal, a message grows on the screen while somebody\n"
+        "writes it. Below a command that took messages away or brought them back, these\n"
+        "are listed.",
     ),
     Command(
         "wait",
@@ -141,7 +143,7 @@ COMMANDS = (
     Command(
         "log",
         "[AGENT]",
-        "show every event, also cleared and rewound ones",
+        "show every event, even cleared and rewound ones",
         "reading.log",
         "reel log demo --kind mark --kind rewind",
         (
@@ -176,9 +178,9 @@ COMMANDS = (
         "comparing.diff",
         "reel diff demo try-2\n  reel diff demo@12 demo",
         (_COLOR, _NO_PAGER),
-        notes="With @SEQ it is the conversation as it was then, as in demo@12 or demo@~2. What\n"
-        "both have is one line; - is only in A, and + only in B. Exits with status 1 if\n"
-        "they differ.",
+        notes="A@SEQ is the conversation as it was at SEQ, as in demo@12 or demo@~2. What both\n"
+        "have is one line; - marks what only A has, and + what only B has. Exits with\n"
+        "status 1 if they differ.",
     ),
     Command(
         "tree",
@@ -187,10 +189,11 @@ COMMANDS = (
         "branching.tree",
         "reel tree demo",
         (_COLOR, _NO_PAGER),
-        notes="A line is a stretch of messages: its seqs, how many there are, its marks and the\n"
-        "clones that left from it, and its first words. * is what is in the conversation\n"
-        "now. A stretch goes on below in the same column; what was rewound, cleared or\n"
-        "undone branches off. reel restore and reel clone --at take each of the seqs.",
+        notes="Each line is a stretch of messages: its seqs, how many there are, its marks, the\n"
+        "clones that were made from it, and its first words. * marks what is in the\n"
+        "conversation now. A stretch goes on below in the same column; what was rewound,\n"
+        "cleared or undone branches off. reel restore and reel clone --at take any of\n"
+        "these seqs.",
     ),
     Command(
         "view",
@@ -203,9 +206,9 @@ COMMANDS = (
             option("--port", metavar="N", type=port, help="listen on this port of 127.0.0.1 (default: a free one)"),
         ),
         agent_optional=True,
-        notes="It shows the list with a search, each conversation as it grows, its branches,\n"
-        "what differs between two points, and usage; nothing can be changed there. It\n"
-        "listens on 127.0.0.1 only, until Ctrl-C. The link works once, for one browser.\n"
-        "In the page, ? lists the keys.",
+        notes="The page has a list of agents with a search, each conversation as it grows, its\n"
+        "branches, what differs between two points, and usage. Nothing can be changed\n"
+        "there. It listens on 127.0.0.1 only, until Ctrl-C. The link works once, for one\n"
+        "browser. On the page, ? lists the keys.",
     ),
 )

@@ -78,8 +78,8 @@ COMMANDS = (
         "EDITOR=nano reel edit demo",
         (_ROLE,),
         writes=True,
-        notes="The editor is $VISUAL, else $EDITOR, else vi. Below a cut line it shows to whom\n"
-        "you write, and the last message. An empty text adds nothing.",
+        notes="The editor is $VISUAL, else $EDITOR, else vi. Below a cut line it shows which\n"
+        "agent you are writing to, and the last message. An empty text adds nothing.",
     ),
     Command(
         "draft",
