@@ -1,7 +1,7 @@
 """Print how fast reel is on this machine: ``make bench``, or ``make bench ROW=add-64`` for a part of it.
 
 Each figure stands beside what bounds it, or beside a comparable program, measured in turns in the same run on the same
-disk. Run it on a quiet machine. What is not installed is left out.
+disk. Run it on a quiet machine. What is not installed is left out; the end says what that was.
 """
 
 import argparse
@@ -62,6 +62,10 @@ def main() -> None:
             _say(row.name)
             for line in row.measure(setting):
                 _say(str(line))
+        if setting.left_out:
+            _say("left out")
+        for what, why in setting.left_out.items():
+            _say(f"  {what}: {why}")
 
 
 def _say(text: str) -> None:

@@ -83,7 +83,7 @@ def _many(
     )
     assert ours is not None
     what = f"{connections} clients, {depth} in flight"
-    beside = "Redis is not installed" if streams is None else f"as fast as Redis, always syncing ({streams:,.0f} /s)"
+    beside = None if streams is None else f"as fast as Redis, always syncing ({streams:,.0f} /s)"
     yield Line(what, f"{ours:,.0f} /s", beside, streams and ours / streams, goal)
     if others is not None:
         yield Line("", "", f"as fast as 16 SQLiteSessions ({others:,.0f} /s)", ours / others, ">= 5, aim 8")

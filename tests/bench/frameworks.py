@@ -8,14 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from tests.adapters.two_writers import WRITERS
-from tests.bench.setting import TEXT, Setting, environment, running
+from tests.bench.setting import TEXT, Setting, environment, is_installed, running
 from tests.bench.table import Line, in_turns, median, timed
 from tests.reel.importing.transcripts import Transcript, call
 
@@ -26,7 +25,7 @@ _NUMBERS = count()
 
 def pydantic_ai(setting: Setting) -> Iterator[Line]:
     """Measure the store of Pydantic AI's conversations; the framework's own is in memory, and copies what it has."""
-    if find_spec("pydantic_ai") is None:
+    if not setting.has("pydantic-ai", "pydantic_ai", install="pydantic-ai"):
         return
     from pydantic_ai.conversation import Conversation  # noqa: PLC0415 - it is large, and may not be there
     from pydantic_ai.conversation_store import InMemoryConversationStore  # noqa: PLC0415
@@ -168,7 +167,7 @@ class _Files:
 
 def claude_agent_sdk(setting: Setting) -> Iterator[Line]:
     """Measure the session store of the Claude Agent SDK; the SDK itself brings one in memory only."""
-    if find_spec("claude_agent_sdk") is None:
+    if not setting.has("claude-agent-sdk", "claude_agent_sdk", install="claude-agent-sdk"):
         return
     from reel.integrations.claude_agent_sdk import ReelSessionStore  # noqa: PLC0415 - it may not be there
 
@@ -219,7 +218,7 @@ def claude_agent_sdk(setting: Setting) -> Iterator[Line]:
 
 def agent_framework(setting: Setting) -> Iterator[Line]:
     """Measure the history provider of the Agent Framework beside that of files, which reads all of a session to add."""
-    if find_spec("agent_framework") is None:
+    if not setting.has("agent-framework", "agent_framework", install="agent-framework-core"):
         return
     from agent_framework import FileHistoryProvider, Message  # noqa: PLC0415
 
@@ -260,7 +259,9 @@ def agent_framework(setting: Setting) -> Iterator[Line]:
 
 def langgraph(setting: Setting) -> Iterator[Line]:
     """Measure the checkpointer of LangGraph beside the framework's own on SQLite, with turns of a graph of one node."""
-    if find_spec("langgraph") is None or find_spec("langgraph.checkpoint.sqlite") is None:
+    if not setting.has(
+        "langgraph", "langgraph", "langgraph.checkpoint.sqlite", install="langgraph langgraph-checkpoint-sqlite"
+    ):
         return
     from langchain_core.messages import AIMessage, HumanMessage  # noqa: PLC0415
     from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415
@@ -334,7 +335,7 @@ def langgraph(setting: Setting) -> Iterator[Line]:
 
 def google_adk(setting: Setting) -> Iterator[Line]:
     """Measure the session service of Google's ADK beside the framework's own; each event changes state."""
-    if find_spec("google") is None or find_spec("google.adk") is None:
+    if not setting.has("google-adk", "google.adk", install="google-adk"):
         return
     from google.adk.events.event import Event  # noqa: PLC0415 - it is large, and may not be there
     from google.adk.events.event_actions import EventActions  # noqa: PLC0415
@@ -397,7 +398,7 @@ def _services_of_adk(directory: Path) -> Iterator[Any]:
     from google.adk.sessions.sqlite_session_service import SqliteSessionService  # noqa: PLC0415 - as above
 
     yield SqliteSessionService(str(directory / "adk.db"))
-    if find_spec("sqlalchemy") is not None:
+    if is_installed("sqlalchemy"):
         from google.adk.sessions.database_session_service import DatabaseSessionService  # noqa: PLC0415
 
         yield DatabaseSessionService(f"sqlite+aiosqlite:///{directory}/alchemy.db")
@@ -406,7 +407,7 @@ def _services_of_adk(directory: Path) -> Iterator[Any]:
 def two_at_once(setting: Setting) -> Iterator[Line]:
     """Measure two processes that add to one session of a framework at once, beside one alone."""
     for name, writer in WRITERS.items():
-        if find_spec(writer.module.partition(".")[0]) is None or find_spec(writer.module) is None:
+        if not setting.has(f"two-at-once, {name}", writer.module, install=name):
             continue
         with running(setting.new_directory()) as daemon:
             both = max(_turns(daemon.socket, name, "left", "right"))

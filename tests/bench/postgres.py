@@ -11,7 +11,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,18 +29,18 @@ _SESSIONS = 16
 _OF_A_SESSION = 30
 _SHORT, _LONG = 1_000, 10_000
 _numbers = count(1)
-_UNMEASURED = Line("PostgreSQL", "", "needs a server (Debian: apt install postgresql) and reeld[postgres]")
 
 
 @contextmanager
 def _server(setting: Setting) -> Iterator[str | None]:
     """Start a server; yield its URL, or ``None`` if there is none to start."""
-    if find_spec("psycopg") is None or find_spec("pytest") is None:
+    if not setting.has("PostgreSQL", "psycopg", "pytest", install="psycopg pytest"):
         yield None
         return
     from tests.postgres import Server, programs  # noqa: PLC0415 - it needs what may not be there
 
     if programs() is None:
+        setting.left_out["PostgreSQL"] = "there is no server: apt install postgresql"
         yield None
         return
     # Not in the directory of the bench, which other users may not enter: the server does not run as root.
@@ -61,7 +60,6 @@ def adds(setting: Setting) -> Iterator[Line]:
     """Measure adds with one, two and three daemons on a server, one after the other and by many clients at once."""
     with _server(setting) as url, ExitStack() as stack:
         if url is None:
-            yield _UNMEASURED
             return
         daemons: list[Daemon] = []
         for number in (1, 2, 3):
@@ -106,10 +104,9 @@ def _peers(setting: Setting, url: str, sockets: list[str]) -> Iterator[Line]:
     """Measure other programs on the same server, each with this many conversations at once."""
     for name, package, modules, make in (
         ("AsyncPostgresSaver", "langgraph-checkpoint-postgres", _LANGGRAPH, _checkpoints),
-        ("SQLAlchemySession", "openai-agents, sqlalchemy and asyncpg", _AGENTS, _sessions),
+        ("SQLAlchemySession", "openai-agents sqlalchemy asyncpg", _AGENTS, _sessions),
     ):
-        if not all(map(_is_there, modules)):
-            yield Line("", "", f"{name} is not installed: pip install {package}")
+        if not setting.has(name, *modules, install=package):
             continue
         run = setting.loop.run_until_complete
         add, close = run(make(url))
@@ -128,10 +125,6 @@ _AGENTS = ("agents", "sqlalchemy", "asyncpg")
 # Adds a message to the conversation of a number, and closes what it was added with.
 _Add = Callable[[int], Awaitable[Any]]
 _Close = Callable[[], Awaitable[Any]]
-
-
-def _is_there(module: str) -> bool:
-    return find_spec(module.partition(".")[0]) is not None and find_spec(module) is not None
 
 
 def _added(loop: asyncio.AbstractEventLoop, add: _Add) -> float:
@@ -197,7 +190,6 @@ def pushes(setting: Setting) -> Iterator[Line]:
     """Measure when a push comes to a follower at the same daemon, and at another one on the same server."""
     with _server(setting) as url, ExitStack() as stack:
         if url is None:
-            yield _UNMEASURED
             return
         one, two = (stack.enter_context(running(setting.new_directory(), database=url)) for _ in range(2))
         one.client().create("followed")
@@ -230,7 +222,6 @@ def lengths(setting: Setting) -> Iterator[Line]:
     """Measure a clone, an undo and a cold load of a long conversation on a server, beside those of a short one."""
     with _server(setting) as url:
         if url is None:
-            yield _UNMEASURED
             return
         names = {"long": _LONG, "short": _SHORT}
         cold = {}

@@ -29,6 +29,8 @@ _QUERIES = 200
 # Seconds and number of the slices in which adds are measured.
 _SLICE = 0.7
 _ROUNDS = 20
+# The program of a daemon without an index.
+_UNINDEXED = "tests.bench.unindexed"
 _SYLLABLES = [
     "ba",
     "de",
@@ -109,12 +111,11 @@ def search(setting: Setting) -> Iterator[Line]:
     said, directory = corpus(_EVENTS), setting.new_directory()
     size = sum(len(text.encode()) for text in said.texts)
     index = directory / "search.db"
-    index.mkdir()  # so that it is built later, by itself
-    with running(directory) as daemon:
+    # The index is built later, by itself.
+    with running(directory, _UNINDEXED) as daemon:
         client = daemon.client()
         for first in range(0, _EVENTS, 1000):
             client.add(f"agent-{first // 1000}", list(said.texts[first : first + 1000]), create=True)
-    index.rmdir()
     with running(directory) as daemon:
         took = timed(lambda: _caught_up(daemon.client()))
     yield Line("events a second into the index", f"{_EVENTS / took:,.0f}", None, None, ">= 20,000")
@@ -225,15 +226,13 @@ def _loaded(daemon: Daemon, action: Callable[[Client, int], object]) -> Iterator
 
 
 def adds_beside_the_index(setting: Setting) -> Iterator[Line]:
-    """Measure a lone add with the index and without: a directory in its place keeps the daemon from making one.
+    """Measure a lone add with the index and without.
 
     A slice is as long as several batches of the index, and the next one begins when everything is in it, so that each
     daemon bears its own costs. The ratio is the median of those of each pair of slices: one pair differs from the next
     by a tenth.
     """
-    without = setting.new_directory()
-    (without / "search.db").mkdir()
-    with running(setting.new_directory()) as indexed, running(without) as bare:
+    with running(setting.new_directory()) as indexed, running(setting.new_directory(), _UNINDEXED) as bare:
         ours, theirs = indexed.client(), bare.client()
         texts = cycle(corpus(2000).texts)
         for client in (ours, theirs):

@@ -58,12 +58,27 @@ class Setting:
         self.directory = directory
         self._stack = ExitStack()
         self._number = 0
+        # What is not measured, or beside which nothing is, and what is missing for it.
+        self.left_out: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def has(self, what: str, *modules: str, install: str) -> bool:
+        """Return whether modules are installed, and note what is left out if they are not.
+
+        Args:
+            what: what needs them.
+            modules: their names.
+            install: what to give to ``pip install``.
+        """
+        missing = [module for module in modules if not is_installed(module)]
+        if missing:
+            self.left_out[what] = f"{missing[0]} is not installed: pip install {install}"
+        return not missing
 
     def new_directory(self) -> Path:
         """Return an empty directory."""
@@ -80,7 +95,9 @@ class Setting:
     @cached_property
     def redis(self) -> str | None:
         """The socket of a Redis that syncs every write; ``None`` if Redis is not installed."""
-        if shutil.which("redis-server") is None or shutil.which("redis-benchmark") is None:
+        missing = [program for program in ("redis-server", "redis-benchmark") if shutil.which(program) is None]
+        if missing:
+            self.left_out["Redis"] = f"{' and '.join(missing)} cannot be found: apt install redis"
             return None
         return self._stack.enter_context(_redis(self.new_directory()))
 
@@ -93,13 +110,18 @@ class Setting:
 
     def session(self, name: str) -> Any | None:
         """Return an SQLiteSession of openai-agents, in a file for all; ``None`` if it is not installed."""
-        if find_spec("agents") is None:
+        if not self.has("SQLiteSession", "agents", install="openai-agents"):
             return None
         from agents import SQLiteSession  # noqa: PLC0415 - it is large, and may not be there
 
         made = SQLiteSession(name, self.directory / "sessions.db")
         self._stack.callback(made.close)
         return made
+
+
+def is_installed(module: str) -> bool:
+    """Return whether a module is installed, without loading it; what it is in is loaded."""
+    return find_spec(module.partition(".")[0]) is not None and find_spec(module) is not None
 
 
 @contextmanager
