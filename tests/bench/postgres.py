@@ -28,6 +28,7 @@ _CLIENTS = 64
 _SESSIONS = 16
 _OF_A_SESSION = 30
 _SHORT, _LONG = 1_000, 10_000
+_PAGE = 50
 _numbers = count(1)
 
 
@@ -229,6 +230,7 @@ def lengths(setting: Setting) -> Iterator[Line]:
             client = daemon.client()
             for name, messages in names.items():
                 fill(client, name, messages)
+                client.add(name, TEXT)
 
             def undone(name: str) -> float:
                 took = timed(partial(client.undo, name))
@@ -247,8 +249,10 @@ def lengths(setting: Setting) -> Iterator[Line]:
             with running(setting.new_directory(), database=url) as daemon:
                 client = daemon.client()
                 client.ping()
-                cold[name] = timed(partial(client.messages, name, limit=messages))
-        yield _of("a cold load", cold["long"], cold["short"])
+                page = timed(partial(client.messages, name, last=_PAGE))
+                cold[name] = page, timed(partial(client.messages, name, limit=messages))
+        yield _of(f"the newest {_PAGE}, cold,", cold["long"][0], cold["short"][0], "1.0")
+        yield _of("then all", cold["long"][1], cold["short"][1])
 
 
 def _of(what: str, long: float, short: float, goal: str = "") -> Line:

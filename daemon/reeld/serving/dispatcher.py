@@ -261,7 +261,7 @@ class Dispatcher:
         """Answer, post the job, or return what is left to await."""
         if isinstance(work, dict):
             call.answer(work)
-        elif type(work) is not Write and not self._is_current(call) and not METHODS[call.method].is_about_the_daemon:
+        elif agent is not None and type(work) is not Write and not self._is_current(call):
             return partial(self._begin_current, call)
         elif isinstance(work, Deferred):
             return partial(self._await, call, work)

@@ -20,14 +20,16 @@ _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, 
 AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
 # A live agent with this name, else the agent with this id, else the killed one with this name that has the newest
 # event. The times of deaths do not say which was killed last: a clock may have been set back in between.
-_FIND = (
-    f"{AGENTS} WHERE a.name = :address AND a.killed IS NULL",
-    f"{AGENTS} WHERE a.uid = :address AND a.name <> ''",
-    (
-        f"{AGENTS} WHERE a.name = :address AND a.name <> ''"
-        " ORDER BY (SELECT id FROM events WHERE agent = a.id ORDER BY seq DESC LIMIT 1) DESC NULLS LAST LIMIT 1"
-    ),
-)
+_FIND = f"""
+    {AGENTS} WHERE a.id = coalesce(
+        (SELECT id FROM agents WHERE name = :address AND killed IS NULL),
+        (SELECT id FROM agents WHERE uid = :address AND name <> ''),
+        (
+            SELECT id FROM agents named WHERE name = :address AND name <> ''
+            ORDER BY (SELECT id FROM events WHERE agent = named.id ORDER BY seq DESC LIMIT 1) DESC NULLS LAST LIMIT 1
+        )
+    )
+"""
 _UNDOABLE = tuple(sorted(UNDOABLE_KINDS))
 _NEWEST = f"""
     SELECT command, kind, data_json FROM events
@@ -52,10 +54,8 @@ class StoredKey(NamedTuple):
 
 def find(connection: Connection, address: str) -> Profile | None:
     """Return the agent with a name or id."""
-    for query in _FIND:
-        if row := connection.execute(query, {"address": address}).fetchone():
-            return read_profile(row)
-    return None
+    row = connection.execute(_FIND, {"address": address}).fetchone()
+    return None if row is None else read_profile(row)
 
 
 def profile_of(connection: Connection, row: int) -> Profile:

@@ -28,6 +28,21 @@ _PLAIN_WALK = f"""
     SELECT {EVENT_COLUMNS}, 0 FROM path CROSS JOIN events e ON e.id = path.id
 """
 _WALK = _PLAIN_WALK.replace(", 0 FROM", ", m.id IS NOT NULL FROM") + "LEFT JOIN milestones m ON m.id = path.id"
+# The last event of a command, from one of its events on. Later events are of later commands, so it is searched for by
+# steps that become shorter: a command may have 10,000 events, and none has more than 16 million. One statement does it,
+# because the server may be far away.
+_END = f"""
+    WITH RECURSIVE search (at, step) AS (
+        SELECT :seq, {1 << 23}
+        UNION ALL
+        SELECT CASE WHEN :command = (
+            SELECT command FROM events WHERE agent = :agent AND seq <= at + step ORDER BY seq DESC LIMIT 1
+        ) THEN at + step ELSE at END, step / 2
+        FROM search WHERE step > 0
+    )
+    SELECT seq, id, kind, parent FROM events
+    WHERE agent = :agent AND seq <= (SELECT at FROM search WHERE step = 0) ORDER BY seq DESC LIMIT 1
+"""
 # The outer query looks the event up in the table: what the index says of it could be of another agent.
 _LAST = f"""
     SELECT {EVENT_COLUMNS} FROM events e
@@ -120,20 +135,9 @@ def _newest(connection: Connection, row: int, at: int) -> _Found | None:
 
 
 def _end_of(connection: Connection, row: int, event: _Found) -> Position:
-    """Return the position of the last event of the command that an event is of.
-
-    Later events are of later commands. So the end is searched for by halves: a command may have 10,000 events.
-    """
-    (newest,) = connection.execute("SELECT max(seq) FROM events WHERE agent = ?", (row,)).fetchone()
-    low, high = event.seq, newest
-    while low < high:
-        middle = (low + high + 1) // 2
-        found = _newest(connection, row, middle)
-        if found is not None and found.command == event.command:
-            event, low = found, middle
-        else:
-            high = middle - 1
-    return Position(event.seq, tip_after(event.id, event.kind, event.parent))
+    """Return the position of the last event of the command that an event is of."""
+    found = connection.execute(_END, {"agent": row, "seq": event.seq, "command": event.command}).fetchone()
+    return Position(found[0], tip_after(*found[1:]))
 
 
 class SqlLog:

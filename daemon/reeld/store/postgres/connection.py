@@ -259,35 +259,44 @@ class ServerConnection:
     def pages(self, sql: str, parameters: Parameters) -> Iterator[list[Any]]:
         """Yield the rows of a translated query in pages, the first ones small."""
         name, size = f"reel{next(self._names)}", _FIRST
-        with self._transaction():
-            self.send(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
-            try:
-                while True:
-                    with _translating():
-                        page = self.send(f"FETCH {size} FROM {name}").fetchall()
-                    yield page
-                    if len(page) < size:
-                        return
-                    size = min(4 * size, _MOST)
-            finally:
-                with suppress(classes.Error):  # after an error there is no such cursor any more
-                    self.send(f"CLOSE {name}")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Open a transaction for reading, unless one is open."""
-        if self.in_transaction:
-            yield
-            return
-        if not self._reading:
-            self.send_query("BEGIN", ())
-        self._reading += 1
+        is_inside = self.in_transaction
+        page = self._declare(name, sql, parameters, begins=not (is_inside or self._reading))
+        self._reading += not is_inside
         try:
-            yield
+            while True:
+                yield page
+                if len(page) < size:
+                    return
+                size = min(4 * size, _MOST)
+                with _translating():
+                    page = self.send(f"FETCH {size} FROM {name}").fetchall()
         finally:
-            self._reading = max(0, self._reading - 1)
-            if not (self._reading or self._raw.closed):
+            self._reading = max(0, self._reading - (not is_inside))
+            with suppress(classes.Error):  # after an error there is no such cursor any more
+                self.send(f"CLOSE {name}" if is_inside or self._reading else "COMMIT")
+
+    def _declare(self, name: str, sql: str, parameters: Parameters, *, begins: bool) -> list[Any]:
+        """Open a cursor, and return its first page: with one exchange, also if a transaction must be begun."""
+        try:
+            return self._declare_once(name, sql, parameters, begins=begins)
+        except LostError:
+            if not begins:
+                raise
+        return self._declare_once(name, sql, parameters, begins=begins)  # only now it showed that it was lost
+
+    def _declare_once(self, name: str, sql: str, parameters: Parameters, *, begins: bool) -> list[Any]:
+        try:
+            with self.pipeline():
+                if begins:
+                    self.send("BEGIN")
+                self.send(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", parameters)
+                first = self.send(f"FETCH {_FIRST} FROM {name}")
+        except classes.Error:
+            if begins and not self._raw.closed:
                 self.send("ROLLBACK")
+            raise
+        with _translating():
+            return first.fetchall()
 
     def close(self) -> None:
         """Close the connection."""
