@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from reel.cli.output import Line, Span
-from reel.cli.terminal import cells, cut, flat, pad, safe
+from reel.cli.terminal import cells, cut, flat, pad, safe, writing
 from reel.light_typing import NamedTuple
 from reel.replies import AgentRow
 
@@ -109,7 +109,7 @@ def _waits(agent: AgentRow) -> tuple[str, str]:
     if not agent.alive:
         return "killed", "dim"
     if agent.drafts:
-        return f"{flat(agent.drafts[0] or 'somebody')} writes", "ok"
+        return writing(agent.drafts[0]), "ok"
     return {"assistant": ("assistant", "assistant"), "tool": ("tool", "tool")}.get(agent.turn or "", ("", ""))
 
 

@@ -17,7 +17,7 @@ from reel.cli.names import Names
 from reel.cli.output import Line, Span, screen_height, to_json
 from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
-from reel.cli.terminal import count, cut, flat, wrap
+from reel.cli.terminal import count, cut, wrap, writing
 from reel.cli.transcript import Transcript, in_short
 from reel.errors import NotRunning, Timeout
 from reel.peer import RETRY_INTERVAL
@@ -237,8 +237,8 @@ class LiveDrafts:
         return shown[: max(height - _FREE, 1)]
 
     def _layout(self, draft: DraftPush, width: int, room: int) -> Iterator[Span]:
-        agent = f" to {self._name_of(draft.agent)}" if self._name_of else ""
-        yield f"{flat(draft.client or 'somebody')} writes{agent} …", "assistant"
+        who = self._name_of(draft.agent) if self._name_of else "assistant"
+        yield f"{who} · {writing(draft.client)}", "assistant"
         # What cannot be seen is not laid out: drafts may be long, and come thirty times a second.
         end = draft.text[-room * width :].rstrip("\r\n")
         for line in list(wrap(end, width - len(_MARGIN) - 1))[-room:]:

@@ -84,6 +84,11 @@ def name_counts(names: list[str]) -> str:
     return ", ".join(f"{name or 'unnamed'}{f' ({number})' if number > 1 else ''}" for name, number in numbers.items())
 
 
+def writing(client: str | None) -> str:
+    """Return what to call a draft, in the words of the editors."""
+    return f"writing… ({flat(client)})" if client else "writing…"
+
+
 def size(number: int) -> str:
     """Return a number of bytes in its largest unit, such as ``6.4 MB``."""
     amount, unit = float(number), "bytes"

@@ -54,9 +54,9 @@ def test_later_rows_have_the_same_columns() -> None:
         ({"turn": "tool"}, "tool"),
         ({"turn": "user"}, ""),
         ({"turn": None}, ""),
-        ({"turn": "tool", "drafts": ["nvim"]}, "nvim writes"),
-        ({"drafts": [None]}, "somebody writes"),
-        ({"drafts": ["\x1b[2J"]}, "\\x1b[2J writes"),
+        ({"turn": "tool", "drafts": ["nvim"]}, "writing… (nvim)"),
+        ({"drafts": [None]}, "writing…"),
+        ({"drafts": ["\x1b[2J"]}, "writing… (\\x1b[2J)"),
         ({"drafts": [], "alive": False, "turn": "tool"}, "killed"),
     ],
 )

@@ -135,10 +135,10 @@ def test_follow_shows_a_draft_until_its_message(client: Client, daemon: str, nam
         attached(client, name)
         client.draft(name, "so far " + "and so on " * 9 + "up to here")
         text = running.until("up to here")
-        assert "python writes …\r\n  so far and so on" in text
+        assert "assistant · writing… (python)\r\n  so far and so on" in text
         client.draft(name, "so far so good")
         text = running.until("so good")
-        assert "up to here\r\x1b[2A\x1b[Jpython writes …" in text
+        assert "up to here\r\x1b[2A\x1b[Jassistant · writing… (python)" in text
         client.add(name, "all of it")
 
         text = running.until("all of it")
@@ -153,7 +153,7 @@ def test_follow_names_the_agent_of_a_draft(client: Client, daemon: str, name: st
         running.until("following all agents; Ctrl-C ends it")
         client.draft(name, "so far")
 
-        running.until(f"python writes to {name} …\r\n  so far")
+        running.until(f"{name} · writing… (python)\r\n  so far")
 
 
 def test_follow_shows_what_a_rewind_took_away(client: Client, daemon: str, name: str) -> None:
