@@ -11,6 +11,7 @@ from typing import Any
 import msgpack
 
 from reel.sync.client import Client
+from tests.bench.search import caught_up
 from tests.bench.setting import TEXT, Daemon, Setting, running
 from tests.bench.table import Line, in_turns, median, percentile, timed
 
@@ -74,6 +75,8 @@ def cold(setting: Setting) -> Iterator[Line]:
         client = daemon.client()
         fill(client, "long", _LONG)
         head = client.agent("long").head
+        # Else the daemons below would fill the index while they are measured.
+        caught_up(client)
     windows: dict[str, dict[str, int]] = {
         "the newest 100 messages": {"last": 100},
         "the first 1,000": {"limit": 1000},

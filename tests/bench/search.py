@@ -117,7 +117,7 @@ def search(setting: Setting) -> Iterator[Line]:
         for first in range(0, _EVENTS, 1000):
             client.add(f"agent-{first // 1000}", list(said.texts[first : first + 1000]), create=True)
     with running(directory) as daemon:
-        took = timed(lambda: _caught_up(daemon.client()))
+        took = timed(lambda: caught_up(daemon.client()))
     yield Line("events a second into the index", f"{_EVENTS / took:,.0f}", None, None, ">= 20,000")
     yield Line("its size", f"{index.stat().st_size >> 20} MB", f"the size of the text ({size >> 20} MB)",
                index.stat().st_size / size, "<= 1.0")  # fmt: skip
@@ -137,7 +137,8 @@ def search(setting: Setting) -> Iterator[Line]:
     yield Line("grep -r in the same as JSON Lines", _ms(grep))
 
 
-def _caught_up(client: Client) -> None:
+def caught_up(client: Client) -> None:
+    """Wait until everything is in the index."""
     while (stats := client.stats())["search_behind"] or not stats["search_indexed"]:
         time.sleep(0.1)  # nothing tells when
 
@@ -243,7 +244,7 @@ def adds_beside_the_index(setting: Setting) -> Iterator[Line]:
             took = {}
             for client in order:
                 took[client] = _slice(client, texts)
-                _caught_up(ours)
+                caught_up(ours)
             pairs.append((took[ours], took[theirs]))
     del pairs[0]
     ratio = statistics.median(with_index / bare_add for with_index, bare_add in pairs)

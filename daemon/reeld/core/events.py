@@ -85,7 +85,7 @@ def entry(
 ) -> Entry:
     """Return the entry of a conversation event that has been read."""
     kept = content if message is None or data_json is not None else None
-    return Entry(event_id, seq, kind, kept, data_json, time, message, tools)
+    return _new(Entry, (event_id, seq, kind, kept, data_json, time, message, tools, None))
 
 
 class Mark(NamedTuple):

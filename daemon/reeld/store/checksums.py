@@ -55,10 +55,9 @@ def checksum(pack: Pack, row: Sequence[Any]) -> int:
 
 def counted(row: Sequence[Any]) -> Sequence[Any]:
     """Return those columns of an event that its checksum is computed of: no empty ones of ``ORIGIN`` at the end."""
-    end = len(row)
-    while end > _LEAST and row[end - 1] is None:
-        end -= 1
-    return row[:end]
+    if row[-1] is not None:
+        return row
+    return row[:_LEAST] if row[-2] is None else row[:-1]
 
 
 def is_intact(pack: Pack, row: Sequence[Any], stored: Any) -> bool:

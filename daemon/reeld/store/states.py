@@ -195,14 +195,16 @@ class SqlLog:
         while tip is not None:
             try:
                 with closing(self._connection.execute(_WALK if self._has_milestones else _PLAIN_WALK, (tip,))) as rows:
-                    for *row, stored, has_milestone in rows:
-                        is_sound = is_intact(self._pack, row, stored)
-                        parent = [row[PARENT]]
-                        if not is_sound:
-                            parent = _parent_of_damaged(self._connection, row, stored, owner, self._pack)
-                            self.skipped.append(Skip(row[SEQ], "checksum", DAMAGED if parent else _CUT))
+                    for found in rows:
+                        row, stored, has_milestone = found[:-2], found[-2], bool(found[-1])
+                        if is_intact(self._pack, row, stored):
+                            owner, tip = row[AGENT], row[PARENT]
+                            yield row, True, has_milestone
+                            continue
+                        parent = _parent_of_damaged(self._connection, row, stored, owner, self._pack)
+                        self.skipped.append(Skip(row[SEQ], "checksum", DAMAGED if parent else _CUT))
                         owner, tip = row[AGENT], parent[0] if parent else None
-                        yield row, is_sound, bool(has_milestone)
+                        yield row, False, has_milestone
                         if row[PARENT] not in parent:
                             break
                     else:
@@ -213,9 +215,9 @@ class SqlLog:
                 self._has_milestones = False
 
     def _node(self, row: Sequence[Any]) -> Node:
-        event_id, _, seq, _, kind, content, data_json, _, _, time, *known = row
+        event_id, _, seq, _, kind, content, data_json, _, _, time, sent, ref = row
         message = tools = None
-        origin = origin_of(known)
+        origin = None if sent is None and ref is None else Origin(sent, ref)
         if kind == "mark":
             return Mark(event_id, seq, label_of(data_json))
         try:
