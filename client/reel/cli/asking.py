@@ -34,7 +34,7 @@ def ask(ctx: Context) -> int:
     outcome = answer(ctx, ctx.agent, provider)
     if outcome.added is None:
         if outcome.status != INTERRUPTED:
-            ctx.out.warn(f"nothing was added to {ctx.agent} but the question; ask again with: {_again(ctx)}")
+            ctx.out.warn(f"only the question was added to {ctx.agent}; ask again with: {_again(ctx)}")
         return outcome.status or REFUSED
     if ctx.out.as_json:
         ctx.out.document(outcome.added)
@@ -75,7 +75,7 @@ def _question(ctx: Context) -> str | None:
 def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
     """Let a provider answer what was said last: print the answer while it comes, and add it.
 
-    Ctrl-C ends the answer: what came of it is added, and marked as interrupted.
+    Ctrl-C ends the answer: what has arrived is added and marked as interrupted.
 
     Raises:
         UsageError: there is nothing to answer.
@@ -127,7 +127,7 @@ def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end:
     for call in answer.calls:
         ctx.out.warn(f"waiting for the result of {call.name} ({call.id}): {call.arguments_json}")
     if answer.interrupted:
-        ctx.out.warn(f"the answer broke off: {answer.problem}; what came was added, marked as interrupted")
+        ctx.out.warn(f"the answer broke off: {answer.problem}; what arrived was added and marked as interrupted")
         return Outcome(REFUSED, answer.added)
     return Outcome(BROKEN_PIPE if echo.closed else OK, answer.added)
 
@@ -135,9 +135,9 @@ def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end:
 def _interrupted(ctx: Context, answer: Answer | None) -> Outcome:
     added = None if answer is None else answer.added
     if added is None:
-        ctx.out.warn("interrupted before anything came; nothing was added")
+        ctx.out.warn("interrupted before anything arrived; nothing was added")
     else:
-        ctx.out.warn(f"interrupted; what came was added as #{added.first}, marked as interrupted")
+        ctx.out.warn(f"interrupted; what arrived was added as #{added.first} and marked as interrupted")
     return Outcome(INTERRUPTED, added)
 
 

@@ -265,7 +265,7 @@ class _Chat:
             self._ctx.out.line((f"/{name:<8}", "bold"), about)
         several = f"end a line with \\, press Alt-Enter, or put a line {_FENCE} before and after"
         self._ctx.out.line((f"{'several':<9}", "bold"), several)
-        self._ctx.out.line((f"{'Ctrl-C':<9}", "bold"), "end an answer; what came of it is kept")
+        self._ctx.out.line((f"{'Ctrl-C':<9}", "bold"), "end an answer; what has arrived is kept")
 
     def _quit(self, _: str) -> None:
         raise _Quit

@@ -13,7 +13,6 @@ _REMEDIES = {
     "nothing_to_undo": "see what happened with: reel log {agent}",
     "protocol_mismatch": "restart the daemon with: reel stop; reel start",
     "exists": "choose another name, or see it with: reel show {agent}",
-    "internal": "the daemon's log has the details",
 }
 _START = "start it with: reel start"
 

@@ -47,6 +47,8 @@ _new = tuple.__new__
 # The parameters of `add` after `messages` and `create` that are its own, as they are if they were left out.
 _REST_OF_ADD = (None,) * (len(METHODS["add"].signature.params) - len(("agent", "messages", "create", "if_seq", "key")))
 _BUG = "the request failed; the daemon's log has the reason"
+# A handler's modules are loaded when it is first called, and may be newer by then than those that are loaded.
+_UPDATED = "reeld was updated while it was running; restart it with: reel stop; reel start"
 
 
 class _Pending(NamedTuple):
@@ -345,7 +347,7 @@ class Dispatcher:
         """Answer with what a handler raised: the one place that maps exceptions to errors of the protocol."""
         if not isinstance(error, ReelError):
             log.error("connection=%d method=%s failed", call.peer.number, call.method, exc_info=error)
-            error = Internal(_BUG)
+            error = Internal(_UPDATED if isinstance(error, ImportError) else _BUG)
         call.answer(error)
 
     def settle(self, call: Call, outcome: Outcome | DivergedError) -> None:

@@ -165,7 +165,7 @@ def test_a_command_that_does_not_answer(
 
     assert (1, "") == ran[:2]
     assert expected in ran.err
-    assert f"nothing was added to {talk} but the question; ask again with: reel ask -a {talk} --via " in ran.err
+    assert f"only the question was added to {talk}; ask again with: reel ask -a {talk} --via " in ran.err
     assert ["user"] == kinds(reel, talk)
 
 
@@ -174,7 +174,7 @@ def test_an_answer_that_breaks_off(reel: Reel, talk: str, via: Via) -> None:
     ran = reel("ask", talk, "What?", *via(HALF))
 
     assert (1, f"{CHAT.text}\n") == ran[:2]
-    assert "reel: the answer broke off: it broke off; what came was added, marked as interrupted\n" == ran.err
+    assert "reel: the answer broke off: it broke off; what arrived was added and marked as interrupted\n" == ran.err
     assert ["user", "assistant", "interrupted"] == kinds(reel, talk)
 
 
@@ -245,7 +245,7 @@ def test_an_answer_that_is_interrupted(client: Client, daemon: str, name: str, v
     with started(daemon, "ask", name, "What?", *via(HALF)) as running:
         running.until(CHAT.text)
         running.process.send_signal(signal.SIGINT)
-        assert "interrupted; what came was added as #3, marked as interrupted" in running.until("interrupted\n")
+        assert "interrupted; what arrived was added as #3 and marked as interrupted" in running.until("interrupted\n")
 
         assert -signal.SIGINT == running.process.wait(PATIENCE)
     assert "interrupted" == client.history(name).events[-1]["kind"]

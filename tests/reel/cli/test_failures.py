@@ -8,6 +8,7 @@ from reel.errors import (
     BY_NAME,
     Conflict,
     Exists,
+    Internal,
     InvalidMessage,
     InvalidParams,
     Killed,
@@ -50,6 +51,7 @@ from reel.errors import (
         (Conflict("head is 5", agent="x"), "", "clone", "head is 5; see what happened with: reel log x"),
         (Conflict("head is 5"), "", "new", "head is 5"),
         (InvalidMessage("messages[0].role: no; try"), "z", "add", "messages[0].role: no; try"),
+        (Internal("it failed; restart the daemon"), "zed", "add", "it failed; restart the daemon"),
         (NotRunning("start it with: reel start"), "zed", "add", "start it with: reel start"),
     ],
 )

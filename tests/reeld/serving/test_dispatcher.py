@@ -96,6 +96,10 @@ def _fails(*_: Any) -> Result:
     raise RuntimeError("a bug")
 
 
+def _cannot_be_loaded(*_: Any) -> Result:
+    raise ImportError("cannot import name 'x' from 'y'")
+
+
 async def _fails_later() -> Result:
     raise RuntimeError("a bug")
 
@@ -108,6 +112,7 @@ def methods(monkeypatch: pytest.MonkeyPatch) -> Methods:
         "deferred": methods.deferred,
         "detached": methods.detached,
         "bug": _fails,
+        "updated": _cannot_be_loaded,
         "deferred_bug": lambda *_: Deferred(_fails_later),
         "detached_bug": lambda *_: Detached(_fails_later),
     }
@@ -150,6 +155,16 @@ async def test_a_bug_wherever_it_is_raised(caller: Caller, method: str, caplog: 
     assert [f"connection=1 method={method} failed"] == [
         record.getMessage() for record in caplog.records if record.levelno == logging.ERROR
     ]
+
+
+@pytest.mark.usefixtures("methods", "caplog")
+async def test_an_update_below_a_daemon_that_runs(caller: Caller) -> None:
+    """If a handler's modules do not fit those that are loaded, the answer says to restart the daemon."""
+    caller.submit("updated")
+    ((_, error),) = await caller.wait(1)
+
+    assert isinstance(error, Internal)
+    assert "reeld was updated while it was running; restart it with: reel stop; reel start" == error.message
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ COMMANDS = (
         notes="The question and the answer are added. COMMAND gets the body of the request on\n"
         "stdin, and writes the response to stdout, whole or streamed. Without TEXT, stdin\n"
         "is the question; if that is a terminal or empty, what was said last is answered.\n"
-        "Ctrl-C ends the answer: what came is added and marked as interrupted.",
+        "Ctrl-C ends the answer: what has arrived is added, marked as interrupted.",
     ),
     Command(
         "chat",
