@@ -10,8 +10,9 @@ from reeld.store.presence import Presence
 from reeld.store.traces import Carried
 from reeld.store.transactions import EventWriter
 
-# Reading connections: two, so that a short look-up does not wait for a cold load.
-READERS = 2
+# Reading connections. The first never does anything that may take long, so that no command waits for a look-up behind
+# somebody's long pages; two do, so that a page does not wait for the whole of a long log.
+READERS = 3
 
 
 class Lone(NamedTuple):

@@ -134,15 +134,20 @@ class Store:
         """Queue a transaction; ``settle`` is called with its outcome."""
         self.writer.submit(transaction, settle)
 
-    async def _read(self, job: Job[T]) -> T:
+    async def _read(self, job: Job[T], *, is_long: bool = False) -> T:
+        readers = self._readers[1:] if is_long else self._readers
         try:
-            return await min(self._readers, key=lambda reader: reader.waiting).run(job)
+            return await min(readers, key=lambda reader: reader.waiting).run(job)
         except sqlite3.Error as error:
             raise Storage(f"the database cannot be read: {error}") from error
 
-    async def _read_log(self, job: Job[T]) -> T:
+    async def _read_log(self, job: Job[T], *, is_long: bool = False) -> T:
         """Run a job that tells damaged events from others: bytes that are not text must not stop it."""
-        return await self._read(partial(_reading_any_bytes, job))
+        return await self._read(partial(_reading_any_bytes, job), is_long=is_long)
+
+    async def _read_much(self, job: Job[T]) -> T:
+        """Run a job on the log that may take long, so that no command should wait for it."""
+        return await self._read_log(job, is_long=True)
 
     async def find(self, address: str) -> Profile | None:
         """Return the agent with a name or id, or ``None``."""
@@ -193,7 +198,7 @@ class Store:
         def job(connection: Connection) -> Conversation:
             return Conversation(_reader(connection).whole(tip))
 
-        return await self._read_log(job)
+        return await self._read_much(job)
 
     async def read_entries(
         self,
@@ -212,7 +217,7 @@ class Store:
             counts: whether an entry counts.
             use: the function, which runs in a thread.
         """
-        return await self._read_log(lambda connection: use(_reader(connection).entries(base, since, last, counts)))
+        return await self._read_much(lambda connection: use(_reader(connection).entries(base, since, last, counts)))
 
     async def rebuild(self, row: int, at: Position | None = None) -> Rebuilt:
         """Return an agent's state, now or at a position, made from its log alone, and write its milestones again."""
@@ -226,13 +231,13 @@ class Store:
             conversation, made = Reader(sql).rebuild(tip)
             return Rebuilt(conversation, skipped + sql.skipped), made
 
-        rebuilt, made = await self._read_log(job)
+        rebuilt, made = await self._read_much(job)
         self.writer.note(made)
         return rebuilt
 
     async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
         """Return the events of an agent whose kind is unknown."""
-        return await self._read_log(lambda connection: queries.unknown_kinds(connection, row, at))
+        return await self._read_much(lambda connection: queries.unknown_kinds(connection, row, at))
 
     async def undo_target(self, row: int, head: int) -> int | None:
         """Return the command that an undo would take back."""
@@ -244,7 +249,7 @@ class Store:
 
     async def agents(self, listing: Listing) -> PackedPage:
         """Return a page of the agents."""
-        return await self._read_log(lambda connection: agents(connection, listing, packer()))
+        return await self._read_much(lambda connection: agents(connection, listing, packer()))
 
     async def descendants(self, row: int) -> dict[int, bool]:
         """Return the clones of an agent, recursively, and whether each is alive."""
@@ -270,7 +275,7 @@ class Store:
         live: bool | None = None,
     ) -> PackedPage:
         """Return a page of an agent's log."""
-        return await self._read_log(
+        return await self._read_much(
             lambda connection: history.history(
                 connection, row, since, head, limit, kinds, inherited, max_bytes, packer(), refs, last, before, live
             )
@@ -284,7 +289,7 @@ class Store:
         self, row: int, *, at: int, keys: Sequence[str] | None, after: str, limit: int, max_bytes: int
     ) -> ValuePage:
         """Return a page of the values that an agent had at a seq."""
-        return await self._read_log(
+        return await self._read_much(
             lambda connection: values(connection, row, at, keys, after, limit, max_bytes, packer())
         )
 
@@ -294,7 +299,7 @@ class Store:
 
     async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
         """Return the events of one agent after a seq, or of all after an id."""
-        return await self._read_log(
+        return await self._read_much(
             lambda connection: history.after(connection, row, place, limit, max_bytes, packer())
         )
 

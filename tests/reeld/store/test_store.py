@@ -1,7 +1,8 @@
 """The store as the rest of the daemon sees it."""
 
 import logging
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from trio.testing import MockClock
 
 from reel.errors import Storage
 from reeld.core.conversation import Branch, Conversation
+from reeld.core.events import Entry
 from reeld.core.undo import Undone
 from reeld.store import store as store_module
 from reeld.store import transactions
+from reeld.store.engine import READERS
 from reeld.store.listing import Listing
 from reeld.store.queries import StoredKey
 from reeld.store.states import Position, Skip
@@ -144,17 +147,28 @@ async def test_history_is_packed(store: Store) -> None:
     assert ([2], True) == ([unpackb(event)["seq"] for event in page.items], page.more)
 
 
-@pytest.mark.file
-async def test_two_questions_do_not_wait_for_each_other(store: Store) -> None:
-    """A query goes to the less busy reader."""
-    slow, fast = store._readers
-    slow.waiting += 1
-    asked: list[int] = []
-    await fast.run(lambda connection: connection.set_trace_callback(lambda _: asked.append(1)))
-    await store.find("nobody")
-    slow.waiting -= 1
+async def test_a_short_question_does_not_wait_for_long_ones(store: Store) -> None:
+    """However many read long pages, the agent of a command is found and loaded meanwhile."""
+    await write(store, made(1, event(2)))
+    whole = await store.state(2)
+    base = whole.sum_up(whole.entries[-1])
+    goes_on, begun = threading.Event(), threading.Semaphore(0)
 
-    assert len(asked) > 0
+    def use(_: Iterator[Entry]) -> None:
+        begun.release()
+        assert goes_on.wait(PATIENCE)
+
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2 * READERS):
+                tasks.start_soon(store.read_entries, base, 0, None, bool, use)
+            for _ in range(READERS - 1):
+                await anyio.to_thread.run_sync(begun.acquire)
+            try:
+                assert profile(1, 2) == await store.find("agent-1")
+                assert [2] == [entry.seq for entry in (await store.load(1)).conversation.entries]
+            finally:
+                goes_on.set()
 
 
 @pytest.mark.file
