@@ -124,6 +124,11 @@ def _read_until(terminal: int, there: Path) -> None:
         (["log", "--kind", "re"], ["redacted", "restore", "revived", "rewind"]),
         (["show", "--last", ""], []),
         (["add", "--file", "/etc/passw"], ["/etc/passwd"]),
+        (["render", "demo", "--format", "ge"], ["gemini", "gemini-interactions"]),
+        (["list", "--format", ""], ["tsv", "names"]),
+        (["stats", "--format", "o"], ["openmetrics"]),
+        (["follow", "--all", "demo", "--ki"], ["--kind"]),
+        (["add", "demo", "not -an option", "--cr"], ["--create"]),
     ],
 )
 def test_bash_offers_commands_options_and_values(reel: Reel, words: list[str], expected: list[str]) -> None:
@@ -140,6 +145,9 @@ def test_bash_offers_agents(reel: Reel, name: str) -> None:
     assert [f"{name}-1"] == in_bash(reel, "show", name)
     assert [f"{name}-1"] == in_bash(reel, "add", "--agent", name)
     assert [f"{name}-2", f"{name}-1"] == in_bash(reel, "revive", name)
+    # It takes a value in redact, and none in show.
+    assert [f"{name}-1"] == in_bash(reel, "show", "--text", name)
+    assert [f"{name}-1"] == in_bash(reel, "redact", "--text", "x", name)
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish", "zsh"])
@@ -147,6 +155,7 @@ def test_marks_of_an_agent_are_offered(reel: Reel, directory: Path, talk: str, s
     """After the agent, rewind offers its marks, the newest first, each once."""
     for label in ("one", "two", "one"):
         reel("mark", talk, label)
+    reel("mark", talk, "of more words")
     reel("mark", talk)
 
     if shell == "bash":
@@ -155,8 +164,10 @@ def test_marks_of_an_agent_are_offered(reel: Reel, directory: Path, talk: str, s
         offered = in_fish(reel, f"reel rewind {talk} ")
     else:
         offered = in_zsh(reel, directory, f"reel rewind {talk} ")
-    assert ["one", "two"] == sorted(offered)
-    assert "one\ntwo\n" == reel("info", talk, "--marks").out
+    # The others quote it by themselves.
+    expected = r"of\ more\ words" if shell == "bash" else "of more words"
+    assert [expected, "one", "two"] == sorted(offered)
+    assert "of more words\none\ntwo\n" == reel("info", talk, "--marks").out
 
 
 @pytest.fixture(params=["bash", "fish", "zsh"])
@@ -224,6 +235,9 @@ def test_fish_offers_commands_options_and_agents(reel: Reel, name: str) -> None:
     assert {command.name for command in all_commands()} <= set(in_fish(reel, "reel "))
     assert [name] == in_fish(reel, f"reel show {name[:-1]}")
     assert [] == in_fish(reel, f"reel add {name} {name}")
+    assert [name] == in_fish(reel, f"reel show --text {name[:-1]}")
+    assert [name] == in_fish(reel, f"reel redact --text x {name[:-1]}")
+    assert [] == in_fish(reel, f"reel show --text {name} {name[:-1]}")
     assert ["--inherited"] == in_fish(reel, "reel log --inh")
     assert ["assistant", "system", "user"] == sorted(in_fish(reel, "reel add --role "))
 

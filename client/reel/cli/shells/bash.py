@@ -12,7 +12,7 @@ from reel.cli.shells.completable import (
     Value,
     commands,
     filled,
-    flags_by_values,
+    flags_by,
     quoted,
     shared,
 )
@@ -23,9 +23,10 @@ _SCRIPT = """\
 _reel() {
     local current=${COMP_WORDS[COMP_CWORD]} previous command= first= words= count=0 i
     for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in
+        # An option has no blank in it.
+        case "$command ${COMP_WORDS[i]%%[[:space:]]*}" in
             @skipped@
-            -?*) ;;
+            *" -"?*) ;;
             *)
                 if [[ ! $command ]]; then
                     _reel_expand
@@ -38,7 +39,7 @@ _reel() {
         esac
     done
     previous=${COMP_WORDS[COMP_CWORD - 1]}
-    case $previous in
+    case "$command ${previous%%[[:space:]]*}" in
         @values@
         *)
             case $command in
@@ -66,7 +67,11 @@ _reel_agents() {
     timeout 5 reel --no-start list --format names --prefix "$current" "$@" 2>/dev/null
 }
 _reel_marks() {
-    timeout 5 reel --no-start info -a "$1" --marks 2>/dev/null
+    # Quoted twice: compgen reads words as the shell does, and so will the shell what it makes of them.
+    local label
+    timeout 5 reel --no-start info -a "$1" --marks 2>/dev/null | while IFS= read -r label; do
+        printf '%q\\n' "$(printf %q "$label")"
+    done
 }
 _reel_names() {
     timeout 5 reel completion --names "$1" 2>/dev/null
@@ -85,24 +90,23 @@ complete -F _reel reel
 
 def script() -> str:
     """Return the script."""
-    known = {name: flag.value for each in commands() for flag in each.flags for name in flag.flags}
     names = [" | ".join(command_names())]
-    return filled(_SCRIPT, known=names, skipped=_skipped(), values=_values(known), commands=_commands())
+    return filled(_SCRIPT, known=names, skipped=_skipped(), values=_values(), commands=_commands())
 
 
 def _skipped() -> Iterator[str]:
     """Yield the cases that skip the arguments of an option."""
-    for count, flags in flags_by_values().items():
-        yield f"{' | '.join(flags)}) ((i += {count})) ;;"
+    for count, flags in flags_by(lambda value: value.arguments).items():
+        yield f"{_patterns(flags)}) ((i += {count})) ;;"
 
 
-def _values(known: dict[str, Value]) -> Iterator[str]:
+def _values() -> Iterator[str]:
     """Yield the cases that complete the argument of an option."""
-    offers: dict[str, list[str]] = {}
-    for name, value in known.items():
-        if value.arguments:
-            offers.setdefault(_offer(value), []).append(name)
-    return (f"{' | '.join(names)}) {offer} ;;" for offer, names in offers.items())
+    return (f"{_patterns(flags)}) {offer} ;;" for offer, flags in flags_by(_offer).items())
+
+
+def _patterns(flags: Iterable[tuple[str, str]]) -> str:
+    return " | ".join(f'{command}" {name}"' for command, name in flags)
 
 
 def _offer(value: Value) -> str:

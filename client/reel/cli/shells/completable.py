@@ -1,7 +1,7 @@
 """What shells complete, made from the table of commands: arguments, options and the values of options."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable
+from typing import NamedTuple, TypeVar
 
 from reel.cli.arguments import AGENT
 from reel.cli.command import COMMON, Command, Option, options_of
@@ -20,6 +20,9 @@ PROVIDERS = "providers"
 
 _FILES = ("FILE", "PATH")
 _KINDS = {**dict.fromkeys(_FILES, FILE), "AGENT": AGENTS, "OTHER": AGENTS}
+
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 class Value(NamedTuple):
@@ -68,12 +71,23 @@ def shared() -> list[Flag]:
     return [*map(_flag, COMMON), _HELP, version]
 
 
-def flags_by_values() -> dict[int, list[str]]:
-    """Return the options of all commands by how many values they take; those that take none are left out."""
-    values = {name: flag.value.arguments for each in commands() for flag in each.flags for name in flag.flags}
-    return {
-        count: [name for name, takes in values.items() if takes == count] for count in sorted({*values.values()} - {0})
-    }
+def flags_by(key: Callable[[Value], Key]) -> dict[Key, list[tuple[str, str]]]:
+    """Return the options that take a value, each with its command, by what a function returns for the value.
+
+    Where it returns the same for all commands that have an option, the command is ``*``.
+    """
+    uses: dict[str, dict[Key | None, list[str]]] = {}
+    for each in commands():
+        for flag in each.flags:
+            for name in flag.flags:
+                found = key(flag.value) if flag.value.arguments else None
+                uses.setdefault(name, {}).setdefault(found, []).append(each.name)
+    flags: dict[Key, list[tuple[str, str]]] = {}
+    for name, users in uses.items():
+        for found, names in users.items():
+            if found is not None:
+                flags.setdefault(found, []).extend((command, name) for command in (names if len(users) > 1 else "*"))
+    return flags
 
 
 def _command(command: Command) -> Completable:

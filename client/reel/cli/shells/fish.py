@@ -11,7 +11,7 @@ from reel.cli.shells.completable import (
     Value,
     commands,
     filled,
-    flags_by_values,
+    flags_by,
     quoted,
     shared,
 )
@@ -44,14 +44,16 @@ end
 # The words before the cursor that are neither options nor their values.
 function __reel_arguments
     set -l skip 0
-    for word in (__reel_words)
+    set -l words (__reel_words)
+    for word in $words
         if test $skip -gt 0
             set skip (math $skip - 1)
             continue
         end
-        switch $word
+        # An option has no blank in it.
+        switch "$words[2] "(string replace -r '(?s)\\s.*' '' -- "$word")
             @skipped@
-            case '-?*'
+            case '* -?*'
             case '*'
                 echo $word
         end
@@ -83,8 +85,9 @@ def script() -> str:
 
 def _skipped() -> Iterator[str]:
     """Yield the cases that skip the values of an option."""
-    for count, flags in flags_by_values().items():
-        yield from (f"case {' '.join(flags)}", f"    set skip {count}")
+    for count, flags in flags_by(lambda value: value.arguments).items():
+        patterns = " ".join(quoted(f"{command} {name}") for command, name in flags)
+        yield from (f"case {patterns}", f"    set skip {count}")
 
 
 def _commands() -> Iterator[str]:
