@@ -36,10 +36,10 @@ class Recorder:
     def __bool__(self) -> bool:
         return any(self._counts)
 
-    def observe(self, value: float) -> None:
-        """Count a value."""
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self._sum += value
+    def observe(self, value: float, times: int = 1) -> None:
+        """Count a value, or as many that are the same."""
+        self._counts[bisect_left(self._bounds, value)] += times
+        self._sum += value * times
 
     def as_map(self) -> dict[str, Any]:
         """Return the counts in the form of the protocol."""

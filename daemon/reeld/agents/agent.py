@@ -2,9 +2,9 @@
 
 Everything reaches an agent through its mailbox, in order. Three kinds of job lie there:
 
-- A ``Write`` moves the tip forward or not at all. The longest run of writes that waits becomes one transaction:
-  staged over the committed state, committed, applied, answered. If the transaction fails, the agent stages its
-  commands again one by one, so that only the guilty one fails.
+- A ``Write`` moves the tip forward or not at all; ``WriteTexts`` are many of them in one job. The longest run of writes
+  that waits becomes one transaction: staged over the committed state, committed, applied, answered. If the transaction
+  fails, the agent stages its commands again one by one, so that only the guilty one fails.
 - A ``Read`` looks at the committed state and is answered at once. It ends a run of writes, so it sees them.
 - An ``Exclusive`` job awaits something (a walk through the log, another agent). It runs in the agent's own task,
   and nothing else happens to the agent until it is over.
@@ -17,7 +17,7 @@ cheap: a wake-up costs as much as the rest of the way through this module.
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,20 +28,20 @@ from reel.kinds import CONVERSATION, INERT
 from reel.msgpack_codec import packer
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
-from reeld.agents.idempotency import CommandOptions, key_row
+from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_row
 from reeld.agents.many_rows import prepare
-from reeld.core.commands import Reply, Stage, add_text, used_at
+from reeld.core.commands import PlainText, Reply, Stage, add_texts, used_at
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.events import Event
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
 from reeld.store.elsewhere import ForeignEvent
 from reeld.store.store import Store
-from reeld.store.transactions import AgentWrite, CommitInDoubt, DivergedError, Outcome, Transaction
+from reeld.store.transactions import AgentWrite, CommitInDoubt, DivergedError, Key, Outcome, Transaction
 
 log = logging.getLogger(__name__)
 
-# Jobs that may wait for one agent: 32 connections with 256 requests in flight each.
+# Jobs that may wait for one agent: as many as 32 connections with 256 requests in flight each.
 MAILBOX = 8192
 # Commands in one transaction. Without a bound, a client that pipelines for ever would never be answered.
 _MAX_RUN = 1024
@@ -63,19 +63,37 @@ class Write(NamedTuple):
     address: str | None = None
 
 
-class WriteText(NamedTuple):
-    """A command that adds one plain text, as nearly all do; ``on_staged`` is given the agent's row."""
+class WriteTexts(NamedTuple):
+    """Commands of one connection in a row that add one plain text each, as nearly all commands do.
 
-    kind: str
-    content: str
-    options: CommandOptions
-    answer: Callable[[Any], None]
+    They are one job, so that what is common to them is done once. Until the agent takes it, more may join.
+
+    Args:
+        address: how the agent was named; ``None`` if that does not matter.
+        client: the name of the client.
+        texts: the texts.
+        keys: the idempotency key of each, or ``None``.
+        take: takes the number of the first one, and the reply or the error of each.
+        on_staged: is given the agent's row.
+        first: how many of these commands are in other jobs before this one.
+    """
+
     address: str | None
+    client: str | None
+    texts: list[PlainText]
+    keys: list[IdempotencyKey | None]
+    take: Callable[[int, Sequence[Any]], None]
     on_staged: Callable[[int], None]
+    first: int = 0
 
-    def stage(self, stage: Stage) -> Reply | bytes:
-        """Return the reply, as MessagePack if possible."""
-        return add_text(stage, self.kind, self.content)
+    def answer(self, outcome: Any) -> None:
+        """Answer all with their replies, or with one error."""
+        self.take(self.first, [outcome] * len(self.texts) if isinstance(outcome, Exception) else outcome)
+
+    def singly(self) -> "Iterator[WriteTexts]":
+        """Return each command as a job of its own."""
+        for number, (text, key) in enumerate(zip(self.texts, self.keys, strict=True)):
+            yield self._replace(texts=[text], keys=[key], first=self.first + number)
 
 
 class Read(NamedTuple):
@@ -92,10 +110,10 @@ class Exclusive(NamedTuple):
     answer: Callable[[Any], None]
 
 
-Job: TypeAlias = Write | WriteText | Read | Exclusive
-_WRITES = frozenset({Write, WriteText})
-# The writes of one transaction, and what each replies.
-_Run: TypeAlias = list[tuple[Write | WriteText, Reply | bytes]]
+Job: TypeAlias = Write | WriteTexts | Read | Exclusive
+_WRITES = frozenset({Write, WriteTexts})
+# The writes of one transaction, and what each replies: texts have a list of replies.
+_Run: TypeAlias = list[tuple[Write | WriteTexts, Any]]
 
 
 # Events of others that are remembered while the state is read.
@@ -190,6 +208,11 @@ class Agent:
         return self.state
 
     @property
+    def has_room(self) -> bool:
+        """Whether its mailbox takes one more job."""
+        return len(self._mailbox) < self._room
+
+    @property
     def waiting(self) -> int:
         """How many jobs wait in its mailbox."""
         return len(self._mailbox)
@@ -210,7 +233,7 @@ class Agent:
         Raises:
             Busy: the mailbox is full.
         """
-        if len(self._mailbox) >= self._room:
+        if not self.has_room:
             raise Busy(f"{self._room} commands wait for this agent; retry when some of them have been answered")
         self._mailbox.append(job)
 
@@ -267,21 +290,20 @@ class Agent:
     def _stage_run(self, run: _Run) -> None:
         stage = Stage(self.committed, now(), _pack)
         limit = 1 if self._retry_singly else _MAX_RUN
-        keys = []
+        keys: list[Key] = []
         mailbox = self._mailbox
-        while mailbox and len(run) < limit:
+        staged = 0
+        while mailbox and staged < limit:
             write = mailbox[0]
-            if type(write) is not WriteText and type(write) is not Write:
+            if not isinstance(write, (WriteTexts, Write)):
                 break
-            options = write.options
             try:
-                stage.client = options.client
-                if options.if_seq is not None:
-                    stage.require_head(options.if_seq)
-                command = stage.head + 1
-                reply = write.stage(stage)
-                if type(write) is WriteText:
-                    write.on_staged(self.row)
+                if isinstance(write, WriteTexts):
+                    run.append((write, self._stage_texts(stage, write, keys)))
+                    staged += len(write.texts)
+                else:
+                    run.append((write, self._stage_write(stage, write, keys)))
+                    staged += 1
             except ReelError as error:
                 if run:
                     # The cause may be in this very run: a head that it moves, or a key that it repeats. Commit what
@@ -294,15 +316,12 @@ class Agent:
                 self._refuse(write, error)
                 continue
             mailbox.popleft()
-            run.append((write, reply))
-            if options.key is not None:
-                keys.append(key_row(options.key, self.row, reply, command))
         if run:
             self._phase = Phase.COMMITTING
             part = AgentWrite(stage.profile, stage.events)
             self.store.submit(Transaction([part], keys), lambda outcome: self._settle(run, part, outcome))
 
-    def _refuse_if_current(self, write: Write | WriteText, error: ReelError) -> None:
+    def _refuse_if_current(self, write: Write | WriteTexts, error: ReelError) -> None:
         """Refuse a write if nobody else has written to the log since the state was read; else stage it again."""
 
         def settle(outcome: Outcome) -> None:
@@ -317,8 +336,30 @@ class Agent:
         self._phase = Phase.COMMITTING
         self.store.submit(Transaction([], [], reads=frozenset([self.row])), settle)
 
-    def _refuse(self, write: Write | WriteText, error: ReelError) -> None:
-        self._retry_singly = max(0, self._retry_singly - 1)
+    def _stage_texts(self, stage: Stage, write: WriteTexts, keys: list[Key]) -> Sequence[Reply | bytes]:
+        stage.client = write.client
+        command = stage.head
+        replies = add_texts(stage, write.texts)
+        write.on_staged(self.row)
+        for key, reply in zip(write.keys, replies, strict=True):
+            command += 1
+            if key is not None:
+                keys.append(key_row(key, self.row, reply, command))
+        return replies
+
+    def _stage_write(self, stage: Stage, write: Write, keys: list[Key]) -> Reply | bytes:
+        options = write.options
+        stage.client = options.client
+        if options.if_seq is not None:
+            stage.require_head(options.if_seq)
+        command = stage.head + 1
+        reply = write.stage(stage)
+        if options.key is not None:
+            keys.append(key_row(options.key, self.row, reply, command))
+        return reply
+
+    def _refuse(self, write: Write | WriteTexts, error: ReelError) -> None:
+        self._retry_singly = max(0, self._retry_singly - _commands_of(write))
         write.answer(error)
 
     def _settle(self, run: _Run, part: AgentWrite, outcome: Outcome) -> None:
@@ -330,18 +371,20 @@ class Agent:
         try:
             if not isinstance(outcome, ReelError):
                 self.apply(part, outcome[0])
-                self._retry_singly = max(0, self._retry_singly - len(run))
+                if self._retry_singly:
+                    self._retry_singly = max(0, self._retry_singly - sum(_commands_of(write) for write, _ in run))
                 for write, reply in run:
                     write.answer(reply)
             elif isinstance(outcome, CommitInDoubt) and self.store.is_shared:
                 self.fall_behind()  # if it was written, they would be written again
                 for write, _ in run:
                     self._refuse(write, outcome)
-            elif len(run) == 1:
+            elif len(run) == 1 and _commands_of(run[0][0]) == 1:
                 self._refuse(run[0][0], outcome)
             else:
-                self._mailbox.extendleft(write for write, _ in reversed(run))
-                self._retry_singly = len(run)
+                singles = [single for write, _ in run for single in _singly(write)]
+                self._mailbox.extendleft(reversed(singles))
+                self._retry_singly = len(singles)
         except Exception as bug:
             self.crash(bug, [write for write, _ in run])
             return
@@ -507,7 +550,7 @@ class Agent:
         addresses = (profile.uid, profile.name if profile.alive else None, None)
         waiting, self._mailbox = self._mailbox, deque()
         for job in waiting:
-            if isinstance(job, Write | WriteText) and job.address not in addresses:
+            if isinstance(job, Write | WriteTexts) and job.address not in addresses:
                 job.answer(DivergedError())
             else:
                 self._mailbox.append(job)
@@ -570,6 +613,14 @@ class Agent:
         for job in waiting:
             job.answer(error)
         self._wake.set()
+
+
+def _commands_of(write: Write | WriteTexts) -> int:
+    return len(write.texts) if type(write) is WriteTexts else 1
+
+
+def _singly(write: Write | WriteTexts) -> Iterable[Write | WriteTexts]:
+    return write.singly() if type(write) is WriteTexts else (write,)
 
 
 async def write(store: Store, transaction: Transaction, on_commit: Callable[[list[int]], None]) -> None:

@@ -4,13 +4,26 @@ A stage is a unit of work over a committed state, which it does not change. Seve
 share one; a command that moves the tip anywhere but forward has a stage of its own.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
 from reel.msgpack_codec import packer
 from reel.strict_json import encode
 from reeld.core.conversation import Replacement, Takeover
-from reeld.core.events import TEXT_HEADS, Event, Mark, Origin, Pack, Tools, pack_message, text_message, with_origin
+from reeld.core.events import (
+    BEFORE_SEQ,
+    BEFORE_TIME,
+    TEXT_HEADS,
+    Event,
+    Mark,
+    Origin,
+    Pack,
+    Tools,
+    pack_message,
+    text_message,
+    with_origin,
+)
 from reeld.core.milestones import Extent
 from reeld.core.open_calls import OpenCalls
 from reeld.core.state import Profile, State, info
@@ -19,12 +32,14 @@ from reeld.core.undo import UNDOABLE_KINDS
 from reeld.core.validation import UNALTERED, Altered, CheckedRow, Row
 
 Reply: TypeAlias = dict[str, Any]
+# The kind of a row, one of ``TEXT_HEADS``, and its content.
+PlainText: TypeAlias = tuple[str, str]
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
 _pack = packer()
 # The reply of an `add` as MessagePack, around what differs between two; see `add_packed`.
 _BEFORE_AGENT = b"\x87" + _pack("agent")
-_BEFORE_HEAD, _BEFORE_COMMAND, _BEFORE_TIME, _BEFORE_FIRST = map(_pack, ("head", "command", "time", "first"))
+_BEFORE_HEAD, _BEFORE_COMMAND, _BEFORE_FIRST = map(_pack, ("head", "command", "first"))
 _NOTHING_OPEN = b"".join(map(_pack, ("orphans", [], "open_calls", [])))
 
 
@@ -56,7 +71,10 @@ class Stage:
     @property
     def profile(self) -> Profile:
         """The profile as it will be."""
-        return self.base._replace(head=self.head, updated=self._updated()) if self.events else self.base
+        if not self.events:
+            return self.base
+        row, uid, name, title, tags, source, created, _, killed, _ = self.base
+        return _new(Profile, (row, uid, name, title, tags, source, created, self._updated(), killed, self.head))
 
     def _updated(self) -> int:
         """Return when the agent was used last."""
@@ -167,6 +185,26 @@ class Stage:
             self.put_row(command, row, packed, tools)
         return orphans
 
+    def put_texts(self, texts: Sequence[PlainText]) -> list[bytes]:
+        """Put plain texts, each as a command of its own; return the replies, as :meth:`packed_added` makes them.
+
+        What :meth:`put_text` computes for each text is computed once here.
+        """
+        pack, events, now, client, tip, seq = self.pack, self.events, self.now, self.client, self._tip, self.head
+        uid, time = self._packed
+        message_time = BEFORE_TIME + time
+        before, between = _BEFORE_AGENT + uid + _BEFORE_HEAD, BEFORE_TIME + time + _BEFORE_FIRST
+        replies: list[bytes] = []
+        for kind, content in texts:
+            seq += 1
+            packed = pack(seq)
+            message = b"".join((TEXT_HEADS[kind], pack(content), BEFORE_SEQ, packed, message_time))
+            events.append(_new(Event, (seq, seq, kind, content, None, tip, now, client, message, None, None)))
+            tip = -len(events)
+            replies.append(b"".join((before, packed, _BEFORE_COMMAND, packed, between, packed, _NOTHING_OPEN)))
+        self.head, self._tip = seq, tip
+        return replies
+
     def packed_added(self, first: int) -> bytes:
         """Return the reply of a command that added rows, and left no call open and no result without a call."""
         uid, time = self._packed
@@ -174,7 +212,7 @@ class Stage:
         head = packed_first if first == self.head else self.pack(self.head)
         return b"".join(
             (
-                *(_BEFORE_AGENT, uid, _BEFORE_HEAD, head, _BEFORE_COMMAND, packed_first, _BEFORE_TIME, time),
+                *(_BEFORE_AGENT, uid, _BEFORE_HEAD, head, _BEFORE_COMMAND, packed_first, BEFORE_TIME, time),
                 *(_BEFORE_FIRST, packed_first, _NOTHING_OPEN),
             )
         )
@@ -254,12 +292,22 @@ def add_packed(stage: Stage, rows: list[CheckedRow], altered: Altered) -> Reply 
     return stage.packed_added(first)
 
 
-def add_text(stage: Stage, kind: str, content: str) -> Reply | bytes:
-    """Do what :func:`add_packed` does with one plain text, which nearly every command adds."""
+def add_texts(stage: Stage, texts: Sequence[PlainText]) -> Sequence[Reply | bytes]:
+    """Add plain texts, as nearly all commands do; return the reply of each command.
+
+    It does what :func:`add_packed` does with each of them by itself.
+    """
     stage.require_alive()
-    seq = stage.head + 1
-    stage.put_text(seq, kind, content)
-    return _added(stage, seq, seq, [], UNALTERED) if stage.open_calls else stage.packed_added(seq)
+    first = stage.head + 1
+    replies = stage.put_texts(texts)
+    if not stage.open_calls:
+        return replies
+    calls = [call.as_map() for call in stage.open_calls]
+    return [
+        {"agent": stage.base.uid, "head": seq, "command": seq, "time": stage.now}
+        | {"first": seq, "orphans": [], "open_calls": calls}
+        for seq in range(first, stage.head + 1)
+    ]
 
 
 def _added(stage: Stage, command: int, first: int, orphans: list[dict[str, Any]], altered: Altered) -> Reply:

@@ -25,8 +25,8 @@ _HEAD_SIZES = {kind: len(head) for kind, head in TEXT_HEADS.items()}
 # Where a text begins in its MessagePack, by the first byte of that: after one, two or four bytes that say how long it
 # is, or directly, if the first byte says so itself.
 _TEXT_BEGINS = {**dict.fromkeys(range(0xA0, 0xC0), 1), 0xD9: 2, 0xDA: 3, 0xDB: 5}
-_BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
-_BEFORE_TIME = _pack("time")
+BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
+BEFORE_TIME = _pack("time")
 
 
 class Tools(NamedTuple):
@@ -155,7 +155,7 @@ def text_message(pack: Pack, head: bytes, text: str, seq: int, packed_time: byte
         seq: the seq of the row.
         packed_time: the time of the row as MessagePack, which is the same for many.
     """
-    return b"".join((head, pack(text), _BEFORE_SEQ, pack(seq), _BEFORE_TIME, packed_time))
+    return b"".join((head, pack(text), BEFORE_SEQ, pack(seq), BEFORE_TIME, packed_time))
 
 
 def with_origin(pack: Pack, message: bytes, origin: Origin) -> bytes:
@@ -170,7 +170,7 @@ def plain_texts(entries: Iterable[Entry]) -> list[bytes | None]:
     return [
         None
         if message is None or data_json is not None
-        else message[(first := _HEAD_SIZES[kind]) + _TEXT_BEGINS[message[first]] : message.rindex(_BEFORE_SEQ)]
+        else message[(first := _HEAD_SIZES[kind]) + _TEXT_BEGINS[message[first]] : message.rindex(BEFORE_SEQ)]
         for _, _, kind, _, data_json, _, message, _, _ in entries
     ]
 

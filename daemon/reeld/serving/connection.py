@@ -138,7 +138,13 @@ class Connection:
         self._outbox = Outbox(number, limits, traffic, self.drop, self._on_sent)
         self._replies = ReplyWriter(number, self._outbox, limits.unread, self.drop, traffic.warnings)
         self._dispatcher = Dispatcher(
-            services, traffic, limits, self._replies.write, self._tasks.start_soon, self._on_progress
+            services,
+            traffic,
+            limits,
+            self._replies.write,
+            self._replies.write_all,
+            self._tasks.start_soon,
+            self._on_progress,
         )
         pushes = PushQueue(number, self._replies, self._outbox)
         self.subscriptions = Subscriptions(
@@ -319,8 +325,12 @@ class Connection:
 
     def _submit_all(self, frames: list[Frame]) -> bool:
         alive, settle = True, self._dispatcher.settle
+        take_text, replies = self._dispatcher.take_text, self._replies
         for frame in frames:
             if isinstance(frame, Request):
+                if frame[1] == "add" and replies.order_is_free and take_text(self, frame):
+                    self._complaints = 0
+                    continue
                 number, method, params, size = frame
                 self._submit(Call(self, settle, number, method, size), params)
             elif isinstance(frame, Notification):
@@ -330,6 +340,7 @@ class Connection:
                 alive = alive and not frame.fatal
             elif isinstance(frame, Response):
                 log.debug("connection=%d answered a call that was never made", self.number)
+        self._dispatcher.end_texts()
         self._services.registry.pump()  # once for all that arrived together, so that it shares a commit
         return alive and not self._gone
 

@@ -15,7 +15,7 @@ looked up first: a command that was applied before gets its first reply in place
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
@@ -24,14 +24,15 @@ import anyio
 from anyio.abc import TaskGroup
 
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
+from reel.frames import Id, Request
 from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
-from reeld.agents.agent import Agent, Write, WriteText
+from reeld.agents.agent import Agent, Write, WriteTexts
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
-from reeld.serving.call import Call, Deferred, Detached, Outcome, Services, Work
+from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method, asks_to_create
-from reeld.serving.plain_adds import plain_add
+from reeld.serving.plain_adds import PlainAdd, TextCalls, plain_add
 from reeld.store.transactions import DivergedError
 
 log = logging.getLogger(__name__)
@@ -42,8 +43,6 @@ _Rest: TypeAlias = Callable[[], Awaitable[None]]
 _BUSY = "too much is in flight on this connection; continue when some of it has been answered"
 _TOO_MANY_WAITS = "too many requests of this connection wait for something to happen; let some of them end"
 _STOPPING = "the daemon is stopping; retry when it is back"
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
 # The parameters of `add` after `messages` and `create` that are its own, as they are if they were left out.
 _REST_OF_ADD = (None,) * (len(METHODS["add"].signature.params) - len(("agent", "messages", "create", "if_seq", "key")))
 _BUG = "the request failed; the daemon's log has the reason"
@@ -66,6 +65,7 @@ class Dispatcher:
         traffic: what all connections have in flight.
         limits: what one may have.
         reply: queues the outcome of a call.
+        reply_all: queues the results of requests.
         start_soon: starts a task that ends with the peer; returns whether there is still a peer.
         on_settled: called whenever a call is settled.
     """
@@ -76,6 +76,7 @@ class Dispatcher:
         traffic: Traffic,
         limits: Limits,
         reply: Callable[[Call, Outcome], None],
+        reply_all: Callable[[Sequence[Id], Sequence[Result | bytes]], None],
         start_soon: Callable[..., bool],
         on_settled: Callable[[], None],
     ) -> None:
@@ -83,6 +84,7 @@ class Dispatcher:
         self._traffic = traffic
         self._limits = limits
         self._reply = reply
+        self._reply_all = reply_all
         self._start_soon = start_soon
         self._on_settled = on_settled
         self._in_flight = InFlight(traffic, limits)
@@ -95,6 +97,8 @@ class Dispatcher:
         self._is_shared = services.store.is_shared
         self._wake = Signal()
         self._has_worker = False
+        # The requests that the next one may join, if it adds a plain text to the same agent.
+        self._texts: TextCalls | None = None
         self._shared = CommandOptions()
         # The scopes of detached calls.
         self._detached: set[anyio.CancelScope] = set()
@@ -122,8 +126,41 @@ class Dispatcher:
         """
         self._tasks = tasks
 
+    def take_text(self, peer: Peer, request: Request) -> bool:
+        """Take a request that adds one plain text to a live agent, if nothing is to be done before it.
+
+        Those in a row are one job of the agent's.
+
+        Returns:
+            whether it was taken; if not, it must be submitted.
+        """
+        if self._pending or self._is_at_work or self._stopping:
+            return False
+        found = plain_add(request.params)
+        if found is None:
+            return False
+        texts = self._texts
+        if texts is None or texts.address != found.address:
+            agent = self._services.registry.get(found.address)
+            if agent is None or not agent.has_room:
+                return False
+            texts = TextCalls(peer, found.address, agent, self._arrived + 1, self._settle_texts)
+        if not self._in_flight.admit(request.size):
+            return False
+        self._arrived += 1
+        if texts is not self._texts:
+            self._texts = texts
+            self._services.registry.post(texts.agent, texts.as_job())
+        texts.add(request, found, self._key_of(found, texts.agent))
+        return True
+
+    def end_texts(self) -> None:
+        """Let no later request join those that were taken: something else comes between."""
+        self._texts = None
+
     def submit(self, call: Call, params: Any) -> None:
         """Run a call now or in its turn, or refuse it."""
+        self._texts = None
         if self._stopping or not self._in_flight.admit(call.size):
             self._refuse(call)
             return
@@ -208,21 +245,27 @@ class Dispatcher:
 
     def _add_plain_text(self, call: Call) -> bool:
         """Post a request that adds one plain text to a live agent; return whether it is one."""
-        found, services = plain_add(call.params), self._services
-        if found is None:
+        found, peer = plain_add(call.params), call.peer
+        agent = None if found is None else self._services.registry.get(found.address)
+        if found is None or agent is None:
             return False
-        address, kind, content, messages, create, key = found
-        agent = services.registry.get(address)
-        if agent is None:
-            return False
-        if key is None:
-            options = self._options(call.peer.client)
-        else:
-            call.key = IdempotencyKey(key, digest("add", (messages, create, *_REST_OF_ADD)), address, agent.row)
-            options = CommandOptions(None, call.key, call.peer.client)
-        write = _new(WriteText, (kind, content, options, call.answer, address, call.peer.end_draft))
-        services.registry.post(agent, write)
+        call.key = self._key_of(found, agent)
+        job = WriteTexts(
+            found.address,
+            peer.client,
+            [(found.kind, found.content)],
+            [call.key],
+            lambda _, outcomes: call.answer(outcomes[0]),
+            peer.end_draft,
+        )
+        self._services.registry.post(agent, job)
         return True
+
+    def _key_of(self, found: PlainAdd, agent: Agent) -> IdempotencyKey | None:
+        _, _, _, messages, create, key = found
+        if key is None:
+            return None
+        return IdempotencyKey(key, digest("add", (messages, create, *_REST_OF_ADD)), found.address, agent.row)
 
     def _options(self, client: str | None) -> CommandOptions:
         """Return the options of a command that has none of its own: most have none, and so share them."""
@@ -368,15 +411,34 @@ class Dispatcher:
             if not self._in_flight.requests:
                 return  # the connection is closed
             self._in_flight.remove(call.size)
-        seconds = self._traffic.request_seconds.get(call.method)
-        if seconds is not None:
-            seconds.observe(monotonic() - call.began)
-        self.answered += 1
+        self._observe(call.method, call.began, 1)
         self._reply(call, outcome)
         if call.then is not None:
             then, call.then = call.then, None  # it knows the call, so a cycle would keep both
             if not isinstance(outcome, ReelError):
                 then()
+        self._on_settled()
+
+    def _observe(self, method: str, began: float, count: int) -> None:
+        seconds = self._traffic.request_seconds.get(method)
+        if seconds is not None:
+            seconds.observe(monotonic() - began, count)
+        self.answered += count
+
+    def _settle_texts(self, texts: TextCalls, first: int, outcomes: Sequence[Outcome | DivergedError]) -> None:
+        """Do what :meth:`settle` does, for several requests at once if all were carried out."""
+        count = len(outcomes)
+        results = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+        if len(results) < count:
+            for call, outcome in zip(texts.calls(first, count, self.settle), outcomes, strict=True):
+                call.answer(outcome)
+            return
+        if not self._in_flight.requests:
+            return  # the connection is closed
+        requests = texts.requests[first : first + count]
+        self._in_flight.remove(sum([size for _, _, _, size in requests]), count)
+        self._observe("add", texts.began, count)
+        self._reply_all([number for number, _, _, _ in requests], results)
         self._on_settled()
 
     async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:

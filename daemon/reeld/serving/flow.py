@@ -143,12 +143,13 @@ class InFlight:
         traffic.bytes += size
         return True
 
-    def remove(self, size: int) -> None:
-        """Stop counting a call: it was answered, or detached."""
-        self.requests -= 1
+    def remove(self, size: int, calls: int = 1) -> None:
+        """Stop counting calls of this size in all: they were answered, or detached."""
+        traffic = self._traffic
+        self.requests -= calls
         self._bytes -= size
-        self._traffic.requests -= 1
-        self._traffic.bytes -= size
+        traffic.requests -= calls
+        traffic.bytes -= size
 
     def clear(self) -> None:
         """Stop counting the calls: nobody waits for them."""

@@ -2,14 +2,25 @@
 
 What is read here is read in the same way by the signature of ``add`` and by its handler, at three times the cost; a
 request of any other form, valid or not, is left to them.
+
+Such requests of one connection that follow each other, and are for one agent, become one job and get their replies
+together. What a request costs beside its own text is then paid once for all of them.
 """
 
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from typing import Any, NamedTuple
 
 from reel.errors import InvalidParams
+from reel.frames import Request
 from reel.values import is_clean
+from reeld.agents.agent import Agent, WriteTexts
+from reeld.agents.idempotency import IdempotencyKey
+from reeld.core.commands import PlainText
 from reeld.core.validation import plain_text
+from reeld.serving.call import Call, Outcome, Peer
 from reeld.serving.params import label
+from reeld.store.transactions import DivergedError
 
 # The fewest fields of a request, and those that it may have beside them.
 _LEAST = 2
@@ -37,9 +48,68 @@ class PlainAdd(NamedTuple):
     key: str | None
 
 
+class TextCalls:
+    """Requests of one connection in a row that add a plain text each to one agent.
+
+    Args:
+        peer: who asks.
+        address: how the agent is named.
+        agent: the agent.
+        place: the place of the first one in the order of arrival.
+        settle: takes the outcomes of some of the requests, from the one with this index on.
+    """
+
+    __slots__ = ("_settle", "address", "agent", "began", "keys", "peer", "place", "requests", "texts")
+
+    def __init__(
+        self,
+        peer: Peer,
+        address: str,
+        agent: Agent,
+        place: int,
+        settle: "Callable[[TextCalls, int, Sequence[Outcome | DivergedError]], None]",
+    ) -> None:
+        self.peer = peer
+        self.address = address
+        self.agent = agent
+        self.place = place
+        # When the first one was read, on the monotonic clock.
+        self.began = monotonic()
+        self.requests: list[Request] = []
+        # The text and the key of each.
+        self.texts: list[PlainText] = []
+        self.keys: list[IdempotencyKey | None] = []
+        self._settle = settle
+
+    def as_job(self) -> WriteTexts:
+        """Return the job of the agent's that they are, and that those which join will be."""
+        return WriteTexts(self.address, self.peer.client, self.texts, self.keys, self._take, self.peer.end_draft)
+
+    def add(self, request: Request, found: PlainAdd, key: IdempotencyKey | None) -> None:
+        """Let a request join."""
+        self.requests.append(request)
+        self.texts.append((found.kind, found.content))
+        self.keys.append(key)
+
+    def calls(
+        self, first: int, count: int, settle: "Callable[[Call, Outcome | DivergedError], None]"
+    ) -> Iterator[Call]:
+        """Return some of the requests as calls of their own, from the one with this index on."""
+        for index in range(first, first + count):
+            number, method, params, size = self.requests[index]
+            call = Call(self.peer, settle, number, method, size)
+            call.began, call.place, call.params, call.key = self.began, self.place + index, params, self.keys[index]
+            yield call
+
+    def _take(self, first: int, outcomes: Sequence[Outcome | DivergedError]) -> None:
+        self._settle(self, first, outcomes)
+
+
 def plain_add(params: Any) -> PlainAdd | None:
     """Return the parameters of an ``add`` if it is one of a plain text for an agent; ``None`` if it is another."""
     key = None
+    if type(params) is list and len(params) == 1:
+        params = params[0]  # named parameters, from those who cannot send a map in the place of a list
     if type(params) is dict:
         address, messages = params.get("agent"), params.get("messages")
         create = params.get("create")

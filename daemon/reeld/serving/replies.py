@@ -1,14 +1,15 @@
 """Replies: what came of each call, in the framing, the form and the order that the peer takes."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from reel.errors import Internal, MethodNotFound, ReelError
+from reel.frames import Id
 from reel.framing import Framing
 from reel.session import MessagePack
 from reel.wakeup import Signal
 from reeld.serving import neovim
-from reeld.serving.call import Call, ClientInfo, Outcome
+from reeld.serving.call import Call, ClientInfo, Outcome, Result
 from reeld.serving.flow import ClientWarnings, do_nothing
 from reeld.serving.outbox import Outbox
 
@@ -38,6 +39,11 @@ class ReplyWriter:
         # Holds replies back for the sake of their order, if the peer needs a special one.
         self._lifo: neovim.LifoReplies | None = None
         self._sent = Signal()
+
+    @property
+    def order_is_free(self) -> bool:
+        """Whether the peer takes replies in any order."""
+        return self._lifo is None
 
     @property
     def held(self) -> int:
@@ -99,6 +105,10 @@ class ReplyWriter:
             text = "connection=%d has %d bytes held back; closing it"
             self._warnings.warn(self._number, text, self._number, self.held)
             self._give_up()
+
+    def write_all(self, numbers: Sequence[Id], results: Sequence[Result | bytes]) -> None:
+        """Queue the results of requests whose order is free, together."""
+        self._outbox.reply(b"".join(map(self.framing.answer, numbers, results)))
 
     def _log_error(self, call: Call, error: ReelError) -> None:
         # An error's text, and the name of an unknown method, may quote a message: they are logged for debugging only.

@@ -67,15 +67,26 @@ def test_a_reply_that_is_encoded_at_once(elements: list[Any], now: int) -> None:
     assert one.profile == other.profile
 
 
-@given(st.sampled_from(("user", "assistant")), st.text(), st.integers(1, 2**53), st.booleans())
-def test_a_text_is_added_as_a_list_of_it(kind: str, text: str, now: int, is_open: bool) -> None:
-    """To add one text stages and replies what adding it in a list does, whether a call is open or not."""
+@given(
+    st.lists(st.tuples(st.sampled_from(("user", "assistant")), st.text()), min_size=1, max_size=3),
+    st.integers(1, 2**53),
+    st.booleans(),
+    st.booleans(),
+)
+def test_texts_are_added_as_lists_of_them(
+    given_texts: list[tuple[str, str]], now: int, is_open: bool, is_marked: bool
+) -> None:
+    """To add texts together stages and replies what adding each in a list does, whether a call is open or not."""
+    plain = [(kind, text.replace("\0", "")) for kind, text in given_texts]
     one, other = (Stage(State(profile(1), Conversation()), now, pack) for _ in range(2))
     for stage in (one, other):
+        stage.client = "editor"
         stage.note_tools(1, Tools((("c1", "look"),) if is_open else (), ()))
-    rows, altered = rows_from([{"role": kind, "content": text.replace("\0", "")}])
+        if is_marked:
+            stage.put_mark(stage.next_seq, "here")
+    singly = [commands.add_packed(one, *rows_from([{"role": kind, "content": text}])) for kind, text in plain]
 
-    assert commands.add_packed(one, rows, altered) == commands.add_text(other, kind, text.replace("\0", ""))
+    assert singly == commands.add_texts(other, plain)
     assert one.events == other.events
     assert one.profile == other.profile
 

@@ -36,7 +36,10 @@ class Caller:
         self._replied = anyio.Event()
         self._sent = 0
         self._peer = cast(Any, self)  # the methods here use a peer's number and client only
-        self.dispatcher = Dispatcher(services, Traffic(), Limits(), self._reply, self._start_soon, lambda: None)
+        none: list[Any] = []  # no connection has read several requests
+        self.dispatcher = Dispatcher(
+            services, Traffic(), Limits(), self._reply, lambda *_: none.pop(), self._start_soon, lambda: None
+        )
 
     def submit(self, method: str, *params: Any) -> None:
         """Submit a call; calls are numbered from 1."""

@@ -39,7 +39,9 @@ named = st.fixed_dictionaries(
 )
 
 
-@given(positional.map(list) | named | st.lists(texts, max_size=4) | texts | st.none())
+@given(
+    positional.map(list) | named | named.map(lambda params: [params]) | st.lists(texts, max_size=4) | texts | st.none()
+)
 @example(["demo", {"role": "user", "content": "a message"}])
 @example(["demo", [{"role": "user", "content": "a message"}], True])
 @example({"agent": "demo", "messages": ["text"], "create": None, "key": None})
@@ -72,6 +74,7 @@ def test_what_clients_send_is_read(role: str, text: str) -> None:
         {"agent": "demo", "messages": text},
         {"agent": "demo", "messages": [message], "key": "k"},
         {"agent": "demo", "messages": [in_blocks], "create": True, "key": "k"},
+        [{"agent": "demo", "messages": text, "key": "k"}],
     ):
         try:
             METHODS["add"].signature.bind(params)
