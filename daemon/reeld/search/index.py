@@ -37,7 +37,7 @@ OWN = "\x80"
 # some hundred events take several times as long; in a longer one, new events would be found too late.
 _EVENTS = 8000
 _CHARACTERS = 4 << 20
-_SECONDS = 0.3
+_SECONDS = 0.2
 # Ids that are looked through at once for where conversations went back.
 _STRIDE = 1 << 15
 

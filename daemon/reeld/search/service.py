@@ -32,6 +32,10 @@ log = logging.getLogger(__name__)
 
 # Seconds from a commit to the batch that has it: commits in between share the batch.
 _DELAY = 0.2
+# While others write, the index rests for as many times as long as a batch took. It shares the interpreter and the
+# processors with them: without a pause, 8 clients that pipeline got 8,700 to 12,600 adds a second done, and 20,500 to
+# 22,500 without an index.
+_RESTS = 3
 # Seconds until a log on a server, which restarts, is tried again.
 _SERVER_RETRY = 2.0
 # Seconds until an index that cannot be used is tried again.
@@ -202,11 +206,15 @@ class Search:
                         raise Outdated("is damaged")
                     if self._is_removed:
                         return
+                    began, commits = time.monotonic(), self._store.writer.commits
                     filled = await writer.run(index.fill)
                 self.indexed = filled.event
+                is_busy = self._store.writer.commits > commits
+                pause = pause_after(time.monotonic() - began, is_busy=is_busy)
                 if not filled.more:
                     await self._news.wait()
-                    await anyio.sleep(_DELAY)
+                    pause = max(pause, _DELAY)
+                await anyio.sleep(pause)
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Database]:
@@ -312,6 +320,16 @@ class Search:
             hits += some.hits
             done += some.done
         return hits
+
+
+def pause_after(seconds: float, *, is_busy: bool) -> float:
+    """Return how many seconds the index rests after a batch that took so many.
+
+    Args:
+        seconds: how long the batch took.
+        is_busy: whether others wrote meanwhile.
+    """
+    return _RESTS * seconds if is_busy else 0.0
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reeld.search.service import Pauses, Search, _interruptible
+from reeld.search.service import Pauses, Search, _interruptible, pause_after
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
 
@@ -53,6 +53,12 @@ def test_pauses() -> None:
     assert [pauses.next(at) for at in (0, 1, 62, 190)] == [0, 60, 120, 240]
     assert [pauses.next(at) for at in (5000, 5001)] == [0, 60]
     assert [pauses.next(at) for at in range(6000, 90_000, 4000)][-1] == 0
+
+
+def test_who_writes_comes_first() -> None:
+    """The index rests after each batch while others write, and never else."""
+    assert pause_after(0.2, is_busy=False) == 0
+    assert pause_after(0.2, is_busy=True) == pytest.approx(0.6)
 
 
 async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:

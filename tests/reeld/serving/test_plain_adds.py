@@ -39,9 +39,7 @@ named = st.fixed_dictionaries(
 )
 
 
-@given(
-    positional.map(list) | named | named.map(lambda params: [params]) | st.lists(texts, max_size=4) | texts | st.none()
-)
+@given(positional.map(list) | named | st.lists(named, max_size=1) | st.lists(texts, max_size=4) | texts | st.none())
 @example(["demo", {"role": "user", "content": "a message"}])
 @example(["demo", [{"role": "user", "content": "a message"}], True])
 @example({"agent": "demo", "messages": ["text"], "create": None, "key": None})
