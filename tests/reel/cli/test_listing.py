@@ -80,7 +80,7 @@ def test_list_names_who_is_writing(reel: Reel, talk: str, daemon: str) -> None:
     with started(daemon, "draft", talk, "so far", terminal=True) as running:
         running.until("shown until")
 
-        assert "reel writes  What is a tape deck?\n" in reel("list", "--prefix", talk).out
+        assert "writing… (reel)  What is a tape deck?\n" in reel("list", "--prefix", talk).out
 
 
 def test_list_for_programs(reel: Reel, talk: str) -> None:
