@@ -1,6 +1,7 @@
-"""The build hook that makes the manual pages and the completion scripts for a wheel."""
+"""The hooks of the build: the text of the package's page, and the manual pages and completion scripts for a wheel."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 # Where each shell looks below a prefix such as ~/.local.
 _COMPLETIONS = {
@@ -15,7 +17,21 @@ _COMPLETIONS = {
     "zsh": "share/zsh/site-functions/_reel",
     "fish": "share/fish/vendor_completions.d/reel.fish",
 }
+# Pictures and links of Markdown whose targets are files of the project, or headings of the same page.
+_PICTURE = re.compile(r"^!\[[^]]*\]\((?!https://)[^)]*\)\n\n", re.MULTILINE)
+_LINK = re.compile(r"\[([^]]*)\]\((?!https://)[^)]*\)")
+_WHERE = "\nThe pages and programs that this text names are in the source distribution.\n"
 _COMMAND = "from reel.cli import process; process()"
+
+
+class Readme(MetadataHookInterface):
+    """Make the text of the package's page from README.md."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Leave out the pictures, and of the links all but their texts."""
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        text = _LINK.sub(r"\1", _PICTURE.sub("", text)) + _WHERE
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
 
 
 class Generated(BuildHookInterface[Any]):

@@ -1,6 +1,7 @@
 """The wheel, installed into an empty directory, contains what it promises."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,19 @@ def test_the_daemon_without_its_dependencies(place: Path) -> None:
     ran = run([place / "bin" / "reeld"], status=CANNOT_START)
 
     assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install reeld\n"
+
+
+def test_the_text_of_a_package_page(wheel: Path) -> None:
+    """What an index shows of the package is the README without links and pictures that would lead nowhere there."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        text = archive.read(name).decode()
+
+    assert "Description-Content-Type: text/markdown" in text
+    assert "| docs/cli.md | what each command does" in text
+    assert "behind one Unix socket" in text
+    assert text.endswith("The pages and programs that this text names are in the source distribution.\n")
+    assert [] == re.findall(r"\[[^]]*\]\((?!https://)[^)]*\)", text)
 
 
 def test_units(place: Path) -> None:
