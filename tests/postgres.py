@@ -39,14 +39,15 @@ def programs() -> Path | None:
 
 
 class Server:
-    """A server with an empty database.
+    """A server.
 
     Args:
         directory: for its files.
         options: settings in place of those that make it fast.
+        primary: of which it is a standby; otherwise it has an empty database.
     """
 
-    def __init__(self, directory: Path, *options: str) -> None:
+    def __init__(self, directory: Path, *options: str, primary: "Server | None" = None) -> None:
         self.directory = directory
         self._options = options or _FAST
         self._process: subprocess.Popen[bytes] | None = None
@@ -58,8 +59,12 @@ class Server:
         self.user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
         if self.user is not None:
             os.chown(directory, self.user.pw_uid, self.user.pw_gid)
-        command = [*self.run("initdb"), "-D", str(directory / "data"), "-U", "reel", "-A", "trust", "-N"]
-        subprocess.run([*command, "-E", "UTF8", "--no-locale"], check=True, capture_output=True, timeout=PATIENCE)
+        if primary is None:
+            command = ["initdb", "-U", "reel", "-A", "trust", "-N", "-E", "UTF8", "--no-locale"]
+        else:
+            command = ["pg_basebackup", "-h", str(primary.directory), "-U", "reel", "-R", "-c", "fast"]
+        made = [*self.run(command[0]), *command[1:], "-D", str(directory / "data")]
+        subprocess.run(made, check=True, capture_output=True, timeout=PATIENCE)
 
     def run(self, program: str | Path) -> list[str]:
         """Return the command that runs a program, which ends with this process."""
@@ -73,11 +78,16 @@ class Server:
         """The URL of the empty database."""
         return f"postgresql://reel@/postgres?host={quote(str(self.directory), safe='')}"
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
+    def start(self, *, largest_file: int | None = None) -> None:
+        """Start it, and wait until it answers.
+
+        Args:
+            largest_file: the bytes beyond which none of its files can grow, as if the disk were full.
+        """
         settings = (*self._options, "listen_addresses=", f"unix_socket_directories={self.directory}")
         settings += ("shared_buffers=16MB", "max_connections=200")
-        command = [*self.run("postgres"), "-D", str(self.directory / "data")]
+        limit = [] if largest_file is None else ["prlimit", f"--fsize={largest_file}"]
+        command = [*limit, *self.run("postgres"), "-D", str(self.directory / "data")]
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, *(part for setting in settings for part in ("-c", setting))],
@@ -121,10 +131,10 @@ def shared() -> Server:
 
 
 @contextmanager
-def own_server(*options: str) -> Iterator[Server]:
+def own_server(*options: str, primary: Server | None = None) -> Iterator[Server]:
     """Start a server of a test's own, which the test may stop and start again."""
     directory = Path(tempfile.mkdtemp(prefix="reel-pg-", dir=FILES))
-    server = Server(directory, *options)
+    server = Server(directory, *options, primary=primary)
     server.start()
     try:
         yield server

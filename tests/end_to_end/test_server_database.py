@@ -1,5 +1,6 @@
 """A daemon whose database is on a PostgreSQL server: its settings, what it says, and what it refuses."""
 
+import random
 import re
 import subprocess
 import sys
@@ -8,8 +9,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TypeVar
+from urllib.parse import quote
 
 import anyio
+import psycopg
 import pytest
 
 from reel import aio
@@ -23,6 +26,8 @@ from tests.patience import PATIENCE
 from tests.postgres import own_schema, own_server
 
 SECRET = "rosebud"
+# Bytes of a file of the server's WAL, which it makes at once.
+_SEGMENT = 16 << 20
 
 
 @pytest.fixture
@@ -202,3 +207,60 @@ def test_the_server_crashes_before_it_answers(prepared: Daemon, key: str | None)
     assert done.head + 1 == after.head
     assert ["before", "meanwhile", "after"] == texts
     assert "the commit goes on when it is back" in prepared.log.read_text()
+
+
+def test_the_disk_of_the_server_is_full(prepared: Daemon) -> None:
+    """What has no room is refused and names the reason; what is there can be read, and later all goes on."""
+    large = [random.Random(number).randbytes(400 << 10).hex() for number in range(30)]
+    with own_server() as server, ExitStack() as stack:
+        server.stop()
+        server.start(largest_file=_SEGMENT)
+        prepared.database = server.url
+        client = stack.enter_context(prepared.start().client())
+        client.create("demo")
+        waiting = iter(enumerate(large))
+        refused = None
+        while refused is None:
+            added, text = next(waiting)
+            try:
+                client.add("demo", text)
+            except Storage as error:
+                refused = error.message
+        problem = client.stats()["storage_problem"]
+        seen = [record["content"] for record in client.iter_conversation("demo")]
+        server.stop()
+        server.start()
+        client.add("demo", "after")
+        texts = [record["content"] for record in client.iter_conversation("demo")]
+        stack.close()
+        prepared.close()
+
+    assert "nothing was written: could not extend file" in refused
+    assert "could not extend file" in problem
+    assert large[:added] == seen
+    assert [*large[:added], "after"] == texts
+
+
+def test_a_fail_over(prepared: Daemon) -> None:
+    """If the URL names both hosts, the daemon goes on at the standby that became the primary, and nothing is lost."""
+    with own_server("fsync=off") as first, own_server("fsync=off", primary=first) as second, ExitStack() as stack:
+        with psycopg.connect(first.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            connection.execute("SELECT pg_reload_conf()")
+        hosts = quote(f"{first.directory},{second.directory}", safe="")
+        prepared.database = f"postgresql://reel@/postgres?host={hosts}&target_session_attrs=read-write"
+        client = stack.enter_context(prepared.start().client())
+        for number in range(5):
+            client.add("demo", f"{number}", create=True)
+        first.stop()
+        with pytest.raises(Storage):
+            client.add("demo", "meanwhile")
+        with psycopg.connect(second.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+            connection.execute("SELECT pg_promote(), pg_reload_conf()")
+        client.add("demo", "after")
+        texts = [record["content"] for record in client.iter_conversation("demo")]
+        stack.close()
+        prepared.close()
+
+    assert [*map(str, range(5)), "after"] == texts

@@ -1,4 +1,4 @@
-"""Commits to a PostgreSQL server whose connection is lost before they are answered."""
+"""Commits to a PostgreSQL server that does not answer, is lost before it does, or refuses them."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
@@ -9,6 +9,7 @@ import pytest
 
 from reel.errors import Storage
 from reeld.agents.agent import write
+from reeld.store import store as stores
 from reeld.store.postgres import writer
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import Store, open_store
@@ -152,3 +153,50 @@ async def test_a_look_at_the_log_that_fails_is_not_over(behind: Behind) -> None:
     await store.be_current()
 
     assert 2 == store.writer.newest
+
+
+async def test_a_server_that_hangs(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the server does not answer, nobody is told what may be old, and a commit waits; then it is done once."""
+    store, between, _ = behind
+    monkeypatch.setattr(stores, "_ANSWERS", 0.01)
+    between.is_open.clear()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(commit, store, said(1, event(2, content="a")))
+        with pytest.raises(Storage, match="has not answered"):
+            await store.be_current()
+        between.is_open.set()
+    monkeypatch.undo()
+    await store.be_current()
+
+    assert [(1, None), (2, "a")] == await texts(store)
+
+
+async def test_a_commit_that_takes_too_long_for_the_server() -> None:
+    """It is refused, and the next one is written: a time-out of the server's ends no more than one commit."""
+    with own_schema() as url, closing(server_connection(url)) as other, anyio.fail_after(PATIENCE):
+        async with open_store(f"{url}%20-cstatement_timeout%3D50") as store:
+            await commit(store, made(1))
+            other.send("BEGIN")
+            other.send("SELECT newest FROM log FOR UPDATE")  # a daemon that hangs in its transaction
+            with pytest.raises(Storage, match=r"nothing was written: .*statement timeout"):
+                await commit(store, said(1, event(2, content="a")))
+            other.send("ROLLBACK")
+            await commit(store, said(1, event(2, content="b")))
+
+            assert [(1, None), (2, "b")] == await texts(store)
+
+
+async def test_a_role_whose_transactions_are_serializable() -> None:
+    """Its commit does not fail because another daemon's was faster, whatever the role is set to."""
+    with own_schema() as url, closing(server_connection(url)) as other, anyio.fail_after(PATIENCE):
+        async with open_store(f"{url}%20-cdefault_transaction_isolation%3Dserializable") as store:
+            await commit(store, made(1))
+            other.send("BEGIN")
+            other.send("UPDATE log SET newest = newest")
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(commit, store, said(1, event(2, content="a")))
+                while not other.send("SELECT FROM pg_locks WHERE NOT granted").rowcount:  # noqa: ASYNC110 - no event
+                    await anyio.sleep(0.01)  # between two looks
+                other.send("COMMIT")
+
+            assert [(1, None), (2, "a")] == await texts(store)
