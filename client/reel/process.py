@@ -256,13 +256,16 @@ def executable() -> list[str]:
     raise NotRunning("reeld is not installed here; it comes with: pip install reeld")
 
 
-def checked_settings() -> tuple[str | None, str]:
+def checked_settings(*options: str) -> tuple[str | None, str]:
     """Return what keeps a daemon from starting with its settings, ``None`` if nothing does, and all that it prints.
+
+    Args:
+        options: of the daemon, which go before its settings.
 
     Raises:
         NotRunning: it is not installed, or does not say.
     """
-    command = [*executable(), "--check"]
+    command = [*executable(), "--check", *options]
     try:
         ran = subprocess.run(  # noqa: S603 - our own executable
             command,

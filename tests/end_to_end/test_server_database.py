@@ -17,6 +17,7 @@ import pytest
 
 from reel import aio
 from reel.aio.subscription import Subscription
+from reel.cli import main
 from reel.errors import InvalidParams, Storage
 from reel.pushes import DraftPush, EventPush
 from tests.daemon import Daemon
@@ -60,6 +61,18 @@ def test_what_there_is_is_told(url: str, prepared: Daemon) -> None:
     )
     assert "# server: there are no tables yet; the first start makes them" in before.stdout
     assert "# server: the tables are of version 1, with events up to 2" in after.stdout
+
+
+def test_what_the_doctor_tells(url: str, prepared: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a server that a running daemon uses as much is told as of the one that the settings name."""
+    prepared.database = url
+    prepared.start()
+    main(["--socket", prepared.socket, "doctor"])
+    told = capsys.readouterr().out
+
+    assert re.search(
+        r"^ok    database +postgresql:.*: PostgreSQL \d+.*; the tables are of version 1", told, re.MULTILINE
+    )
 
 
 def test_a_server_that_is_not_there(prepared: Daemon) -> None:

@@ -112,7 +112,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     if problem is not None:
         yield _storage_problem(problem)
     if is_url(database):
-        found = check_server(database, printed if database == printable(_own_database()) else "")
+        found = check_server(database, printed if database == printable(_own_database()) else _said_of(database))
         yield from (finding for finding in found if problem is None or finding.check == "server")
     elif problem is None:
         yield check_database(database) or check_space(database)
@@ -296,12 +296,24 @@ def _has_wal(database: str) -> bool:
         return False
 
 
+def _said_of(database: str) -> str:
+    """Return what the daemon's own check prints if it can look at a database that the settings do not name.
+
+    It cannot if the daemon was started with a password, which is not printed.
+    """
+    try:
+        _, printed = checked_settings("--database", database)
+    except NotRunning:
+        return ""
+    return printed if any(word == "server" for word, _ in _ABOUT_SERVER.findall(printed)) else ""
+
+
 def check_server(database: str, printed: str) -> Iterator[Finding]:
     """Yield what the daemon's own check says of a database on a server.
 
     Args:
         database: its URL.
-        printed: what the check prints; empty if the daemon was started with another database than that of the settings.
+        printed: what the check prints; empty if it cannot look at the database.
     """
     said = _ABOUT_SERVER.findall(printed)
     facts = [sentence for word, sentence in said if word == "server"]
