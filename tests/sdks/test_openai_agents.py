@@ -129,6 +129,22 @@ def test_pops_in_a_row(session: ReelSession, daemon: Daemon, client: Client) -> 
     assert ["Hello?", None] == [pop(), pop()]
 
 
+def test_pop_of_what_was_just_added(session: ReelSession) -> None:
+    """It is one request: nothing has to be read."""
+    asyncio.run(session.add_items([{**HELLO, "n": 1.0}, CALL]))
+    before = requests_of(session)
+
+    assert [{**CALL}, {**HELLO, "n": 1.0}] == [asyncio.run(session.pop_item()) for _ in range(2)]
+
+    assert 2 == requests_of(session) - before
+    assert asyncio.run(session.pop_item()) is None
+
+
+def requests_of(session: ReelSession) -> int:
+    """Return how many requests a session has sent."""
+    return session._worker.run_here(lambda client: client._next_id)
+
+
 def test_pop_of_what_was_purged(session: ReelSession, client: Client) -> None:
     """It is gone."""
     asyncio.run(session.add_items([HELLO, CALL, RESULT]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 try:
@@ -20,6 +21,8 @@ from reel.integrations.openai_agents_compaction import Read, Snapshot
 from reel.integrations.openai_agents_order import arranged, readable
 from reel.integrations.worker import Worker
 from reel.messages import Item
+from reel.replies import AddedItems
+from reel.strict_json import parse
 from reel.sync.client import Client
 
 if TYPE_CHECKING:
@@ -39,7 +42,12 @@ class _Newest(NamedTuple):
 
     agent: str
     head: int
-    items: list[Item]
+    items: Callable[[], list[Item]]
+
+
+def _found(text: str, added: AddedItems) -> list[Item]:
+    """Return items that were added as they would be read."""
+    return [Item(seq=seq, time=added.time, item=item) for seq, item in zip(added.seqs, parse(text), strict=True)]
 
 
 class ReelSession:
@@ -180,17 +188,21 @@ class ReelSession:
 
     def _add(self, client: Client, items: list[Any]) -> None:
         self._newest = None
+        adding = requests.add_items(self.agent, items, _FORMAT)
         try:
-            client.add_items(self.agent, items, _FORMAT)
+            added = client.call(adding)
         except NotFound:
             # Not at once with `create`: that would begin again under the name of an agent that somebody has killed.
-            client.add_items(self.agent, items, _FORMAT, create=True, tags=self._tags or None)
+            added = client.add_items(self.agent, items, _FORMAT, create=True, tags=self._tags or None)
+        if len(items) <= _AHEAD:  # to pop what was just added, as after a failed run, nothing is read
+            self._newest = _Newest(added.agent, added.head, partial(_found, adding.params["items"], added))
 
     def _pop(self, client: Client) -> Any | None:
         while True:
             newest, self._newest = self._newest, None  # if this fails, they are looked for the next time
             try:
-                uid, head, items = newest or self._look(client)
+                uid, head, found = newest or self._look(client)
+                items = found()
                 if not items:
                     return None
                 *before, last = items
@@ -207,7 +219,7 @@ class ReelSession:
                     raise
             else:
                 if before and not kept:
-                    self._newest = _Newest(uid, added.head, before)
+                    self._newest = _Newest(uid, added.head, partial(list, before))
                 return last["item"]
 
     def _look(self, client: Client) -> _Newest:
@@ -217,7 +229,7 @@ class ReelSession:
         if not items:  # a message may have no item
             pages = client.pages(requests.items(self.agent, _FORMAT, at=page.head))
             items = [found for other in pages for found in other.items]
-        return _Newest(page.agent, page.head, items)
+        return _Newest(page.agent, page.head, partial(list, items))
 
     def _clear(self, client: Client) -> None:
         self._newest = None
