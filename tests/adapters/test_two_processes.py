@@ -1,4 +1,4 @@
-"""Two processes may use one session of any framework; the Agent Framework's test is with its others."""
+"""Two processes may use one session of any framework."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ def texts(daemon: Daemon, agent: str) -> list[str]:
 @pytest.mark.parametrize("name", WRITERS)
 def test_two_processes_at_once(name: str) -> None:
     """Of what two processes add to one session at once, nothing is lost or doubled, and each one's order stays."""
-    module, agent, _ = WRITERS[name]
+    module, agent, *_ = WRITERS[name]
     if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
         pytest.skip(f"{module} is not installed")
     with short_directory() as directory:

@@ -1,9 +1,12 @@
-"""A program that adds to a session of a framework while another one does: ``NAME SOCKET WHO TURNS``.
+"""A program that adds to a session of a framework while another one does: ``NAME PLACE WHO TURNS``.
+
+The place is the daemon's socket. If it ends with ``.db``, it is a file, and the framework's own store is used.
 
 It says ``ready``, waits for a line, adds, and says how many milliseconds a turn took.
 """
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -11,13 +14,20 @@ from typing import Any, NamedTuple
 
 Turn = Callable[[str], Awaitable[Any]]
 SESSION = "both"
+_FILE = ".db"
 
 
-def openai_agents(socket: str) -> Turn:
+def openai_agents(place: str) -> Turn:
     """Return what adds an item."""
-    from reel.integrations.openai_agents import ReelSession  # noqa: PLC0415 - as below: most frameworks are not needed
+    session: Any
+    if place.endswith(_FILE):
+        from agents import SQLiteSession  # noqa: PLC0415 - as below: most frameworks are not needed
 
-    session = ReelSession(SESSION, socket=socket)
+        session = SQLiteSession(SESSION, place)
+    else:
+        from reel.integrations.openai_agents import ReelSession  # noqa: PLC0415
+
+        session = ReelSession(SESSION, socket=place)
     return lambda text: session.add_items([{"role": "user", "content": text}])
 
 
@@ -55,22 +65,39 @@ def claude_agent_sdk(socket: str) -> Turn:
     return lambda text: store.append(key, made.user(text, text).records[-1:])
 
 
-def langgraph(socket: str) -> Turn:
+def langgraph(place: str) -> Turn:
     """Return what puts a checkpoint. Two runs of a graph at once are two branches, with any saver."""
     from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415
 
-    from reel.integrations.langgraph import ReelSaver  # noqa: PLC0415
+    saver: Any
+    if place.endswith(_FILE):
+        import aiosqlite  # noqa: PLC0415
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415
 
-    saver = ReelSaver(socket=socket)
-    place: Any = {"configurable": {"thread_id": SESSION, "checkpoint_ns": ""}}
+        saver = AsyncSqliteSaver(aiosqlite.connect(place))
+    else:
+        from reel.integrations.langgraph import ReelSaver  # noqa: PLC0415
+
+        saver = ReelSaver(socket=place)
+    config: Any = {"configurable": {"thread_id": SESSION, "checkpoint_ns": ""}}
 
     async def put(text: str) -> None:
         state = empty_checkpoint()
         state["channel_values"], state["channel_versions"] = {"text": text}, {"text": 1}
-        stored = await saver.aput(place, state, {"source": "loop", "step": 1}, {"text": 1})
+        stored = await saver.aput(config, state, {"source": "loop", "step": 1}, {"text": 1})
         await saver.aput_writes(stored, [("text", text)], text)
 
     return put
+
+
+def agent_framework(socket: str) -> Turn:
+    """Return what saves a message."""
+    from agent_framework import Message  # noqa: PLC0415
+
+    from reel.integrations.agent_framework import ReelHistoryProvider  # noqa: PLC0415
+
+    provider = ReelHistoryProvider(socket=socket)
+    return lambda text: provider.save_messages(SESSION, [Message("user", [text])])
 
 
 def google_adk(socket: str) -> Turn:
@@ -99,25 +126,36 @@ def google_adk(socket: str) -> Turn:
 
 
 class Writer(NamedTuple):
-    """How to add to a session: the framework's module, the name of the agent, and what makes a turn."""
+    """How to add to a session.
+
+    Args:
+        module: the framework's module.
+        agent: the name of the agent.
+        turn: what makes a turn.
+        theirs: the framework's own store in a file, if a session of it can be used by two processes at once.
+        module_of_theirs: its module.
+    """
 
     module: str
     agent: str
     turn: Callable[[str], Turn]
+    theirs: str = ""
+    module_of_theirs: str = ""
 
 
 WRITERS = {
-    "openai-agents": Writer("agents", "both", openai_agents),
+    "openai-agents": Writer("agents", "both", openai_agents, "SQLiteSession", "agents"),
+    "agent-framework": Writer("agent_framework", "agent-framework/both", agent_framework),
     "pydantic-ai": Writer("pydantic_ai", "pydantic-ai/both", pydantic_ai),
     "claude-agent-sdk": Writer("claude_agent_sdk", "claude/-home/both", claude_agent_sdk),
-    "langgraph": Writer("langgraph", "langgraph/both", langgraph),
+    "langgraph": Writer("langgraph", "langgraph/both", langgraph, "AsyncSqliteSaver", "langgraph.checkpoint.sqlite"),
     "google-adk": Writer("google.adk", "adk/app/me/both", google_adk),
 }
 
 
-async def main(name: str, socket: str, who: str, turns: str) -> None:
+async def main(name: str, place: str, who: str, turns: str) -> None:
     """Add texts."""
-    turn = WRITERS[name].turn(socket)
+    turn = WRITERS[name].turn(place)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
@@ -129,3 +167,5 @@ async def main(name: str, socket: str, who: str, turns: str) -> None:
 
 if __name__ == "__main__":
     asyncio.run(main(*sys.argv[1:]))
+    sys.stdout.flush()
+    os._exit(0)  # else threads of stores that nobody has closed would keep the program

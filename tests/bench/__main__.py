@@ -36,6 +36,7 @@ ROWS = (
     Row("langgraph", 60, frameworks.langgraph),
     Row("google-adk", 60, frameworks.google_adk),
     Row("two-at-once", 40, frameworks.two_at_once),
+    Row("live", 15, frameworks.live),
     Row("postgres-add", 30, postgres.adds),
     Row("postgres-push", 12, postgres.pushes),
     Row("postgres-length", 12, postgres.lengths),

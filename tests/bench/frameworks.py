@@ -1,26 +1,32 @@
 """Rows about the adapters for frameworks, each beside the framework's own store."""
 
+import asyncio
 import json
 import os
 import sqlite3
 import statistics
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
 from pathlib import Path
+from socket import SHUT_RDWR
 from typing import Any
 from uuid import uuid4
 
-from tests.adapters.two_writers import WRITERS
+from tests.adapters.two_writers import SESSION, WRITERS, Turn, Writer
+from tests.bench.followers import subscribed
 from tests.bench.setting import TEXT, Setting, environment, is_installed, running
-from tests.bench.table import Line, in_turns, median, timed
+from tests.bench.table import Line, in_turns, median, percentile, timed
 from tests.reel.importing.transcripts import Transcript, call
 
 _LONG = 10_000
 _MANY = 1_000
 _NUMBERS = count()
+_CHUNK = 1 << 18
 
 
 def pydantic_ai(setting: Setting) -> Iterator[Line]:
@@ -405,7 +411,7 @@ def _services_of_adk(directory: Path) -> Iterator[Any]:
 
 
 def two_at_once(setting: Setting) -> Iterator[Line]:
-    """Measure two processes that add to one session of a framework at once, beside one alone."""
+    """Measure two processes that add to one session of a framework at once, beside one alone, and two of its own."""
     for name, writer in WRITERS.items():
         if not setting.has(f"two-at-once, {name}", writer.module, install=name):
             continue
@@ -414,11 +420,80 @@ def two_at_once(setting: Setting) -> Iterator[Line]:
         with running(setting.new_directory()) as daemon:
             (alone,) = _turns(daemon.socket, name, "left")
         yield Line(f"{name}: a turn of two", f"{both:.1f} ms", f"the time of one alone ({alone:.1f} ms)", both / alone)
+        if writer.theirs and is_installed(writer.module_of_theirs):
+            theirs = max(_turns(str(setting.new_directory() / "theirs.db"), name, "left", "right"))
+            yield Line("a turn of two", f"{both:.1f} ms", f"two of {writer.theirs} ({theirs:.1f} ms)", both / theirs)
 
 
-def _turns(socket: str, name: str, *who: str) -> list[float]:
+def live(setting: Setting) -> Iterator[Line]:
+    """Measure when a follower is told of what a framework adds, from the begin of the framework's call."""
+    for name, writer in WRITERS.items():
+        if not setting.has(f"live, {name}", writer.module, install=name):
+            continue
+        with running(setting.new_directory()) as daemon:
+            told = sorted(_told(daemon.socket, writer))
+        late = f"p99 {percentile(told, 99) * 1e3:.1f} ms"
+        yield Line(f"{name}: a follower is told", f"{statistics.median(told) * 1e3:.1f} ms", late, None, "<= 10 ms")
+
+
+def _told(socket: str, writer: Writer) -> list[float]:
+    """Return the seconds from when a framework begins to add a text until a follower is told of it, each time."""
+    times: list[float] = []
+    number, is_told = count(), threading.Event()
+    expected = ""
+
+    def listen(connection: Any, wire: Any) -> None:
+        while received := connection.recv(_CHUNK):
+            if any(expected in str(frame.params) for frame in wire.feed(received)):
+                times.append(time.perf_counter())
+                is_told.set()
+
+    async def run() -> None:
+        nonlocal expected
+        turn = _messages_of_langgraph(socket) if writer.module == "langgraph" else writer.turn(socket)
+        await turn("the first one")
+        connection, wire = subscribed(socket, writer.agent)
+        follower = threading.Thread(target=listen, args=(connection, wire))
+        follower.start()
+        for _ in range(200):
+            expected = f"turn-{next(number)}-"
+            is_told.clear()
+            began = time.perf_counter()
+            await turn(expected)
+            is_told.wait()
+            told.append(times[-1] - began)
+        connection.shutdown(SHUT_RDWR)
+        follower.join()
+
+    told: list[float] = []
+    asyncio.run(run())
+    return told
+
+
+def _messages_of_langgraph(socket: str) -> Turn:
+    """Return what puts a checkpoint with one more message; that of two writers has none, and nobody is told of it."""
+    from langchain_core.messages import HumanMessage  # noqa: PLC0415
+    from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415
+
+    from reel.integrations.langgraph import ReelSaver  # noqa: PLC0415
+
+    saver = ReelSaver(socket=socket)
+    config: Any = {"configurable": {"thread_id": SESSION, "checkpoint_ns": ""}}
+    said: list[Any] = []
+
+    async def put(text: str) -> None:
+        nonlocal config
+        said.append(HumanMessage(text, id=text))
+        state, versions = empty_checkpoint(), {"messages": len(said)}
+        state["channel_values"], state["channel_versions"] = {"messages": [*said]}, {**versions}
+        config = await saver.aput(config, state, {"source": "loop", "step": len(said)}, {**versions})
+
+    return put
+
+
+def _turns(place: str, name: str, *who: str) -> list[float]:
     """Return the milliseconds of a turn of each of some processes that add to one session at once."""
-    command = [sys.executable, "-m", "tests.adapters.two_writers", name, socket]
+    command = [sys.executable, "-m", "tests.adapters.two_writers", name, place]
     programs = [
         subprocess.Popen([*command, each, "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
         for each in who

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, get_args
@@ -18,7 +16,6 @@ from reel.messages import NewMessage
 from reel.strict_json import encode
 from reel.sync.client import Client
 from tests.daemon import Daemon
-from tests.patience import PATIENCE
 
 Json = dict[str, Any]
 
@@ -45,18 +42,6 @@ RESULT = Message("tool", [Content.from_function_result("c1", result="A machine t
 ANSWER = Message("assistant", ["It plays and records tapes."], author_name="clerk", message_id="m1")
 _NUMBERS = count()
 # A program that saves messages, each by itself.
-_WRITER = """
-import asyncio, sys
-from agent_framework import Message
-from reel.integrations.agent_framework import ReelHistoryProvider
-
-async def main():
-    provider = ReelHistoryProvider(socket=sys.argv[1])
-    for number in range(20):
-        await provider.save_messages(sys.argv[2], [Message("user", [f"{sys.argv[3]}-{number}"])])
-
-asyncio.run(main())
-"""
 
 
 @pytest.fixture
@@ -461,19 +446,6 @@ def test_two_runs_of_one_session(provider: ReelHistoryProvider, session: str) ->
     assert ["Hello?", "1 messages", "Hello?", "3 messages"] == [
         message["contents"][0]["text"] for message in load(provider, session)
     ]
-
-
-def test_two_processes(provider: ReelHistoryProvider, daemon: Daemon, session: str) -> None:
-    """Of what two processes save in one session at once, nothing is lost or doubled, and each keeps its order."""
-    programs = [
-        subprocess.Popen([sys.executable, "-c", _WRITER, daemon.socket, session, who]) for who in ("left", "right")
-    ]
-    assert [0, 0] == [program.wait(PATIENCE) for program in programs]
-
-    said = [message["contents"][0]["text"] for message in load(provider, session)]
-    for who in ("left", "right"):
-        assert [f"{who}-{number}" for number in range(20)] == [words for words in said if words.startswith(who)]
-    assert len(said) == 40
 
 
 def test_one_history_saved_by_many(daemon: Daemon, session: str) -> None:
