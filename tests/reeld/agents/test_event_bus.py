@@ -251,15 +251,18 @@ def test_publishing_waits_if_too_many_are_left() -> None:
 
 
 def test_catching_up() -> None:
-    """What must not come before an event waits until all have been told; and a reset is such a thing."""
+    """What must not come before an event waits until all have been told; a reset, or events of others."""
     crowd = Crowd(150)
     crowd.publish(1)
     crowd.bus.catch_up()
     told = crowd.told
     crowd.publish(2)
     crowd.bus.reset(profile(1))
+    told_again = crowd.told
+    crowd.publish(3)
+    crowd.bus.tell_elsewhere([1])
 
-    assert ([1] * 150, [2] * 150) == (told, crowd.told)
+    assert ([1] * 150, [2] * 150, [3] * 150) == (told, told_again, crowd.told)
     assert not (crowd.turns.run_one() and crowd.turns.run_one())
 
 
