@@ -52,6 +52,20 @@ def test_redos_in_a_row_are_not_walked_through() -> None:
     assert len(looks) == 2
 
 
+@pytest.mark.parametrize("undoes", [5, 6, 99])
+def test_an_undo_of_something_later(undoes: int) -> None:
+    """A damaged row may say that a command undoes itself, or a later one: the search goes back nevertheless."""
+    steps = [Command(2), Command(3), Command(5, undoes=undoes), Command(6, undoes=6)]
+    looks: list[int] = []
+
+    def newest(at: int) -> Command | None:
+        assert not looks or at < looks[-1]
+        looks.append(at)
+        return _newest(*steps)(at)
+
+    assert 3 == undoable(newest, 6)
+
+
 @pytest.mark.parametrize(
     ("kinds", "end"),
     [
