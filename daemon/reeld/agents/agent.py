@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import anyio
@@ -171,6 +172,8 @@ class Agent:
         self.repairs = 0
         self.state: State | None = None
         self._phase = Phase.LOADING
+        # Whether it has given up, and answers every job with an error.
+        self.failed = False
         self._room = mailbox
         self._on_growth = on_growth
         # Whether its conversation has grown in an exclusive job, in which nothing of it leaves memory.
@@ -190,11 +193,6 @@ class Agent:
     def idle(self) -> bool:
         """Whether nothing would be lost if the registry dropped this agent."""
         return self._phase is Phase.IDLE and not self._mailbox
-
-    @property
-    def failed(self) -> bool:
-        """Whether this agent has given up and answers every job with an error."""
-        return self._phase in (Phase.FAILED, Phase.PURGED)
 
     @property
     def purged(self) -> bool:
@@ -319,7 +317,7 @@ class Agent:
         if run:
             self._phase = Phase.COMMITTING
             part = AgentWrite(stage.profile, stage.events)
-            self.store.submit(Transaction([part], keys), lambda outcome: self._settle(run, part, outcome))
+            self.store.writer.submit(Transaction([part], keys), partial(self._settle, run, part))
 
     def _refuse_if_current(self, write: Write | WriteTexts, error: ReelError) -> None:
         """Refuse a write if nobody else has written to the log since the state was read; else stage it again."""
@@ -418,7 +416,8 @@ class Agent:
         if self.bus.has_subscribers(self.row):
             self.last_used = time.monotonic()
             self.bus.publish(CommittedEvent(state.profile, event_id, event, kept, state.conversation.extent))
-        self._take_milestones()
+        if state.conversation.has_new_milestones:
+            self._take_milestones(state.conversation)
 
     def fall_behind(self, news: Sequence[ForeignEvent] = (), *, at_once: bool = False) -> None:
         """Read the state again before the next job: somebody else has written to the log.
@@ -468,16 +467,15 @@ class Agent:
                 kept = conversation.apply(event_id, event, past)
                 bus.publish(CommittedEvent(part.profile, event_id, event, kept, conversation.extent))
         bus.newest = first + len(part.events) - 1
-        self._take_milestones()
-
-    def _take_milestones(self) -> None:
-        """Have new milestones written, if there are any."""
-        conversation = self.committed.conversation
         if conversation.has_new_milestones:
-            self.store.writer.note(conversation.take_new_milestones())
-            self._has_grown = True
-            if self._phase is not Phase.EXCLUSIVE:
-                self._limit()
+            self._take_milestones(conversation)
+
+    def _take_milestones(self, conversation: Conversation) -> None:
+        """Have new milestones written."""
+        self.store.writer.note(conversation.take_new_milestones())
+        self._has_grown = True
+        if self._phase is not Phase.EXCLUSIVE:
+            self._limit()
 
     def _limit(self) -> None:
         if self._has_grown:
@@ -608,7 +606,7 @@ class Agent:
 
     def _fail(self, error: ReelError, phase: Phase = Phase.FAILED) -> None:
         """Answer every job that waits with an error, and end."""
-        self._phase = phase
+        self._phase, self.failed = phase, True
         waiting, self._mailbox = self._mailbox, deque()
         for job in waiting:
             job.answer(error)

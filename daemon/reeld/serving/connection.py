@@ -250,14 +250,18 @@ class Connection:
             else:
                 await self._read_socket(self._socket)
         except anyio.EndOfStream:
-            self._take(self.framing.end())
+            with self._traffic.batch:
+                self._submit_all(self.framing.end())
         except BaseException as error:
             clear_frames(error.__traceback__)  # as in Outbox
             raise
 
     async def _read_stream(self) -> None:
-        while self._on_data(await self._stream.receive(_CHUNK)):
-            pass
+        goes_on = True
+        while goes_on:
+            data = await self._stream.receive(_CHUNK)
+            with self._traffic.batch:
+                goes_on = self._on_data(data)
 
     async def _read_socket(self, peer: socket) -> None:
         """Let the poller read.
@@ -308,22 +312,19 @@ class Connection:
                 self._outbox.reply(_EXPECTED)
                 return False
             self._replies.framing = framing
-        if not self._take(self.framing.feed(data)):
+        framing = self._replies.framing
+        if not self._submit_all(framing.feed(data)):
             return False
-        self._count_incomplete(self.framing.held)
+        if framing.held != self._incomplete:
+            self._count_incomplete(framing.held)
         return True
 
     def _count_incomplete(self, size: int) -> None:
-        if size != self._incomplete:
-            more, self._incomplete = size - self._incomplete, size
-            self._traffic.buffer(more, self.limits.all_waiting)
-
-    def _take(self, frames: list[Frame]) -> bool:
-        """Submit the calls among the frames; return whether the connection goes on."""
-        with self._traffic.batch:
-            return self._submit_all(frames)
+        more, self._incomplete = size - self._incomplete, size
+        self._traffic.buffer(more, self.limits.all_waiting)
 
     def _submit_all(self, frames: list[Frame]) -> bool:
+        """Submit the calls among the frames, in a batch; return whether the connection goes on."""
         alive, settle = True, self._dispatcher.settle
         take_text, replies = self._dispatcher.take_text, self._replies
         for frame in frames:
