@@ -4,11 +4,13 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import anyio
 import pytest
 
 from reeld.agents.event_bus import CommittedEvent
+from reeld.core.conversation import Conversation
 from reeld.core.milestones import Extent
 from reeld.serving import subscriptions
 from reeld.serving.subscriptions import LogReplayer
@@ -74,6 +76,42 @@ async def test_a_replay_with_little_room(store: Store, monkeypatch: pytest.Monke
     found = await replayed(store, 0)
 
     assert COUNTS == [(event.kept.records, event.extent.records) for event in found]
+
+
+class CountingStore:
+    """A store that counts how many states are read before events."""
+
+    def __init__(self, store: Store) -> None:
+        self.reads = 0
+        self.takeover = store.takeover
+        self._store = store
+
+    async def before(self, row: int, seq: int) -> Conversation:
+        self.reads += 1
+        return await self._store.before(row, seq)
+
+
+async def test_what_was_dropped_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once others were dropped, as many entries are kept as before: agents in turns are not read again and again."""
+    monkeypatch.setattr(subscriptions, "_MAX_FOLDED", 25)
+    path = str(tmp_path / "turns.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        rows = Rows(connection)
+        for agent in range(1, 6):
+            rows.agent(agent)
+            for _ in range(8):
+                rows.event(agent)
+        for _ in range(4):
+            rows.event(4)
+            rows.event(5)
+    async with open_store(path) as store:
+        counting = CountingStore(store)
+        replayer = LogReplayer(cast("Store", counting), with_extents=True)
+        for logged in await store.after(None, 0, 99, 99_999):
+            await replayer.event(logged)
+
+    assert counting.reads == 5
 
 
 async def test_messages_are_counted_apart(store: Store) -> None:
