@@ -151,6 +151,18 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
 
 
 @pytest.mark.file
+async def test_the_wal_is_copied_after_so_much_text(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few long texts fill as many pages as many short ones."""
+    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
+    await write(store, made(1))
+    await pragma(store, "wal_checkpoint(TRUNCATE)")
+    for seq in range(2, 7):
+        await write(store, said(1, event(seq, content="x" * 100_000)))
+
+    assert size(path + "-wal") < 3 * 100_000 < size(path)
+
+
+@pytest.mark.file
 async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting transactions are committed before the checkpoint that is due; later ones wait for it."""
     await write(store, made(1))
