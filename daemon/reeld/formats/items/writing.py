@@ -229,10 +229,8 @@ def text_message(target: Format, item: Json) -> Json | None:
 
     Most items of the user's are. It is what the format's reader makes of it, in a fifth of the time.
     """
-    for role in _SPEAKERS:
-        around = _text_around(target.name, role)
-        if around is None:
-            continue
+    known = [(role, around) for role in _SPEAKERS if (around := _text_around(target.name, role))]
+    for role, around in known:
         text: Any = item
         try:
             for key in around.place:
