@@ -175,6 +175,28 @@ def test_others_read_and_go_on(service: ReelSessionService, client: Client, app:
     ]
 
 
+def test_interrupted_between_call_and_result(service: ReelSessionService, client: Client, app: str) -> None:
+    """A session that ends with a call can be loaded, and goes on; the daemon says that the call is open."""
+    session = made(service, app)
+    call = types.Part(function_call=types.FunctionCall(id="c1", name="look", args={"x": 1}))
+    append(service, session, said("Look."), Event(author="deck", content=types.Content(role="model", parts=[call])))
+
+    assert session == got(service, app)
+    agent = service.agent_name(app, "u", "s")
+    assert [("c1", "look")] == [(open_call.id, open_call.name) for open_call in client.open_calls(agent)]
+    append(service, got(service, app), said("Go on."))
+    assert "Go on." == got(service, app).events[-1].content.parts[0].text
+
+
+def test_an_event_that_is_too_large(service: ReelSessionService, app: str) -> None:
+    """It is refused, and nothing of it is written."""
+    session = made(service, app)
+    with pytest.raises(InputValidationError, match="too_large"):
+        append(service, session, said("x" * (17 << 20)))
+
+    assert [] == got(service, app).events
+
+
 def test_an_event_and_all_state_are_one_command(service: ReelSessionService, client: Client, app: str) -> None:
     """If the state of the user cannot be written, neither the event nor any other state is."""
     session = made(service, app, state={"user:a": 1, "app:b": 2, "c": 3, "temp:d": 4})

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reel
-from reel.errors import Killed, NotRunning
+from reel.errors import Killed, NotRunning, TooLarge
 from reel.messages import NewMessage
 from reel.strict_json import encode
 from reel.sync.client import Client
@@ -565,6 +565,9 @@ def test_what_is_refused(provider: ReelHistoryProvider, session: str, client: Cl
             save(provider, session, HELLO, bad)
     with pytest.raises(IntegrationInvalidRequestException, match="session_id: expected a string, got a int"):
         asyncio.run(provider.get_messages(1))  # type: ignore[arg-type]
+    with pytest.raises(IntegrationInvalidRequestException, match="too_large") as large:
+        save(provider, session, HELLO, Message("user", ["x" * (17 << 20)]))
+    assert isinstance(large.value.__cause__, TooLarge)
     with pytest.raises(ValueError, match="prefix: "):
         ReelHistoryProvider(prefix=" ")
     assert [] == [*client.iter_agents(prefix=name_of(session))]

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 import reel
-from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning
+from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
 from reel.strict_json import encode
 from reel.sync.client import Client
 from reel.values import Numeral
@@ -382,10 +382,26 @@ def test_an_id_with_slashes(daemon: Daemon) -> None:
     assert [len(name) for name in names[1:]] == [len("p/sha256-") + 32] * 2
 
 
+def test_interrupted_between_call_and_result(session: ReelSession, client: Client) -> None:
+    """A session that ends with a call can be loaded, and goes on; the daemon says that the call is open."""
+    asyncio.run(session.add_items([HELLO, CALL]))
+
+    assert [HELLO, CALL] == asyncio.run(session.get_items())
+    assert [("c1", "look_up")] == [(call.id, call.name) for call in client.open_calls(session.agent)]
+    parrot = Parrot()
+    asyncio.run(sdk.Runner.run(sdk.Agent("a", model=parrot), "Go on.", session=session))
+    assert "Go on." == parrot.sent[0][-1]["content"]
+
+
 def test_what_is_refused(session: ReelSession, client: Client) -> None:
-    """An item that is not an object, an id that is not a text and a killed agent are refused; nothing is added."""
+    """What is no item, too large or no JSON, an id that is no text and a killed agent are refused; nothing is added."""
     with pytest.raises(InvalidMessage, match=r"items\[1\]"):
         asyncio.run(session.add_items([HELLO, 1]))
+    with pytest.raises(InvalidMessage, match=r"items\[1\]"):
+        asyncio.run(session.add_items([HELLO, {**HELLO, "n": float("nan")}]))
+    with pytest.raises(TooLarge):
+        asyncio.run(session.add_items([{"role": "user", "content": "x" * (17 << 20)}]))
+    assert [] == asyncio.run(session.get_items())
     with pytest.raises(InvalidParams, match="session_id: expected a string, got a int"):
         ReelSession(1)  # type: ignore[arg-type]
     with pytest.raises(InvalidParams, match="prefix: "):
