@@ -40,14 +40,18 @@ def pydantic_ai(socket: str) -> Turn:
     from reel.integrations.pydantic_ai import ReelConversationStore  # noqa: PLC0415
 
     store = ReelConversationStore(socket=socket)
+    conversation: Any = None
 
     async def save(text: str) -> None:
+        nonlocal conversation
         while True:
-            conversation = await store.load(SESSION) or Conversation(conversation_id=SESSION)
+            if conversation is None:
+                conversation = await store.load(SESSION) or Conversation(conversation_id=SESSION)
             conversation.messages += [ModelRequest(parts=[UserPromptPart(text)])]
             try:
                 await store.save(conversation)
             except ConversationConflict:
+                conversation = None
                 continue
             return
 
@@ -112,13 +116,18 @@ def google_adk(socket: str) -> Turn:
     service = ReelSessionService(socket=socket)
     place: Any = {"app_name": "app", "user_id": "me", "session_id": SESSION}
 
+    session: Any = None
+
     async def append(text: str) -> None:
+        nonlocal session
         content = types.Content(role="user", parts=[types.Part(text=text)])
         while True:
             try:
-                session = await service.get_session(**place) or await service.create_session(**place)
+                if session is None:
+                    session = await service.get_session(**place) or await service.create_session(**place)
                 await service.append_event(session, Event(invocation_id="i", author="user", content=content))
             except (AlreadyExistsError, StaleSessionError):
+                session = None
                 continue
             return
 
