@@ -212,11 +212,15 @@ async def test_a_write_ahead_to_a_name(pair: tuple[Client, Client]) -> None:
 async def test_several_writes_ahead_to_a_name(pair: tuple[Client, Client]) -> None:
     """Those of one connection stay in their order, whatever becomes of the name meanwhile."""
     deaf, other = pair
+
+    async def add(text: str) -> None:
+        await deaf.add("demo", text)
+
     await other.change("demo", name="moved")
     await other.create("demo")
     async with anyio.create_task_group() as tasks:
         for number in range(20):
-            tasks.start_soon(deaf.add, "demo", f"{number}")
+            tasks.start_soon(add, f"{number}")
             await anyio.lowlevel.checkpoint()
 
     assert [f"{number}" for number in range(20)] == texts(await other.messages("demo"))
