@@ -112,7 +112,7 @@ SOAK_SECONDS ?= 600
 soak: $(READY)  ## load a daemon and see what it keeps (SOAK_SECONDS=600)
 	SOAK_SECONDS=$(SOAK_SECONDS) $(BIN)/pytest -s -o timeout=0 tests/soak
 
-bench: $(READY)  ## measure it on this machine, beside comparable programs (seven minutes; ROW=add-64 for one row)
+bench: $(READY)  ## measure it on this machine, beside comparable programs (five minutes; ROW=add-64 for one row, ROW=all for all)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m tests.bench $(ROW)
 
