@@ -173,3 +173,12 @@ def test_a_milestone_of_another_path() -> None:
     past = reader.takeover(2, state.conversation)
     assert isinstance(past, Replacement)
     assert (Extent(0, 0), 2) == (past.kept, past.conversation.extent.records)
+
+
+def test_what_is_before_the_entries_in_memory() -> None:
+    """A state of which no entry is in memory still has its prompt, and its newest mark is one with an entry after it."""
+    conversation = Conversation([_entry(1, "system", None), Mark(2, 2, None), _entry(3), Mark(4, 4, None)], step=1)
+    conversation.trim(0)
+    assert not conversation.entries
+
+    assert ("text", 2) == (conversation.system, (conversation.mark_for(None) or Mark(0, 0, None)).seq)
