@@ -176,7 +176,7 @@ def test_a_milestone_of_another_path() -> None:
 
 
 def test_what_is_before_the_entries_in_memory() -> None:
-    """A state of which no entry is in memory still has its prompt, and its newest mark is one with an entry after it."""
+    """With no entry in memory a state still has its prompt, and its newest mark is one that an entry comes after."""
     conversation = Conversation([_entry(1, "system", None), Mark(2, 2, None), _entry(3), Mark(4, 4, None)], step=1)
     conversation.trim(0)
     assert not conversation.entries
