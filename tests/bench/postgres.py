@@ -25,6 +25,7 @@ from tests.bench.table import Line, in_turns, median, percentile, timed
 _DURABLE = ("fsync=on", "synchronous_commit=on")
 _MESSAGE = {"role": "user", "content": TEXT}
 _CLIENTS = 64
+_ADDS = 6_000
 _SESSIONS = 16
 _OF_A_SESSION = 30
 _SHORT, _LONG = 1_000, 10_000
@@ -94,7 +95,7 @@ def _lone(setting: Setting, daemons: list[Daemon]) -> Iterator[Line]:
 
 
 def _rate(sockets: list[str]) -> float:
-    return adds_a_second(sockets, _CLIENTS, 1, 2_000, f"load-{next(_numbers)}")
+    return adds_a_second(sockets, _CLIENTS, 1, _ADDS, f"load-{next(_numbers)}")
 
 
 def _daemons(number: int) -> str:
@@ -105,7 +106,7 @@ def _peers(setting: Setting, url: str, sockets: list[str]) -> Iterator[Line]:
     """Measure other programs on the same server, each with this many conversations at once."""
     for name, package, modules, make in (
         ("AsyncPostgresSaver", "langgraph-checkpoint-postgres", _LANGGRAPH, _checkpoints),
-        ("SQLAlchemySession", "openai-agents sqlalchemy asyncpg", _AGENTS, _sessions),
+        ("SQLAlchemySession", "openai-agents 'sqlalchemy[asyncio]' asyncpg", _AGENTS, _sessions),
     ):
         if not setting.has(name, *modules, install=package):
             continue
@@ -122,7 +123,7 @@ def _peers(setting: Setting, url: str, sockets: list[str]) -> Iterator[Line]:
 
 
 _LANGGRAPH = ("langgraph", "langgraph.checkpoint.postgres", "psycopg_pool")
-_AGENTS = ("agents", "sqlalchemy", "asyncpg")
+_AGENTS = ("agents", "sqlalchemy", "greenlet", "asyncpg")
 # Adds a message to the conversation of a number, and closes what it was added with.
 _Add = Callable[[int], Awaitable[Any]]
 _Close = Callable[[], Awaitable[Any]]

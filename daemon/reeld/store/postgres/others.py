@@ -7,6 +7,9 @@ their followers. For everything else the log is read as after a start.
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
+
+import psycopg
 
 from reel.msgpack_codec import packer
 from reeld.store.checksums import EVENT_COLUMNS, is_intact
@@ -44,7 +47,15 @@ class Others:
 
     def look(self, connection: ServerConnection, first: int) -> int:
         """Look what others wrote from an id on; return the id after the last event."""
-        moved = connection.send_query(_MOVED, (first,)).fetchall()
+        return self.note(connection.send_query(_MOVED, (first,)).fetchall(), first)
+
+    @staticmethod
+    def ask(connection: ServerConnection, first: int) -> "psycopg.Cursor[Any]":
+        """Ask in a pipeline what others wrote from an id on; :meth:`note` takes the rows of the answer."""
+        return connection.send(_MOVED, (first,))
+
+    def note(self, moved: list[Any], first: int) -> int:
+        """Take note of what others wrote from an id on; return the id after the last event."""
         end: int = max((first, *(newest + 1 for _, newest, _, _ in moved)))
         self._rows |= {row for row, *_ in moved}
         wanted = []

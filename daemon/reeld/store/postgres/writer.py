@@ -1,4 +1,4 @@
-"""Committing to a server, in two exchanges: one for the ids, one for everything else.
+"""Committing to a server, in two exchanges: one for the ids and the news, one for everything else.
 
 There is one row that says the newest id (``log``). A commit locks it first, and whoever comes second waits until the
 first one has committed. So ids have no gaps and follow the order of commits, whichever daemon writes: a reader that has
@@ -7,10 +7,10 @@ read up to an id has missed nothing before it.
 A daemon to which nobody else has written since its last commit expects the same of the next one, and needs only one
 exchange: a statement that writes nothing if the log has moved on. If it has, the commit begins again with the lock.
 
-Several daemons may write. Whoever has the lock sees first what others wrote since its last look, and writes nothing
-that was staged over a state older than that: what is about an agent to which others have written is refused, and the
-agent does it again over what the log says now. What others wrote is told before the own outcomes, from the same
-connection, so that everything is told in the order of ids.
+Several daemons may write. Whoever gets the lock asks with the same exchange what others wrote since its last look, and
+writes nothing that was staged over a state older than that: what is about an agent to which others have written is
+refused, and the agent does it again over what the log says now. What others wrote is told before the own outcomes, from
+the same connection, so that everything is told in the order of ids.
 
 If the connection is lost between COMMIT and its answer, nobody knows whether the transactions were written. The writer
 then connects again and takes the lock: whoever has it knows that the transaction before is over. If the events are
@@ -204,6 +204,7 @@ class ServerEventWriter(EventWriter):
                     # Whatever the durability: the outcome shows that the disk answers.
                     connection.send("SET LOCAL synchronous_commit = on")
                 locked = connection.send(_LOCK)
+                moved = self._others.ask(connection, self.next_id)
             (newest,) = locked.fetchone() or (0,)
             if self._sent is not None and self._sent.was_written(connection):
                 draft = self._sent
@@ -213,6 +214,8 @@ class ServerEventWriter(EventWriter):
                     connection.send("COMMIT")
             else:
                 self._sent = None
+                self._is_alone = newest < self.next_id
+                self.next_id = self._others.note(moved.fetchall(), self.next_id)
                 draft = self._write_all(connection, transactions, newest)
         except BaseException:
             with suppress(Error):
@@ -229,9 +232,6 @@ class ServerEventWriter(EventWriter):
 
     def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
         """Write transactions while this daemon has the lock, and commit."""
-        self._is_alone = newest < self.next_id
-        if not self._is_alone:
-            self._look(connection)
         other = {place for place, each in enumerate(transactions) if _has_other_family(each, connection)}
         draft = self._draft_all(transactions, newest, other)
         try:
