@@ -103,6 +103,8 @@ class Call:
     # Its place in the order in which the calls of its connection arrived, and its parameters.
     place = 0
     params: Any = None
+    # Whether it is a write that was posted before it was known what other daemons had committed.
+    is_ahead = False
 
     def __init__(
         self,

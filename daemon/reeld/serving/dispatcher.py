@@ -91,6 +91,8 @@ class Dispatcher:
         # Calls in their order, and whether the worker has one before these.
         self._pending: deque[_Pending] = deque()
         self._is_at_work = False
+        # How many writes were posted ahead, see :meth:`_may_begin`; all other calls wait for them.
+        self._ahead = 0
         # How many calls arrived, and how many of them did so before it was known what other daemons had committed.
         self._arrived = 0
         self._current = 0
@@ -141,6 +143,8 @@ class Dispatcher:
             return False
         texts = self._texts
         if texts is None or texts.address != found.address:
+            if self._is_shared and self._in_flight.requests:
+                return False
             agent = self._services.registry.get(found.address)
             if agent is None or not agent.has_room:
                 return False
@@ -148,6 +152,7 @@ class Dispatcher:
         if not self._in_flight.admit(request.size):
             return False
         self._arrived += 1
+        self._ahead += self._is_shared
         if texts is not self._texts:
             self._texts = texts
             self._services.registry.post(texts.agent, texts.as_job())
@@ -167,7 +172,7 @@ class Dispatcher:
         call.began = monotonic()
         self._arrived += 1
         call.place, call.params = self._arrived, params
-        if self._pending or self._is_at_work:
+        if self._pending or self._is_at_work or self._ahead:
             self._pending.append(_Pending(call))
             return
         rest = self._begin(call)
@@ -202,6 +207,7 @@ class Dispatcher:
         self._stopping = True
         self._in_flight.clear()
         self._pending.clear()
+        self._ahead = 0
         self._tasks = None
         self._on_settled = do_nothing
 
@@ -223,7 +229,7 @@ class Dispatcher:
         method = METHODS.get(call.method)
         if method is None:
             raise MethodNotFound(f"unknown method {call.method!r}; `methods` lists them", method=call.method)
-        if not (self._is_current(call) or method.may_write_ahead or method.is_about_the_daemon):
+        if not (method.is_about_the_daemon or self._may_begin(call, may_write_ahead=method.may_write_ahead)):
             return partial(self._begin_current, call)
         values, call.replaced = method.signature.bind(call.params)
         services = self._services
@@ -235,9 +241,28 @@ class Dispatcher:
             return partial(self._find_and_do, call, method, address, values)
         work = method.handler(services, call, agent, *self._arguments(call, method, values, address, agent))
         if type(work) is Write and agent is not None:
-            services.registry.post(agent, work._replace(address=address) if self._is_shared else work)
+            services.registry.post(agent, work if self._is_current(call) else work._replace(address=address))
+            self._note_ahead(call)
             return None
         return self._do(call, agent, work)
+
+    def _may_begin(self, call: Call, *, may_write_ahead: bool) -> bool:
+        """Whether a call may begin before it is asked what other daemons have committed.
+
+        A write ahead may have to begin again, so it must be alone: no other call may have overtaken it then.
+        """
+        return self._is_current(call) or (may_write_ahead and self._in_flight.requests == 1)
+
+    def _note_ahead(self, call: Call) -> None:
+        if not self._is_current(call):
+            call.is_ahead = True
+            self._ahead += 1
+
+    def _end_ahead(self, count: int) -> None:
+        """Let other calls go on if none is left that was posted ahead."""
+        self._ahead -= count
+        if self._pending and not self._ahead:
+            self._wake_worker()
 
     def _is_current(self, call: Call) -> bool:
         """Whether everything is known here that anybody committed before a call."""
@@ -247,11 +272,11 @@ class Dispatcher:
         """Post a request that adds one plain text to a live agent; return whether it is one."""
         found, peer = plain_add(call.params), call.peer
         agent = None if found is None else self._services.registry.get(found.address)
-        if found is None or agent is None:
+        if found is None or agent is None or not self._may_begin(call, may_write_ahead=True):
             return False
         call.key = self._key_of(found, agent)
         job = WriteTexts(
-            found.address,
+            None if self._is_current(call) else found.address,
             peer.client,
             [(found.kind, found.content)],
             [call.key],
@@ -259,6 +284,7 @@ class Dispatcher:
             peer.end_draft,
         )
         self._services.registry.post(agent, job)
+        self._note_ahead(call)
         return True
 
     def _key_of(self, found: PlainAdd, agent: Agent) -> IdempotencyKey | None:
@@ -335,7 +361,7 @@ class Dispatcher:
     async def _work(self) -> None:
         while True:
             await self._wake.wait()
-            while self._pending:
+            while self._pending and not self._ahead:
                 call, rest = self._pending.popleft()
                 self._is_at_work = True
                 rest = rest or self._begin(call)
@@ -397,6 +423,10 @@ class Dispatcher:
         """Take the outcome of a call to its reply; an error of a command with a key is looked up first."""
         if isinstance(outcome, DivergedError):
             self._begin_again(call)
+        if call.is_ahead:
+            call.is_ahead = False
+            self._end_ahead(1)
+        if isinstance(outcome, DivergedError):
             return
         if isinstance(outcome, ReelError):
             if isinstance(outcome, Busy):
@@ -431,6 +461,7 @@ class Dispatcher:
         results = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
         if len(results) < count:
             for call, outcome in zip(texts.calls(first, count, self.settle), outcomes, strict=True):
+                call.is_ahead = self._is_shared
                 call.answer(outcome)
             return
         if not self._in_flight.requests:
@@ -439,6 +470,8 @@ class Dispatcher:
         self._in_flight.remove(sum([size for _, _, _, size in requests]), count)
         self._observe("add", texts.began, count)
         self._reply_all([number for number, _, _, _ in requests], results)
+        if self._is_shared:
+            self._end_ahead(count)
         self._on_settled()
 
     async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:

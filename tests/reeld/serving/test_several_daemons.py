@@ -210,20 +210,26 @@ async def test_a_write_ahead_to_a_name(pair: tuple[Client, Client]) -> None:
 
 
 async def test_several_writes_ahead_to_a_name(pair: tuple[Client, Client]) -> None:
-    """Those of one connection stay in their order, whatever becomes of the name meanwhile."""
+    """Those of one connection stay in their order, whatever becomes of the name meanwhile, and it reads them all."""
     deaf, other = pair
+    read: list[list[str]] = []
 
     async def add(text: str) -> None:
         await deaf.add("demo", text)
 
-    await other.change("demo", name="moved")
-    await other.create("demo")
-    async with anyio.create_task_group() as tasks:
-        for number in range(20):
-            tasks.start_soon(add, f"{number}")
-            await anyio.lowlevel.checkpoint()
+    async def look() -> None:
+        read.append(texts(await deaf.messages("demo")))
 
-    assert [f"{number}" for number in range(20)] == texts(await other.messages("demo"))
+    for turn in range(5):
+        await other.change("demo", name=f"moved-{turn}")
+        await other.create("demo")
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon(add, f"{number}")
+                await anyio.lowlevel.checkpoint()
+            tasks.start_soon(look)
+
+    assert [[f"{number}" for number in range(20)]] * 5 == read
 
 
 async def test_a_write_ahead_is_refused_for_what_is_true(pair: tuple[Client, Client]) -> None:
