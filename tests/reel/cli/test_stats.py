@@ -52,7 +52,7 @@ def test_units_for_people(reel: Reel) -> None:
     """Times and sizes have units, and what there is none of says so."""
     shown = dict(re.findall(r"^(\w+) *(.*)$", reel("stats").out, re.MULTILINE))
 
-    assert re.fullmatch(r"\d+s", shown["uptime"])
+    assert re.fullmatch(r"(\d+m )?\d+s", shown["uptime"])
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT[0-9:.]+Z", shown["started"])
     assert re.fullmatch(r"[0-9.]+ (kB|MB)", shown["database_bytes"])
     assert re.fullmatch(r"\d+ MB", shown["memory_kb"])
