@@ -526,7 +526,6 @@ class Agent:
                 await self._run_exclusive(job)
 
     async def _load(self) -> None:
-        is_known = self.state is not None
         self._is_behind, self._news = False, []  # before the log is read: it may be behind again by then
         self.store.writer.behind.discard(self.row)
         try:
@@ -538,7 +537,7 @@ class Agent:
             return
         self._phase = Phase.IDLE
         self._follow_news()
-        if is_known:
+        if self.store.is_shared:
             self._send_back()
         self.advance()
 

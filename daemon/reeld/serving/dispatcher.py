@@ -27,7 +27,7 @@ from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, Shu
 from reel.frames import Id, Request
 from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
-from reeld.agents.agent import Agent, Write, WriteTexts
+from reeld.agents.agent import Agent, Job, Write, WriteTexts
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
 from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
@@ -91,8 +91,10 @@ class Dispatcher:
         # Calls in their order, and whether the worker has one before these.
         self._pending: deque[_Pending] = deque()
         self._is_at_work = False
-        # How many writes were posted ahead, see :meth:`_may_begin`; all other calls wait for them.
+        # How many writes were posted that may be sent back, because others may write to the same database; and to which
+        # address and agent. All other calls wait for them.
         self._ahead = 0
+        self._ahead_to: tuple[str | None, Agent | None] = (None, None)
         # How many calls arrived, and how many of them did so before it was known what other daemons had committed.
         self._arrived = 0
         self._current = 0
@@ -154,7 +156,7 @@ class Dispatcher:
         self._arrived += 1
         self._ahead += self._is_shared
         if texts is not self._texts:
-            self._texts = texts
+            self._texts, self._ahead_to = texts, (texts.address, texts.agent)
             self._services.registry.post(texts.agent, texts.as_job())
         texts.add(request, found, self._key_of(found, texts.agent))
         return True
@@ -207,7 +209,7 @@ class Dispatcher:
         self._stopping = True
         self._in_flight.clear()
         self._pending.clear()
-        self._ahead = 0
+        self._ahead, self._ahead_to = 0, (None, None)
         self._tasks = None
         self._on_settled = do_nothing
 
@@ -240,11 +242,7 @@ class Dispatcher:
         if agent is None and address is not None:
             return partial(self._find_and_do, call, method, address, values)
         work = method.handler(services, call, agent, *self._arguments(call, method, values, address, agent))
-        if type(work) is Write and agent is not None:
-            services.registry.post(agent, work if self._is_current(call) else work._replace(address=address))
-            self._note_ahead(call)
-            return None
-        return self._do(call, agent, work)
+        return self._do(call, agent, work, address)
 
     def _may_begin(self, call: Call, *, may_write_ahead: bool) -> bool:
         """Whether a call may begin before it is asked what other daemons have committed.
@@ -253,13 +251,25 @@ class Dispatcher:
         """
         return self._is_current(call) or (may_write_ahead and self._in_flight.requests == 1)
 
-    def _note_ahead(self, call: Call) -> None:
-        if not self._is_current(call):
+    def _post(self, call: Call, agent: Agent, job: Job, address: str | None) -> None:
+        """Give an agent its job. Others may give the address of a write to another agent before it is committed."""
+        if self._is_shared and isinstance(job, (Write, WriteTexts)):
+            job = job._replace(address=address)
             call.is_ahead = True
             self._ahead += 1
+            self._ahead_to = (address, agent)
+        self._services.registry.post(agent, job)
+
+    def _joins(self, call: Call) -> bool:
+        """Whether a call is a write to the address of those that were posted: if they are sent back, so is it."""
+        method = METHODS.get(call.method)
+        if method is None or not (method.may_write_ahead and self._is_current(call)):
+            return False
+        address, agent = self._ahead_to
+        return _address_in(call.params) == address and self._services.registry.get(address or "") is agent
 
     def _end_ahead(self, count: int) -> None:
-        """Let other calls go on if none is left that was posted ahead."""
+        """Let other calls go on if no write is left that may be sent back."""
         self._ahead -= count
         if self._pending and not self._ahead:
             self._wake_worker()
@@ -276,15 +286,14 @@ class Dispatcher:
             return False
         call.key = self._key_of(found, agent)
         job = WriteTexts(
-            None if self._is_current(call) else found.address,
+            None,
             peer.client,
             [(found.kind, found.content)],
             [call.key],
             lambda _, outcomes: call.answer(outcomes[0]),
             peer.end_draft,
         )
-        self._services.registry.post(agent, job)
-        self._note_ahead(call)
+        self._post(call, agent, job, found.address)
         return True
 
     def _key_of(self, found: PlainAdd, agent: Agent) -> IdempotencyKey | None:
@@ -324,11 +333,11 @@ class Dispatcher:
                 raise
         else:
             arguments = self._arguments(call, method, values, address, agent)
-        rest = self._do(call, agent, method.handler(self._services, call, agent or address, *arguments))
+        rest = self._do(call, agent, method.handler(self._services, call, agent or address, *arguments), address)
         if rest is not None:
             await rest()
 
-    def _do(self, call: Call, agent: Agent | None, work: Work) -> _Rest | None:
+    def _do(self, call: Call, agent: Agent | None, work: Work, address: str | None = None) -> _Rest | None:
         """Answer, post the job, or return what is left to await."""
         if isinstance(work, dict):
             call.answer(work)
@@ -340,7 +349,7 @@ class Dispatcher:
             self._detach(call, work)
         else:
             assert agent is not None, "a job is for an agent"  # noqa: S101 - the method table sees to it
-            self._services.registry.post(agent, work)
+            self._post(call, agent, work, address)
         return None
 
     async def _await(self, call: Call, work: Deferred | Detached) -> None:
@@ -361,7 +370,7 @@ class Dispatcher:
     async def _work(self) -> None:
         while True:
             await self._wake.wait()
-            while self._pending and not self._ahead:
+            while self._pending and (not self._ahead or self._joins(self._pending[0].call)):
                 call, rest = self._pending.popleft()
                 self._is_at_work = True
                 rest = rest or self._begin(call)
@@ -485,3 +494,9 @@ class Dispatcher:
             outcome = Internal(_BUG)
         call.key = None  # it has been looked up
         self.settle(call, outcome)
+
+
+def _address_in(params: Any) -> Any:
+    """Return how a request names its agent."""
+    first = params[0] if type(params) is list and params else params
+    return first.get("agent") if type(first) is dict else first

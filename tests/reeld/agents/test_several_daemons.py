@@ -10,7 +10,7 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reeld.agents.agent import Agent, Exclusive
+from reeld.agents.agent import Agent, Exclusive, Write
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.registry import Registry
 from reeld.core import commands
@@ -165,3 +165,26 @@ async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
 
     assert [1, 7] == tries
     assert [*map(str, range(5)), "new"] == await other.texts("demo")
+
+
+async def test_a_name_that_moved_before_its_agent_was_read(two: Two) -> None:
+    """A write to an agent that was found by a name, and has lost it before its log was read, is sent back."""
+    await two.other.create("demo")
+    profile = await two.held.registry.store.find("demo")
+    assert profile is not None
+    await two.other.change("demo", name="moved")
+    answers: list[Any] = []
+    answered = anyio.Event()
+
+    def take(answer: Any) -> None:
+        answers.append(answer)
+        answered.set()
+
+    rows, _ = rows_from("said to demo")
+    agent = two.held.registry.start(profile)
+    write = Write(lambda stage: commands.add(stage, rows), CommandOptions(), take, "demo")
+    two.held.registry.post(agent, write)
+    two.held.registry.pump()
+    await answered.wait()
+
+    assert [DivergedError] == [type(answer) for answer in answers]
