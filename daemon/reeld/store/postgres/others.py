@@ -35,6 +35,8 @@ class Others:
         # Whether an agent is in memory; called in the thread of the connection.
         self.is_used: Callable[[int], bool] = lambda _: False
         self._rows: set[int] = set()
+        # The agents of which not all that is new was read: what was read of them is not all that they lack.
+        self._partly: set[int] = set()
         self._events: list[ForeignEvent] = []
         # What is to be read: from which id, before which id, and of which agents.
         self._unread: list[tuple[int, int, Numbers]] = []
@@ -64,22 +66,29 @@ class Others:
             if self.is_used(row) and events + its_events <= _FEW and size + its_size <= _SMALL:
                 events, size = events + its_events, size + int(its_size)
                 wanted.append(row)
+            else:
+                self._partly.add(row)
         if wanted:
             self._unread.append((first, end, Numbers(wanted)))
         return end
 
     def read(self, connection: ServerConnection) -> None:
         """Read the events that are to be read; if that fails, the log is read later."""
-        unread, self._unread = self._unread, []
         with suppress(ServerError):
-            for span in unread:
-                for *row, stored in connection.send_query(_EVENTS, span).fetchall():
+            while self._unread:
+                for *row, stored in connection.send_query(_EVENTS, self._unread[0]).fetchall():
+                    event_id, agent, *_ = row
                     if is_intact(self._pack, row, stored):
-                        event_id, agent, *_ = row
                         self._events.append(ForeignEvent(agent, event_id, event_of(row, self._pack)))
+                    else:
+                        self._partly.add(agent)
+                del self._unread[0]
+        self._partly.update(row for _, _, rows in self._unread for row in rows)
+        self._unread.clear()
 
     def take(self) -> Elsewhere:
         """Return what nobody was told yet."""
-        taken = Elsewhere(self.rows, self._events)
-        self._rows, self._events = set(), []
+        whole = [foreign for foreign in self._events if foreign.row not in self._partly]
+        taken = Elsewhere(self.rows, whole)
+        self._rows, self._partly, self._events = set(), set(), []
         return taken
