@@ -54,7 +54,7 @@ CALLS = {
     "after COMMIT": (transactions.EventWriter, "commit", "after"),
     "committed, before it is applied": (Agent, "apply", "before"),
     "applied, before the answer": (Agent, "apply", "after"),
-    "before the answer leaves": (outbox, "pieces", "before"),
+    "before the answer leaves": (outbox.Outbox, "send_now", "before"),
     "after a checkpoint": (writer, "checkpoint", "after"),
     "after the WAL began anew": (writer, "restart_wal", "after"),
     "stopping, before the writer ends": (writer.Writer, "close", "before"),
