@@ -252,7 +252,7 @@ class Dispatcher:
         return self._is_current(call) or (may_write_ahead and self._in_flight.requests == 1)
 
     def _post(self, call: Call, agent: Agent, job: Job, address: str | None) -> None:
-        """Give an agent its job. Others may give the address of a write to another agent before it is committed."""
+        """Give an agent a job. Before a write is committed, another daemon may move its address to another agent."""
         if self._is_shared and isinstance(job, (Write, WriteTexts)):
             job = job._replace(address=address)
             call.is_ahead = True

@@ -49,7 +49,7 @@ def test_for_people(reel: Reel) -> None:
 
 
 def test_units_for_people(reel: Reel) -> None:
-    """Times and sizes have units, and what there is none of says so."""
+    """Times and sizes have units, and an empty value is shown as none."""
     shown = dict(re.findall(r"^(\w+) *(.*)$", reel("stats").out, re.MULTILINE))
 
     assert re.fullmatch(r"(\d+m )?\d+s", shown["uptime"])
