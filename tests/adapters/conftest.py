@@ -1,3 +1,3 @@
-"""The same fixtures as the tests with the vendors' SDKs have."""
+"""The daemon of the tests of a module, and a client of it."""
 
-from tests.sdks.conftest import client, daemon  # noqa: F401 - for every test here
+from tests.shared_daemon import client, daemon  # noqa: F401 - for every test here

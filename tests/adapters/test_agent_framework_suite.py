@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
 from importlib.metadata import version
@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 
 pytest.importorskip("agent_framework", reason="agent-framework-core is not installed")
 # What their tests need.
@@ -86,15 +85,6 @@ FILE = (
         )
     ),
 )
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,10 @@
 """The Claude Agent SDK's own tests of session stores pass with ours in the place of its in-memory store."""
 
-from collections.abc import Iterator
-
 import anyio
 import pytest
 
 from tests.adapters.vendor_suites import run_suite, sources_of
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 
 pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed")
 
@@ -30,15 +27,6 @@ COUNT_TURNS = {
     "session_summary": "TestListSessionsFromStoreFastPath::test_gap_fill_bounded_concurrency",
     "transcript_mirror": "TestReceiveLoopFramePeeling::test_eager_flush_mode_appends_per_frame_before_result",
 }
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 @pytest.mark.parametrize("library", ["asyncio", "trio"])

@@ -1,13 +1,11 @@
 """LangGraph's own tests of graphs with a checkpointer pass with ours in the place of its SQLite savers."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.adapters.vendor_suites import run_suite, sources_of
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 
 for needed in ("langgraph.checkpoint.sqlite", "Crypto", "pytest_mock", "syrupy"):
     pytest.importorskip(needed, reason="what LangGraph's suite needs is not installed")
@@ -18,15 +16,6 @@ FILES = (
     *("delta_channel_exit_mode", "delta_channel_fork", "delta_channel_parallel_order", "delta_channel_subgraph"),
     *("delta_channel_to_plain", "delta_channel_update_state", "pydantic", "strict_resume"),
 )
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 def test_every_file_is_run() -> None:

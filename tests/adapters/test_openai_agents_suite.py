@@ -1,14 +1,12 @@
 """The tests of OpenAI's Agents SDK that use its session in SQLite pass with ours in its place."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.adapters.vendor_suites import run_suite, sources_of
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 
 for needed in ("agents", "cryptography", "pytest_asyncio"):
     pytest.importorskip(needed, reason="what the suite of OpenAI's Agents SDK needs is not installed")
@@ -57,15 +55,6 @@ LOOK_INSIDE = {
     ),
     "test_run_impl_resume_paths": ("handoff_resume_after_cancelled_compaction_commits",),
 }
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 def test_every_file_is_run() -> None:

@@ -1,6 +1,5 @@
 """Our savers answer random programs as LangGraph's saver in memory does."""
 
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -9,8 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 
 pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed")
 
@@ -118,15 +116,6 @@ class Programs(RuleBasedStateMachine):
     def teardown(self) -> None:
         for saver in self.savers:
             saver.close()
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 @pytest.mark.sampled
