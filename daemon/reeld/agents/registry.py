@@ -57,7 +57,8 @@ class Registry:
         memory: int = MEMORY,
     ) -> None:
         self.store = store
-        self.bus = EventBus(store.newest, store.poller.call_soon)
+        # From here on it is told of everything: what others wrote while the store was opened is not new any more.
+        self.bus = EventBus(store.writer.newest, store.poller.call_soon)
         self._tasks = tasks
         self._max_live = max_live
         self._idle = idle

@@ -59,8 +59,6 @@ class Store:
     """An open database; see :func:`open_store`."""
 
     def __init__(self, writer: Writer, engine: Engine, path: str) -> None:
-        # The id of the newest event that was there when the store was opened.
-        self.newest = writer.newest
         # What brings commits back; sockets wait with it.
         self.poller = engine.database.poller
         self._database = engine.database

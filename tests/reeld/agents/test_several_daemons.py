@@ -83,6 +83,19 @@ async def again(command: Callable[[], Coroutine[Any, Any, object]]) -> None:
         return
 
 
+async def test_what_others_write_while_a_daemon_starts() -> None:
+    """A daemon that looked before it had agents knows that it is not the first to tell of what it saw then."""
+    with own_schema() as url, anyio.fail_after(PATIENCE):
+        async with opened(url) as other:
+            await other.create("demo")
+            async with open_store(url) as store, anyio.create_task_group() as tasks:
+                await other.add("demo", "one")
+                await store.writer.look()
+                registry = Registry(store, tasks)
+
+                assert other.registry.bus.newest == registry.bus.newest
+
+
 async def test_a_clone_of_one_that_others_move(two: Two) -> None:
     """A clone has what its source has at that moment in the log, and nothing less."""
     await two.held.create("demo")

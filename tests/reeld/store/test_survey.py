@@ -198,7 +198,7 @@ async def test_settings_of_a_role(url: str) -> None:
     """A session that is read-only by default does not matter; what ends long statements is told."""
     limited = f"{url}%20-cdefault_transaction_read_only%3Don%20-cstatement_timeout%3D5s"
     async with open_store(limited) as store:
-        assert 0 == store.newest
+        assert 0 == store.writer.newest
 
     (warning,) = [each for each in survey(limited).warnings if "fsync" not in each]
     assert "statement_timeout = 5s" in warning
