@@ -1,6 +1,6 @@
 """An agent's task: the only code that touches its conversation.
 
-Everything reaches an agent through its mailbox, in order. Three kinds of job lie there:
+Everything reaches an agent through its mailbox, in order. Three kinds of job lie there (:mod:`reeld.agents.jobs`):
 
 - A ``Write`` moves the tip forward or not at all; ``WriteTexts`` are many of them in one job. The longest run of writes
   that waits becomes one transaction: staged over the committed state, committed, applied, answered. If the transaction
@@ -17,21 +17,22 @@ cheap: a wake-up costs as much as the rest of the way through this module.
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 
 from reel.errors import Busy, Internal, ReelError, Storage
-from reel.kinds import CONVERSATION, INERT
 from reel.msgpack_codec import packer
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
-from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_row
+from reeld.agents.foreign import is_all_that_lacks
+from reeld.agents.idempotency import CommandOptions, key_row
+from reeld.agents.jobs import Exclusive, Job, Read, Write, WriteTexts
 from reeld.agents.many_rows import prepare
-from reeld.core.commands import PlainText, Reply, Stage, add_texts, used_at
+from reeld.core.commands import Reply, Stage, add_texts, used_at
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.events import Event
 from reeld.core.reading import LEAST_READ
@@ -46,85 +47,15 @@ log = logging.getLogger(__name__)
 MAILBOX = 8192
 # Commands in one transaction. Without a bound, a client that pipelines for ever would never be answered.
 _MAX_RUN = 1024
+# Events of others that are remembered while the state is read.
+_MAX_NEWS = 1024
 
-# One packer for all agents: they share one thread, and a packer holds a buffer.
-_pack = packer()
-
-
-class Write(NamedTuple):
-    """A command that moves the tip forward or not at all.
-
-    ``stage`` returns the reply, as a map or as MessagePack already; ``answer`` takes it, or the error, or a
-    ``DivergedError`` if other daemons have made the ``address`` that of another agent.
-    """
-
-    stage: Callable[[Stage], Reply | bytes]
-    options: CommandOptions
-    answer: Callable[[Any], None]
-    address: str | None = None
-
-
-class WriteTexts(NamedTuple):
-    """Commands of one connection in a row that add one plain text each, as nearly all commands do.
-
-    They are one job, so that what is common to them is done once. Until the agent takes it, more may join.
-
-    Args:
-        address: how the agent was named; ``None`` if that does not matter.
-        client: the name of the client.
-        texts: the texts.
-        keys: the idempotency key of each, or ``None``.
-        take: takes the number of the first one, and the reply or the error of each.
-        on_staged: is given the agent's row.
-        first: how many of these commands are in other jobs before this one.
-    """
-
-    address: str | None
-    client: str | None
-    texts: list[PlainText]
-    keys: list[IdempotencyKey | None]
-    take: Callable[[int, Sequence[Any]], None]
-    on_staged: Callable[[int], None]
-    first: int = 0
-
-    def answer(self, outcome: Any) -> None:
-        """Answer all with their replies, or with one error."""
-        self.take(self.first, [outcome] * len(self.texts) if isinstance(outcome, Exception) else outcome)
-
-    def singly(self) -> "Iterator[WriteTexts]":
-        """Return each command as a job of its own."""
-        for number, (text, key) in enumerate(zip(self.texts, self.keys, strict=True)):
-            yield self._replace(texts=[text], keys=[key], first=self.first + number)
-
-
-class Read(NamedTuple):
-    """A function of the committed state, which must not take long; ``answer`` takes its result or the error."""
-
-    look: Callable[[State], Any]
-    answer: Callable[[Any], None]
-
-
-class Exclusive(NamedTuple):
-    """A coroutine that has the agent to itself; ``answer`` takes its result or the error."""
-
-    run: "Callable[[Agent], Awaitable[Any]]"
-    answer: Callable[[Any], None]
-
-
-Job: TypeAlias = Write | WriteTexts | Read | Exclusive
 _WRITES = frozenset({Write, WriteTexts})
 # The writes of one transaction, and what each replies: texts have a list of replies.
 _Run: TypeAlias = list[tuple[Write | WriteTexts, Any]]
 
-
-# Events of others that are remembered while the state is read.
-_MAX_NEWS = 1024
-# What leaves the profile as it is, but for its head and its time, and takes over no other state.
-_PLAIN = CONVERSATION | INERT | {"mark", "clear"}
-
-
-def _is_plain(event: Event) -> bool:
-    return event.kind in _PLAIN
+# One packer for all agents: they share one thread, and a packer holds a buffer.
+_pack = packer()
 
 
 class Phase(Enum):
@@ -155,6 +86,7 @@ class Agent:
         bus: tells subscribers what happens to it.
         mailbox: how many jobs may wait for it.
         on_growth: called from time to time while its conversation grows.
+        on_read: given the agent when its log was read.
     """
 
     def __init__(
@@ -164,6 +96,7 @@ class Agent:
         bus: EventBus,
         mailbox: int = MAILBOX,
         on_growth: Callable[[], None] = lambda: None,
+        on_read: "Callable[[Agent], None]" = lambda _: None,
     ) -> None:
         self.row = row
         self.store = store
@@ -176,6 +109,7 @@ class Agent:
         self.failed = False
         self._room = mailbox
         self._on_growth = on_growth
+        self._on_read = on_read
         # Whether its conversation has grown in an exclusive job, in which nothing of it leaves memory.
         self._has_grown = False
         self._mailbox: deque[Job] = deque()
@@ -184,8 +118,8 @@ class Agent:
         self._wake = Signal()
         # How many of the next writes are staged one by one because they failed together.
         self._retry_singly = 0
-        # Somebody else has written to its log since the state was read.
-        self._is_behind = False
+        # Whether somebody else has written to its log since the state was read.
+        self.is_behind = False
         # What others have written while the state is being read.
         self._news: list[ForeignEvent] = []
 
@@ -238,7 +172,7 @@ class Agent:
     def advance(self) -> None:
         """Do as many jobs as possible without awaiting anything."""
         while self._mailbox and self._phase is Phase.IDLE:
-            if self._is_behind:
+            if self.is_behind:
                 self._catch_up()
                 return
             job = self._mailbox[0]
@@ -357,7 +291,7 @@ class Agent:
         return reply
 
     def _refuse(self, write: Write | WriteTexts, error: ReelError) -> None:
-        self._retry_singly = max(0, self._retry_singly - _commands_of(write))
+        self._retry_singly = max(0, self._retry_singly - write.commands)
         write.answer(error)
 
     def _settle(self, run: _Run, part: AgentWrite, outcome: Outcome) -> None:
@@ -370,17 +304,17 @@ class Agent:
             if not isinstance(outcome, ReelError):
                 self.apply(part, outcome[0])
                 if self._retry_singly:
-                    self._retry_singly = max(0, self._retry_singly - sum(_commands_of(write) for write, _ in run))
+                    self._retry_singly = max(0, self._retry_singly - sum(write.commands for write, _ in run))
                 for write, reply in run:
                     write.answer(reply)
             elif isinstance(outcome, CommitInDoubt) and self.store.is_shared:
                 self.fall_behind()  # if it was written, they would be written again
                 for write, _ in run:
                     self._refuse(write, outcome)
-            elif len(run) == 1 and _commands_of(run[0][0]) == 1:
+            elif len(run) == 1 and run[0][0].commands == 1:
                 self._refuse(run[0][0], outcome)
             else:
-                singles = [single for write, _ in run for single in _singly(write)]
+                singles = [single for write, _ in run for single in write.singly()]
                 self._mailbox.extendleft(reversed(singles))
                 self._retry_singly = len(singles)
         except Exception as bug:
@@ -398,15 +332,10 @@ class Agent:
 
     def can_follow(self, news: Sequence[ForeignEvent]) -> bool:
         """Return whether what others wrote to the log can be folded into the state, and is all that it lacks."""
-        is_current = self.state is not None and not self._is_behind
+        is_current = self.state is not None and not self.is_behind
         if not is_current or self._phase not in (Phase.IDLE, Phase.COMMITTING):
             return False
-        first, head = news[0].event, self.committed.profile.head
-        if first.seq != head + 1 or news[-1].event.seq != head + len(news):
-            return False
-        if first.kind in ("rewind", "restore"):
-            return self.committed.conversation.has(first.parent) and all(_is_plain(each.event) for each in news[1:])
-        return all(_is_plain(each.event) for each in news)
+        return is_all_that_lacks(self.committed, news)
 
     def follow(self, event_id: int, event: Event) -> None:
         """Fold an event that somebody else wrote into the state, and publish it."""
@@ -429,7 +358,7 @@ class Agent:
         if self._phase is Phase.LOADING and news and len(self._news) < _MAX_NEWS:
             self._news += news
             return
-        self._is_behind = True
+        self.is_behind = True
         self.store.writer.behind.add(self.row)  # an exclusive job may go on over the old state
         if at_once:
             self._catch_up()
@@ -526,7 +455,7 @@ class Agent:
                 await self._run_exclusive(job)
 
     async def _load(self) -> None:
-        self._is_behind, self._news = False, []  # before the log is read: it may be behind again by then
+        self.is_behind, self._news = False, []  # before the log is read: it may be behind again by then
         self.store.writer.behind.discard(self.row)
         try:
             self.state = await self.store.load(self.row)
@@ -537,20 +466,20 @@ class Agent:
             return
         self._phase = Phase.IDLE
         self._follow_news()
+        self._on_read(self)
         if self.store.is_shared:
             self._send_back()
         self.advance()
 
     def _send_back(self) -> None:
-        """Send back writes to an address that may be another agent's now: others have renamed or killed this one."""
-        profile = self.committed.profile
-        addresses = (profile.uid, profile.name if profile.alive else None, None)
+        """Send back jobs for an address that may be another agent's now: others have renamed or killed this one."""
+        addresses = (*self.committed.profile.addresses, None)
         waiting, self._mailbox = self._mailbox, deque()
         for job in waiting:
-            if isinstance(job, Write | WriteTexts) and job.address not in addresses:
-                job.answer(DivergedError())
-            else:
+            if job.address in addresses:
                 self._mailbox.append(job)
+            else:
+                job.answer(DivergedError())
 
     def _follow_news(self) -> None:
         """Fold in what others have written while the state was read: subscribers read it in the log."""
@@ -559,7 +488,7 @@ class Agent:
             for each in news:
                 self.follow(each.event_id, each.event)
         elif news:
-            self._is_behind = True
+            self.is_behind = True
 
     async def _run_exclusive(self, job: Exclusive) -> None:
         try:
@@ -610,14 +539,6 @@ class Agent:
         for job in waiting:
             job.answer(error)
         self._wake.set()
-
-
-def _commands_of(write: Write | WriteTexts) -> int:
-    return len(write.texts) if type(write) is WriteTexts else 1
-
-
-def _singly(write: Write | WriteTexts) -> Iterable[Write | WriteTexts]:
-    return write.singly() if type(write) is WriteTexts else (write,)
 
 
 async def write(store: Store, transaction: Transaction, on_commit: Callable[[list[int]], None]) -> None:

@@ -10,9 +10,10 @@ from reel.errors import Exists
 from reel.ids import new_id
 from reel.msgpack_codec import packer
 from reeld.agents import exclusive, many_rows
-from reeld.agents.agent import Agent, Exclusive, Write, now, write
+from reeld.agents.agent import Agent, now, write
 from reeld.agents.exclusive import Addition, state_at
 from reeld.agents.idempotency import CommandOptions, key_row
+from reeld.agents.jobs import Exclusive, Write
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage

@@ -15,8 +15,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from reel.errors import Busy, ReelError
-from reeld.agents.agent import MAILBOX, Agent, Exclusive, Job, Read
+from reeld.agents.agent import MAILBOX, Agent
 from reeld.agents.event_bus import EventBus
+from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import gone, not_found
 from reeld.core.state import Profile
 from reeld.store.elsewhere import Elsewhere, ForeignEvent
@@ -65,8 +66,8 @@ class Registry:
         self._mailbox = mailbox
         self._memory = memory
         self._live: dict[int, Agent] = {}
-        # The addresses of each live agent: its id, and its name unless it is killed.
-        self._addresses: dict[Agent, list[str]] = {}
+        # The addresses of each live agent, as far as they are known for certain.
+        self._addresses: dict[Agent, Sequence[str]] = {}
         self._by_address: dict[str, Agent] = {}
         self._scopes: dict[int, anyio.CancelScope] = {}
         # Agents that got jobs since the last pump.
@@ -154,13 +155,13 @@ class Registry:
         """Return the live agent of a profile; its jobs wait until it has been loaded."""
         agent = self._live.get(profile.row)
         if agent is not None and not agent.failed:
-            if agent not in self._addresses:
-                self._index(agent, profile)
             return agent
         if len(self._live) >= self._max_live:
             self.evict(keep=int(self._max_live * _KEPT_WHEN_FULL))
-        agent = self._live[profile.row] = Agent(profile.row, self.store, self.bus, self._mailbox, self.limit_memory)
-        self._index(agent, profile)
+        agent = Agent(profile.row, self.store, self.bus, self._mailbox, self.limit_memory, self.reindex)
+        self._live[profile.row] = agent
+        # On a server, the name may have passed on since it was read: it counts when the log has been read.
+        self._index(agent, profile.addresses[:1] if self.store.is_shared else profile.addresses)
         self.started += 1
         self._tasks.start_soon(self._run, agent, profile)
         return agent
@@ -203,20 +204,21 @@ class Registry:
             self.store.writer.behind.discard(agent.row)
         self._unindex(agent)
 
-    def _index(self, agent: Agent, profile: Profile) -> None:
-        self._addresses[agent] = [profile.uid, profile.name] if profile.alive else [profile.uid]
-        for address in self._addresses[agent]:
+    def _index(self, agent: Agent, addresses: Sequence[str]) -> None:
+        self._addresses[agent] = addresses
+        for address in addresses:
             self._by_address[address] = agent
 
     def _unindex(self, agent: Agent) -> None:
-        for address in self._addresses.pop(agent, []):
+        for address in self._addresses.pop(agent, ()):
             if self._by_address.get(address) is agent:  # the name may have passed to another agent
                 del self._by_address[address]
 
     def reindex(self, agent: Agent) -> None:
-        """Take note that an agent was renamed, killed or revived."""
+        """Take note that an agent's log was read, or that it was renamed, killed or revived."""
         self._unindex(agent)
-        self._index(agent, agent.committed.profile)
+        if self._live.get(agent.row) is agent and not agent.is_behind:
+            self._index(agent, agent.committed.profile.addresses)
 
     def post(self, agent: Agent, job: Job) -> None:
         """Put a job into an agent's mailbox; :meth:`pump` lets the agent do it.

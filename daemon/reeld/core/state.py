@@ -32,6 +32,11 @@ class Profile(NamedTuple):
         """Whether it takes commands."""
         return self.killed is None
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """How it can be found: by its id, and by its name unless it is killed."""
+        return (self.uid, self.name) if self.alive else (self.uid,)
+
     def as_map(self) -> dict[str, Any]:
         """Return it in the form of the protocol."""
         shown: dict[str, Any] = {

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from reel.errors import ReelError
 from reel.frames import Id
 from reel.framing import Framing
-from reeld.agents.agent import Job
 from reeld.agents.creation import AgentFactory
 from reeld.agents.idempotency import IdempotencyKey
+from reeld.agents.jobs import Job
 from reeld.agents.registry import Registry
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
@@ -103,7 +103,7 @@ class Call:
     # Its place in the order in which the calls of its connection arrived, and its parameters.
     place = 0
     params: Any = None
-    # Whether it is a write that was posted before it was known what other daemons had committed.
+    # Whether its job was posted and may be sent back.
     is_ahead = False
 
     def __init__(

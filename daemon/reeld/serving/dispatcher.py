@@ -27,8 +27,9 @@ from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, Shu
 from reel.frames import Id, Request
 from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
-from reeld.agents.agent import Agent, Job, Write, WriteTexts
+from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
+from reeld.agents.jobs import Job, Write, WriteTexts
 from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method, asks_to_create
@@ -91,7 +92,7 @@ class Dispatcher:
         # Calls in their order, and whether the worker has one before these.
         self._pending: deque[_Pending] = deque()
         self._is_at_work = False
-        # How many writes were posted that may be sent back, because others may write to the same database; and to which
+        # How many jobs were posted that may be sent back, because others may write to the same database; and to which
         # address and agent. All other calls wait for them.
         self._ahead = 0
         self._ahead_to: tuple[str | None, Agent | None] = (None, None)
@@ -252,8 +253,8 @@ class Dispatcher:
         return self._is_current(call) or (may_write_ahead and self._in_flight.requests == 1)
 
     def _post(self, call: Call, agent: Agent, job: Job, address: str | None) -> None:
-        """Give an agent a job. Before a write is committed, another daemon may move its address to another agent."""
-        if self._is_shared and isinstance(job, (Write, WriteTexts)):
+        """Give an agent a job. Before it comes to it, another daemon may move its address to another agent."""
+        if self._is_shared:
             job = job._replace(address=address)
             call.is_ahead = True
             self._ahead += 1
@@ -261,7 +262,7 @@ class Dispatcher:
         self._services.registry.post(agent, job)
 
     def _joins(self, call: Call) -> bool:
-        """Whether a call is a write to the address of those that were posted: if they are sent back, so is it."""
+        """Whether a call is a write to the address of the jobs that were posted: if they are sent back, so is it."""
         method = METHODS.get(call.method)
         if method is None or not (method.may_write_ahead and self._is_current(call)):
             return False
@@ -269,7 +270,7 @@ class Dispatcher:
         return _address_in(call.params) == address and self._services.registry.get(address or "") is agent
 
     def _end_ahead(self, count: int) -> None:
-        """Let other calls go on if no write is left that may be sent back."""
+        """Let other calls go on if no job is left that may be sent back."""
         self._ahead -= count
         if self._pending and not self._ahead:
             self._wake_worker()

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from reel.errors import InvalidParams
 from reel.frames import Request
 from reel.values import is_clean
-from reeld.agents.agent import Agent, WriteTexts
+from reeld.agents.agent import Agent
 from reeld.agents.idempotency import IdempotencyKey
+from reeld.agents.jobs import WriteTexts
 from reeld.core.commands import PlainText
 from reeld.core.validation import plain_text
 from reeld.serving.call import Call, Outcome, Peer

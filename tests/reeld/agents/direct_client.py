@@ -8,10 +8,11 @@ from msgpack import unpackb
 
 from reel.errors import ReelError
 from reeld.agents import exclusive
-from reeld.agents.agent import Agent, Exclusive, Job, Read, Write
+from reeld.agents.agent import Agent
 from reeld.agents.creation import AgentFactory
 from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
+from reeld.agents.jobs import Exclusive, Job, Read, Write
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.conversation import Conversation

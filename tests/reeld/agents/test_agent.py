@@ -8,8 +8,9 @@ import pytest
 
 from reel.errors import Busy, Conflict, Internal, InvalidParams, ReelError, Storage
 from reeld.agents import agent as agent_module
-from reeld.agents.agent import Agent, Exclusive, Read, Write
+from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions
+from reeld.agents.jobs import Exclusive, Read, Write
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.state import State

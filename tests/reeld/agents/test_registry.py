@@ -7,7 +7,8 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Busy, Internal, NotFound, Storage
-from reeld.agents.agent import Agent, Exclusive
+from reeld.agents.agent import Agent
+from reeld.agents.jobs import Exclusive
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
 

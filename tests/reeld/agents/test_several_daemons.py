@@ -10,8 +10,10 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reeld.agents.agent import Agent, Exclusive, Write
+from reeld.agents import exclusive
+from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions
+from reeld.agents.jobs import Exclusive, Job, Read, Write
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply
@@ -180,8 +182,25 @@ async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
     assert [*map(str, range(5)), "new"] == await other.texts("demo")
 
 
-async def test_a_name_that_moved_before_its_agent_was_read(two: Two) -> None:
-    """A write to an agent that was found by a name, and has lost it before its log was read, is sent back."""
+def add_here(answer: Callable[[Any], None]) -> Job:
+    """Return a write to what was found as ``demo``."""
+    rows, _ = rows_from("said to demo")
+    return Write(lambda stage: commands.add(stage, rows), CommandOptions(), answer, "demo")
+
+
+def look_here(answer: Callable[[Any], None]) -> Job:
+    """Return a read of it."""
+    return Read(lambda state: state.profile.name, answer, "demo")
+
+
+def clear_here(answer: Callable[[Any], None]) -> Job:
+    """Return an exclusive command to it."""
+    return Exclusive(lambda agent: exclusive.clear(agent, CommandOptions()), answer, "demo")
+
+
+@pytest.mark.parametrize("job", [add_here, look_here, clear_here])
+async def test_a_name_that_moved_before_its_agent_was_read(two: Two, job: Callable[[Any], Job]) -> None:
+    """A job for an agent that was found by a name, and has lost it before its log was read, is sent back."""
     await two.other.create("demo")
     profile = await two.held.registry.store.find("demo")
     assert profile is not None
@@ -193,11 +212,27 @@ async def test_a_name_that_moved_before_its_agent_was_read(two: Two) -> None:
         answers.append(answer)
         answered.set()
 
-    rows, _ = rows_from("said to demo")
-    agent = two.held.registry.start(profile)
-    write = Write(lambda stage: commands.add(stage, rows), CommandOptions(), take, "demo")
-    two.held.registry.post(agent, write)
+    two.held.registry.post(two.held.registry.start(profile), job(take))
     two.held.registry.pump()
     await answered.wait()
 
     assert [DivergedError] == [type(answer) for answer in answers]
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+async def test_a_name_that_moved_while_it_was_looked_up(two: Two, *, is_read: bool) -> None:
+    """A name that was read before others gave it to another agent, and comes only after the news of that, is old."""
+    await two.other.create("demo")
+    profile = await two.held.registry.store.find("demo")
+    assert profile is not None
+    await two.other.change("demo", name="moved")
+    await two.other.create("demo")
+    await two.held.store.be_current()
+    agent = two.held.registry.start(profile)
+    if is_read:
+        await two.held.registry.ask(agent, partial(Read, lambda _: None))
+    await two.held.add("demo", "new")
+
+    assert ["new"] == await two.other.texts("demo")
+    assert [] == await two.other.texts("moved")
+    assert agent is two.held.registry.get("moved")

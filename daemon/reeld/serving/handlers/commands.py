@@ -6,9 +6,10 @@ from typing import Any
 
 from reel.errors import InvalidParams
 from reeld.agents import exclusive
-from reeld.agents.agent import Agent, Exclusive, Job, Write
+from reeld.agents.agent import Agent
 from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
+from reeld.agents.jobs import Exclusive, Job, Write
 from reeld.core import commands
 from reeld.core.commands import Reply
 from reeld.core.validation import UNALTERED, Expected, rows_from

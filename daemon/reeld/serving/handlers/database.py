@@ -3,7 +3,8 @@
 from functools import partial
 
 from reel.errors import ReelError
-from reeld.agents.agent import Agent, Read
+from reeld.agents.agent import Agent
+from reeld.agents.jobs import Read
 from reeld.core.commands import not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State

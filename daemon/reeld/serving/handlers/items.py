@@ -9,9 +9,10 @@ from reel.blocks import InvalidRecord, kind_of
 from reel.errors import InvalidMessage, InvalidParams
 from reel.strict_json import Json
 from reeld.agents import exclusive
-from reeld.agents.agent import Agent, Exclusive, Job
+from reeld.agents.agent import Agent
 from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
+from reeld.agents.jobs import Exclusive, Job
 from reeld.core.events import Origin
 from reeld.core.item_forms import is_own
 from reeld.core.open_calls import OpenCall

@@ -8,7 +8,8 @@ from reel.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.frames import MAX_ELEMENTS, PackedList
 from reel.version import PROTOCOL, __version__
 from reeld.agents import exclusive
-from reeld.agents.agent import Agent, Exclusive, Job, Read
+from reeld.agents.agent import Agent
+from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps

@@ -4,7 +4,8 @@ import time
 from typing import Any, Literal, NamedTuple, cast
 
 from reel.errors import TooLarge
-from reeld.agents.agent import Agent, Read
+from reeld.agents.agent import Agent
+from reeld.agents.jobs import Read
 from reeld.core.commands import no_such_mark, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry

@@ -7,8 +7,9 @@ import anyio
 from reel.frames import PackedList
 from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
-from reeld.agents.agent import Agent, Job, Read
+from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
+from reeld.agents.jobs import Job, Read
 from reeld.core.state import Profile, State
 from reeld.serving.call import Call, Detached, Result, Services, Work
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS
