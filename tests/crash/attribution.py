@@ -1,10 +1,11 @@
 """Attribute each command of the log to a call; every acknowledged call must have exactly one command."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tests.crash.bodies import changes, wanted, written
 from tests.crash.history import Call, Command, FinalAgent, Place
+from tests.crash.matching import Option, match
 
 # The ids of all agents that ever had a name or an id.
 NameHolders = Mapping[str, set[str]]
@@ -56,11 +57,13 @@ class Attribution:
 
     def of(self, command: Command) -> list[Call]:
         """Return the attempts behind a command; none if no call asked for it."""
-        return self.attempts.get((command.agent, command.seq), [])
+        return self.attempts.get(command.place, [])
 
 
 def attribute(calls: Sequence[Call], log: Sequence[Command], holders: NameHolders) -> Attribution:
-    """Find the call of each command, acknowledged calls first.
+    """Find the call of each command.
+
+    The commands of one connection on one agent take effect in the order in which they were sent.
 
     Args:
         calls: in the order in which each session sent them.
@@ -68,20 +71,21 @@ def attribute(calls: Sequence[Call], log: Sequence[Command], holders: NameHolder
         holders: the agents that ever had each name.
     """
     attribution = Attribution()
-    there = {(command.agent, command.seq): command for command in log}
     groups = _groups(calls)
     attribution.problems += _used_twice(groups)
-    for attempts in groups:
-        _attribute_acknowledged(attribution, attempts, there)
-    _attribute_unknown(attribution, groups, there, holders)
+    acknowledged = _attribute_acknowledged(attribution, groups, {command.place: command for command in log})
+    options = _options(groups, log, acknowledged, holders)
+    for commands in _related(log, options):
+        _attribute_in_order(attribution, groups, commands, options)
     return attribution
 
 
 def _groups(calls: Sequence[Call]) -> list[list[Call]]:
-    """Group the attempts of one command: the calls with the same key and the same agent."""
+    """Group the attempts of one command: the calls with the same key and the same agent that were not refused."""
     groups: dict[object, list[Call]] = defaultdict(list)
     for call in calls:
-        groups[(call.key, call.agent) if call.key else id(call)].append(call)
+        if call.acknowledged or call.unknown:
+            groups[(call.key, call.agent) if call.key else id(call)].append(call)
     return list(groups.values())
 
 
@@ -94,52 +98,94 @@ def _used_twice(groups: Sequence[list[Call]]) -> Iterator[str]:
             yield f"one key for two agents: {other} and {done}"
 
 
-def _attribute_acknowledged(attribution: Attribution, attempts: list[Call], there: Mapping[Place, Command]) -> None:
-    places = {call.place for call in attempts if call.acknowledged}
-    if len(places) > 1:
-        attribution.problems.append(f"done more than once: {attempts[0]}, at {sorted(places)}")
-    for place in places:
-        if place not in there:
-            attribution.problems.append(f"lost: {attempts[0]} was acknowledged as {place}")
-        elif place in attribution.attempts:
-            other = attribution.attempts[place][0]
-            attribution.problems.append(f"acknowledged twice: {there[place]} is {other} and {attempts[0]}")
-        elif there[place].events[0].client not in {call.session for call in attempts}:
-            attribution.problems.append(f"somebody else's: {there[place]} was acknowledged to {attempts[0]}")
-        else:
-            attribution.attempts[place] = attempts
-
-
-def _attribute_unknown(
-    attribution: Attribution, groups: Sequence[list[Call]], there: Mapping[Place, Command], holders: NameHolders
-) -> None:
-    """Attribute each remaining command to the first call of its session that may have written it.
-
-    The commands of one connection on one agent take effect in the order in which they were sent.
-    """
-    attributed = {id(attempts[0]) for attempts in attribution.attempts.values()}
-    left: dict[str | None, list[tuple[Call, list[Call]]]] = defaultdict(list)
-    for attempts in groups:
-        for call in attempts:
-            if call.unknown:
-                left[call.session].append((call, attempts))
-    last: dict[tuple[str | None, str], int] = defaultdict(lambda: -1)
-    for place, command in there.items():
-        session = command.events[0].client
-        before = max(last[session, agent] for agent in command.heads)
-        if place not in attribution.attempts:
-            for call, attempts in left[session]:
-                if id(attempts[0]) not in attributed and call.number > before and _fits(call, command, holders):
-                    attribution.attempts[place] = attempts
-                    attributed.add(id(attempts[0]))
-                    break
+def _attribute_acknowledged(
+    attribution: Attribution, groups: Sequence[list[Call]], there: Mapping[Place, Command]
+) -> dict[int, Place]:
+    """Attribute each command that a reply names; return the places of the groups that were acknowledged."""
+    acknowledged: dict[int, Place] = {}
+    for number, attempts in enumerate(groups):
+        places = {call.place for call in attempts if call.acknowledged}
+        if len(places) > 1:
+            attribution.problems.append(f"done more than once: {attempts[0]}, at {sorted(places)}")
+        for place in places:
+            acknowledged[number] = place
+            if place not in there:
+                attribution.problems.append(f"lost: {attempts[0]} was acknowledged as {place}")
+            elif place in attribution.attempts:
+                other = attribution.attempts[place][0]
+                attribution.problems.append(f"acknowledged twice: {there[place]} is {other} and {attempts[0]}")
+            elif there[place].session not in {call.session for call in attempts}:
+                attribution.problems.append(f"somebody else's: {there[place]} was acknowledged to {attempts[0]}")
             else:
-                attribution.problems.append(f"nobody asked for it, or it was refused: {command}")
-                continue
-        call = next(call for call in attribution.attempts[place] if call.session == session)
-        if call.number < before:
-            attribution.problems.append(f"out of order on its connection: {command} is {call}")
-        last.update({(session, agent): call.number for agent in command.heads})
+                attribution.attempts[place] = attempts
+    return acknowledged
+
+
+def _options(
+    groups: Sequence[list[Call]], log: Sequence[Command], acknowledged: Mapping[int, Place], holders: NameHolders
+) -> dict[Place, list[Option]]:
+    """Find the calls that may have written each command."""
+    of_place: dict[Place, list[Option]] = defaultdict(list)
+    unknown: dict[str | None, list[Option]] = defaultdict(list)
+    for number, attempts in enumerate(groups):
+        for call in attempts:
+            if number in acknowledged:
+                of_place[acknowledged[number]].append(Option(call, number))
+            else:
+                unknown[call.session].append(Option(call, number))
+    options: dict[Place, list[Option]] = {}
+    for command in log:
+        if command.place in of_place:
+            own = [option for option in of_place[command.place] if option.call.session == command.session]
+            first = [option for option in own if option.call.acknowledged and not option.call.repeated]
+            options[command.place] = first or own
+        else:
+            options[command.place] = [each for each in unknown[command.session] if _fits(each.call, command, holders)]
+    return options
+
+
+def _related(log: Sequence[Command], options: Mapping[Place, Sequence[Option]]) -> Iterable[list[Command]]:
+    """Divide a log into the commands of one connection, or of several on which the same keys were sent."""
+    leaders: dict[object, object] = {}
+
+    def leader(of: object) -> object:
+        while (above := leaders.setdefault(of, of)) != of:
+            of = above
+        return of
+
+    for command in log:
+        for option in options[command.place]:
+            leaders[leader(option.group)] = leader(command.session)
+    related: dict[object, list[Command]] = defaultdict(list)
+    for command in log:
+        related[leader(command.session)].append(command)
+    return related.values()
+
+
+def _attribute_in_order(
+    attribution: Attribution,
+    groups: Sequence[list[Call]],
+    commands: list[Command],
+    options: Mapping[Place, Sequence[Option]],
+) -> None:
+    """Attribute commands to calls, and report those for which no choice leaves a call."""
+    while len(chosen := match(commands, [options[command.place] for command in commands])) < len(commands):
+        left = commands.pop(len(chosen))
+        calls = [option.call for option in options[left.place]]
+        if calls:
+            attribution.problems.append(
+                f"done twice, or out of order on its connection: {left} is {' or '.join(map(str, calls))}"
+            )
+        elif left.place not in attribution.attempts:
+            attribution.problems.append(f"nobody asked for it, or it was refused: {left}")
+    for command, option in zip(commands, chosen, strict=True):
+        attribution.attempts.setdefault(command.place, groups[option.group])
+
+
+def _has_head(call: Call, command: Command) -> bool:
+    """Return whether `if_seq` allowed a command; where that is about another agent, or a new one, the model decides."""
+    decided = call.target == call.judge and command.agent == command.subject and command.kind != "created"
+    return not decided or call.params.get("if_seq") in {None, command.seq - 1}
 
 
 def _fits(call: Call, command: Command, holders: NameHolders) -> bool:
@@ -147,6 +193,8 @@ def _fits(call: Call, command: Command, holders: NameHolders) -> bool:
     params, data = call.params, command.events[0].data
     begins = command.kind == "created" and (call.method == "create" or bool(params.get("create")))
     if command.subject not in holders.get(call.target, ()) or not (begins or KINDS.get(call.method) == command.kind):
+        return False
+    if not _has_head(call, command):
         return False
     match call.method:
         case "create" | "add" | "ingest" | "load":

@@ -44,6 +44,11 @@ class Call(NamedTuple):
         return self.reply is not None and "command" in self.reply
 
     @property
+    def repeated(self) -> bool:
+        """Whether the reply is that of an earlier attempt."""
+        return self.reply is not None and bool(self.reply.get("repeated"))
+
+    @property
     def renames(self) -> bool:
         """Whether it gave an agent a new name."""
         return self.method == "change" and self.acknowledged and self.params.get("name") is not None
@@ -100,6 +105,16 @@ class Command(NamedTuple):
     events: tuple[Event, ...]
 
     @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return self.agent, self.seq
+
+    @property
+    def session(self) -> str | None:
+        """The client's name on the connection that it came on."""
+        return self.events[0].client
+
+    @property
     def kind(self) -> str:
         """The kind of its first event."""
         return self.events[0].kind
@@ -115,7 +130,7 @@ class Command(NamedTuple):
         return str(self.events[0].data.get("by", self.agent))
 
     def __str__(self) -> str:
-        return f"{self.kind} at {self.seq} of {self.agent} by {self.events[0].client}"
+        return f"{self.kind} at {self.seq} of {self.agent} by {self.session}"
 
 
 class FinalAgent(NamedTuple):

@@ -91,6 +91,42 @@ RIGHT: dict[str, tuple[Sequence[Call], Sequence[Event], FinalAgent]] = {
         [CREATED, SAID_HI, event(3, "mark", {"label": None})],
         END._replace(head=3, records=END.records[:1], marks=(Marked(3, None),)),
     ),
+    "refused at first, and done under the same key on the same connection": (
+        [
+            CREATE,
+            refused(Call("s", 1, "rewind", "demo", {"label": "m", "key": "r"}, 3, 4), "no_such_mark"),
+            answered(Call("s", 2, "mark", "demo", {"label": "m"}, 5, 6), 2, seq=2, label="m"),
+            answered(Call("s", 3, "rewind", "demo", {"label": "m", "key": "r"}, 7, 8), 3, target=2, dropped=0, was=2),
+        ],
+        [CREATED, event(2, "mark", {"label": "m"}), event(3, "rewind", {"label": "m", "target": 2})],
+        END._replace(head=3, records=(), marks=(Marked(2, "m"),)),
+    ),
+    "of two that were not heard of, the head allowed the later": (
+        [
+            CREATE,
+            HI,
+            unheard(Call("s", 2, "mark", "demo", {"if_seq": 1}, 5)),
+            unheard(Call("s", 3, "mark", "demo", {"if_seq": 2}, 5)),
+        ],
+        [CREATED, SAID_HI, event(3, "mark", {"label": None})],
+        END._replace(head=3, records=END.records[:1], marks=(Marked(3, None),)),
+    ),
+    "tried again on another connection, and done late on the first": (
+        [
+            CREATE,
+            HI,
+            unheard(Call("t", 1, "mark", "demo", {"key": "k"}, 5)),
+            unheard(Call("u", 0, "mark", "demo", {"key": "k"}, 6)),
+            unheard(Call("u", 1, "mark", "demo", {}, 6)),
+        ],
+        [
+            CREATED,
+            SAID_HI,
+            event(3, "mark", {"label": None}, client="u"),
+            event(4, "mark", {"label": None}, client="t"),
+        ],
+        END._replace(head=4, records=END.records[:1], marks=(Marked(3, None), Marked(4, None))),
+    ),
     "nothing to do at the second try, and done by the first": (
         [
             CREATE,
@@ -172,7 +208,7 @@ WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], FinalAgent, str]] = {
         [CREATE, HI, unheard(HO)],
         [*LOG, Event(4, A, 4, 4, "user", "ho", None, "t")],
         END._replace(head=4, records=(*END.records, Said(4, "user", "ho", None))),
-        "nobody asked for it",
+        "done twice, or out of order",
     ),
     "one place for two": (
         [CREATE, HI, HI._replace(number=2)],
@@ -186,6 +222,29 @@ WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], FinalAgent, str]] = {
         [CREATED, SAID_HI, SAID_HO._replace(client="s")],
         END,
         "out of order on its connection",
+    ),
+    "not heard of, and against the order of a connection": (
+        [CREATE, unheard(HI._replace(number=2)), unheard(HO._replace(session="s", number=1))],
+        [CREATED, SAID_HI, SAID_HO._replace(client="s")],
+        END,
+        "out of order on its connection",
+    ),
+    "of two that were not heard of, one was done twice": (
+        [
+            CREATE,
+            unheard(Call("s", 1, "mark", "demo", {}, 3)),
+            HI._replace(number=2),
+            unheard(Call("s", 3, "mark", "demo", {}, 5)),
+        ],
+        [CREATED, SAID_HI, event(3, "mark", {"label": None}), event(4, "mark", {"label": None})],
+        END._replace(head=4, records=END.records[:1], marks=(Marked(3, None), Marked(4, None))),
+        "done twice, or out of order",
+    ),
+    "done under a key that was refused": (
+        [CREATE, HI, refused(HO, "conflict", head=2), HO._replace(session="u", sent=7, answered=8)],
+        LOG,
+        END,
+        "somebody else's",
     ),
     "against time": ([CREATE, HI._replace(sent=8, answered=9), HO], LOG, END, "against time"),
     "the wrong head": (

@@ -186,3 +186,27 @@ def test_a_name_of_another_agent() -> None:
     assert not said_of([taken], [], [DEMO, COPY])
     assert "no reason for exists" in said_of([taken._replace(params={"name": "nobody"})], [], [DEMO, COPY])
     assert "Refused('exists')" in said_of([given], [two], [NEW._replace(name="copy"), COPY])
+
+
+def test_a_name_that_another_agent_got_unheard() -> None:
+    """Of two commands that were not heard of, the one for a name is that on the agent that has the name by then."""
+    given = Call("s", 5, "change", B, {"name": "demo"}, 9, 10, {"id": B, "head": 4, "command": 4, **INFO})
+    calls = [
+        RENAME,
+        given,
+        unheard(Call("t", 0, "mark", "demo", {}, 11)),
+        unheard(Call("t", 1, "mark", A, {}, 11)),
+    ]
+    log = [
+        RENAMED,
+        event(5, "changed", {"name": "demo"}, agent=B, seq=4),
+        event(6, "mark", {"label": None}, seq=4, client="t"),
+        event(7, "mark", {"label": None}, agent=B, seq=5, client="t"),
+    ]
+    final = [
+        NEW._replace(head=4, marks=(Marked(4, None),)),
+        COPY._replace(head=5, name="demo", marks=(Marked(5, None),)),
+    ]
+
+    assert not said_of(calls, log, final)
+    assert "nobody asked for it" in said_of([*calls[:2], calls[3]], log, final)

@@ -9,7 +9,7 @@ from threading import Event, Thread
 
 from reel.sync.client import Client
 from reeld.verify.sqlite import EVENT_REFERENCES
-from tests.crash import stats
+from tests.crash import recorded, stats
 from tests.crash.checker import check
 from tests.crash.clients import Worker
 from tests.crash.command_generator import Names
@@ -72,7 +72,7 @@ class Workload:
             events, final = read_final_state(client)
             problems = check(calls, events, final)
             found = client.verify().problems
-        assert not problems, "\n".join(problems[:10])
+        assert not problems, "\n".join([*problems[:10], f"all of it: {recorded.write(calls, events, final)}"])
         assert not found, found
         stats.count("histories found right")
         replies = [call.reply for call in calls if call.acknowledged and call.reply is not None]
