@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from reel.errors import ReelError, TooLarge
 from reel.light_typing import TYPE_CHECKING, NamedTuple
 
@@ -118,8 +120,8 @@ class SharedPush:
         self.pushes: dict[tuple[str, int], bytes] = {}
 
 
-class SharedPushes:
-    """What both framings do with a push that goes to many subscriptions: they encode it only once."""
+class SharedPushes(ABC):
+    """The part of every framing that encodes a push to many subscriptions only once."""
 
     name: str
     push_target: list[str]
@@ -134,8 +136,9 @@ class SharedPushes:
             whole = shared.pushes[key] = self._lay_push(method, sub, shared)
         return whole
 
+    @abstractmethod
     def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:
-        raise NotImplementedError
+        """Encode the whole push, with what is in ``shared.encodings`` if that is there."""
 
 
 def memory_cost(size: int, values: int) -> int:
