@@ -222,14 +222,9 @@ class Client:
         Args:
             agent: a name or an id.
         """
-        from reel.tool_calls import calls_in  # noqa: PLC0415 - most clients call no tools
+        from reel.requests.open_calls import read_open_calls  # noqa: PLC0415 - most clients call no tools
 
-        info = await self.agent(agent)
-        pages = [
-            (await self.messages(info.id, since=seq - 1, limit=1, at=info.head)).messages
-            for seq in sorted({call.seq for call in info.open_calls})
-        ]
-        return [call for page in pages for call in calls_in(page, [call.id for call in info.open_calls])]
+        return await self._carry_out(read_open_calls(agent))
 
     async def close(self) -> None:
         """Close a connection that was made with ``await``; a block closes its own at its end."""

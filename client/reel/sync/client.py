@@ -235,14 +235,9 @@ class Client:
         Args:
             agent: a name or an id.
         """
-        from reel.tool_calls import calls_in  # noqa: PLC0415 - most clients call no tools
+        from reel.requests.open_calls import read_open_calls  # noqa: PLC0415 - most clients call no tools
 
-        info = self.agent(agent)
-        pages = [
-            self.messages(info.id, since=seq - 1, limit=1, at=info.head).messages
-            for seq in sorted({call.seq for call in info.open_calls})
-        ]
-        return [call for page in pages for call in calls_in(page, [call.id for call in info.open_calls])]
+        return self._carry_out(read_open_calls(agent))
 
     def __repr__(self) -> str:
         return f"<reel.Client of {self.path}, {'not connected' if self._socket is None else 'connected'}>"
