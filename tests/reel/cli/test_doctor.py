@@ -12,25 +12,10 @@ from typing import Any
 
 import pytest
 
-from reel.cli.doctor import (
-    BAD,
-    FINE,
-    NOTHING,
-    WARN,
-    Finding,
-    check_backups,
-    check_database,
-    check_directory,
-    check_installed,
-    check_lock,
-    check_path,
-    check_search,
-    check_server,
-    check_space,
-    check_versions,
-    check_wal,
-    program_of,
-)
+from reel.cli.checks.connection import check_directory, check_installed, check_lock, check_path, check_versions
+from reel.cli.checks.database import check_backups, check_database, check_search, check_server, check_space, check_wal
+from reel.cli.checks.finding import BAD, FINE, NOTHING, WARN, Finding
+from reel.cli.checks.settings import program_of
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 from reeld.store.database import SQLITE
