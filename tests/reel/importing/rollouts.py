@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reel.importing.codex import Rollout
+from reel.importing.codex_rollout import Rollout
 from reel.importing.steps import Source, Step
 
 THREAD = "22222222-2222-4222-8222-222222222222"
