@@ -1,9 +1,9 @@
-"""Messages of LangChain and messages of the log: how the one becomes the other.
+"""How LangChain's messages are stored in the log, so that they come back unchanged.
 
-What a message says becomes a neutral message, which everybody reads. The message itself is an item of the format
-``x-langgraph`` beside it: its class, and those of its fields that are not as in an empty one; or, if that is not all of
-it, what the serializer made of it. It comes back exactly as the serializer would give it back: that is tried before it
-is stored.
+The neutral message that everybody reads (:mod:`reel.integrations.langgraph.translation`) has no place for some fields.
+So the message itself is stored beside it, as an item of the format ``x-langgraph``: its class, and the fields that
+differ from those of an empty message. If these do not restore it exactly, the item is the serializer's output. Which of
+the two is tried before a message is stored.
 """
 
 import json
@@ -25,16 +25,14 @@ from langchain_core.messages import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from reel.integrations.langgraph import values
+from reel.integrations.langgraph.translation import from_neutral, text_block, to_neutral
 from reel.integrations.langgraph.values import NotAValue
 from reel.item_forms import ITEM, check_of, form_of, item_from, texts_of
 from reel.kinds import ROLES
-from reel.values import clean, clean_deep
 
 Json = dict[str, Any]
 
 FORMAT = "x-langgraph"
-# The protocol's limit for an id of a call and the name of a tool.
-_LONGEST = 1024
 _CLASSES: dict[str, type[BaseMessage]] = {
     kind.__name__: kind
     for kind in (
@@ -54,9 +52,6 @@ _SIMPLE = {
 # Of these a copy is made, so that nobody changes the fields of another one.
 _CHANGED = frozenset({dict, list})
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-# How LangChain calls the providers whose thinking the daemon knows by another name.
-_PROVIDERS = {"google_genai": "gemini", "google_vertexai": "gemini", "google": "gemini", "azure_openai": "openai"}
-_INSTRUCTIONS = ("system", "developer")
 
 
 class Kept:
@@ -160,7 +155,7 @@ def is_history(value: Any) -> bool:
 
 def stored(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kept]:
     """Return a message as it is added to the log, and as it will be read."""
-    said = _said(message)
+    said = to_neutral(message)
     item, kept = _item_of(serde, message)
     form = form_of(item, texts_of([said]))
     metadata = {"format": FORMAT, "check": check_of([said], form), "form_json": values.to_json(form)}
@@ -181,7 +176,7 @@ def restored_from_record(serde: SerializerProtocol, record: Mapping[str, Any]) -
         if "blocks" in data:
             content, metadata = data["blocks"], data["provider_metadata"]
         else:
-            content, metadata = [_text(record["content"])], data
+            content, metadata = [text_block(record["content"])], data
         return restored(serde, {"role": role, "content": content, "provider_metadata": metadata})
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
@@ -215,6 +210,20 @@ def item_of(serde: SerializerProtocol, message: BaseMessage) -> Json:
 def kept_of(serde: SerializerProtocol, message: BaseMessage) -> Kept:
     """Return a message as it would be read."""
     return _item_of(serde, message)[1]
+
+
+def converted(serde: SerializerProtocol, message: Mapping[str, Any], agent: str) -> list[Kept]:
+    """Return the messages for one that another program wrote: one, unless it has several results.
+
+    They have ids, so that a reducer of LangGraph need not give them new ones.
+
+    Args:
+        serde: the serializer.
+        message: a message of the protocol.
+        agent: the id of the agent that has it.
+    """
+    made = from_neutral(message, f"reel-{agent[:8]}-{message['seq']}")
+    return [kept_of(serde, each) for each in made]
 
 
 def _item_of(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kept]:
@@ -274,150 +283,3 @@ def _empty(name: str) -> Json:
     """Return the fields of an empty message of a class."""
     needed = {"tool_call_id": ""} if name.startswith("Tool") else {}
     return dict(_CLASSES[name](content="", **needed).__dict__)
-
-
-# What a message of LangChain says.
-
-
-def _said(message: BaseMessage) -> Json:
-    """Return what a message says, as a neutral message."""
-    if isinstance(message, ToolMessage):
-        result = {
-            "type": "tool_result",
-            "tool_call_id": _word(message.tool_call_id),
-            "content": _result(message),
-            "is_error": message.status == "error",
-        }
-        return {"role": "tool", "content": [result], "provider_metadata": {}}
-    role = "assistant" if isinstance(message, AIMessage) else "user"
-    metadata = {"role": "system"} if message.type == "system" else {}
-    return {"role": role, "content": _blocks(message, role) or [_text("")], "provider_metadata": metadata}
-
-
-def _result(message: ToolMessage) -> Any:
-    if type(message.content) is str:
-        return clean(message.content)[0]
-    # A tool may return no blocks; a result has one at least.
-    return [block for block in _blocks(message, "user") if block["type"] in ("text", "media", "opaque")] or ""
-
-
-def _blocks(message: BaseMessage, role: str) -> list[Json]:
-    if type(message.content) is str and not getattr(message, "tool_calls", None):
-        parts: Sequence[Any] = [{"type": "text", "text": message.content}] if message.content else []
-    else:
-        try:
-            parts = message.content_blocks
-        except Exception:  # translators of content that is not as they expect it
-            parts = [{"type": "text", "text": str(message.text)}]
-    named = message.response_metadata.get("model_provider") if type(message.response_metadata) is dict else None
-    provider = _PROVIDERS.get(named, named) if type(named) is str and named else None
-    # What the daemon does not take, wherever it is, is in the item beside it.
-    blocks: list[Json] = clean_deep([_block(part, role, provider) for part in parts])[0]
-    return blocks
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
-
-
-def _word(text: Any) -> str:
-    return clean(str(text or "?"))[0][:_LONGEST]
-
-
-def _block(part: Any, role: str, provider: str | None) -> Json:
-    match part:
-        case {"type": "text" | "text-plain", "text": str(text)}:
-            return _text(text)
-        case {"type": "reasoning"} if role == "assistant" and type(part.get("reasoning")) is str:
-            signature = (part.get("extras") or {}).get("signature") or part.get("signature")
-            signed = {"signature": signature} if type(signature) is str and signature else {}
-            made = {"provider": provider} if provider else {}
-            return {"type": "thinking", "text": part["reasoning"], **signed, **made}
-        case {"type": "tool_call" | "invalid_tool_call" | "tool_call_chunk"} if role == "assistant":
-            given = part.get("args")
-            arguments = values.to_json(given) if type(given) is dict else str(given or "")
-            call = {"id": _word(part.get("id")), "name": _word(part.get("name")), "arguments": arguments}
-            return {"type": "tool_call", **call}
-        case {"type": "image" | "audio" | "video" | "file" as kind} if _media(part, kind):
-            return _media(part, kind)
-    value = part.get("value", part) if type(part) is dict and part.get("type") == "non_standard" else part
-    try:
-        return {"type": "opaque", "provider": provider or "langchain", "data_json": json.dumps(value, allow_nan=False)}
-    except (TypeError, ValueError, RecursionError):
-        return _text(str(value))
-
-
-def _media(part: Mapping[str, Any], kind: str) -> Json:
-    mime = part.get("mime_type")
-    mime = mime if type(mime) is str and mime else {"file": "application/octet-stream"}.get(kind, f"{kind}/*")
-    for field, name in (("base64", "data_base64"), ("url", "url")):
-        if type(part.get(field)) is str and part[field]:
-            return {"type": "media", "mime_type": mime, name: part[field]}
-    return {}
-
-
-# What a message that somebody else wrote is for LangChain.
-
-
-def converted(serde: SerializerProtocol, message: Mapping[str, Any], agent: str) -> list[Kept]:
-    """Return the messages that a message of somebody else is: one, but for several results.
-
-    They have ids, so that a reducer of LangGraph need not give them new ones.
-
-    Args:
-        serde: the serializer.
-        message: a message of the protocol.
-        agent: the id of the agent that has it.
-    """
-    made = _converted(message, f"reel-{agent[:8]}-{message['seq']}")
-    return [kept_of(serde, each) for each in made]
-
-
-def _converted(message: Mapping[str, Any], name: str) -> list[BaseMessage]:
-    content = message["content"]
-    if message["role"] == "tool":
-        return [
-            ToolMessage(
-                content=block["content"] if type(block["content"]) is str else [*map(_part, block["content"])],
-                tool_call_id=block["tool_call_id"],
-                status="error" if block.get("is_error") else "success",
-                id=f"{name}-{number}" if number else name,
-            )
-            for number, block in enumerate(content)
-        ]
-    said = [block for block in content if block["type"] != "tool_call"]
-    only = said[0]["text"] if len(said) == 1 and said[0]["type"] == "text" else None
-    parts = only if only is not None else [*map(_part, said)] or ""
-    if message["role"] == "user":
-        kind = SystemMessage if message["provider_metadata"].get("role") in _INSTRUCTIONS else HumanMessage
-        return [kind(content=parts, id=name)]
-    calls, invalid = [], []
-    for block in content:
-        if block["type"] == "tool_call":
-            try:
-                arguments = json.loads(block["arguments"] or "{}")
-            except (ValueError, RecursionError):
-                arguments = None
-            known = {"id": block["id"], "name": block["name"]}
-            if type(arguments) is dict:
-                calls.append({**known, "args": arguments, "type": "tool_call"})
-            else:
-                invalid.append({**known, "args": block["arguments"], "error": None, "type": "invalid_tool_call"})
-    return [AIMessage(content=parts, tool_calls=calls, invalid_tool_calls=invalid, id=name)]
-
-
-def _part(block: Mapping[str, Any]) -> Json:
-    match block["type"]:
-        case "text":
-            return {"type": "text", "text": block["text"]}
-        case "thinking":
-            signed = {"extras": {"signature": block["signature"]}} if block.get("signature") else {}
-            return {"type": "reasoning", "reasoning": block["text"], **signed}
-        case "media":
-            mime: str = block["mime_type"]
-            kind = mime.partition("/")[0]
-            where = {"url": block["url"]} if block.get("url") is not None else {"base64": block["data_base64"]}
-            return {"type": kind if kind in ("image", "audio", "video") else "file", "mime_type": mime, **where}
-        case "opaque":
-            return {"type": "non_standard", "value": json.loads(block["data_json"])}
-    return {"type": "non_standard", "value": dict(block)}  # redacted thinking
