@@ -131,9 +131,13 @@ class AssistantTurn(NamedTuple):
 Turn: TypeAlias = UserTurn | AssistantTurn
 
 
-def placeholder(text: str) -> Piece:
+# The text of a turn that would be empty, and whose API accepts no empty one.
+PLACEHOLDER = "(empty)"
+
+
+def placeholder() -> Piece:
     """Return a piece of text that comes from no message."""
-    return Piece({}, -1, 0, {"type": "text", "text": text})
+    return Piece({}, -1, 0, {"type": "text", "text": PLACEHOLDER})
 
 
 # The role that a block belongs to, whatever the role of its message.

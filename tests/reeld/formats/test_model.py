@@ -18,7 +18,7 @@ def test_system_and_developer_are_privileged_roles(role: object, expected: str |
 
 def test_a_placeholder_comes_from_no_message() -> None:
     """It has no seq and no metadata."""
-    assert (None, {}, None) == (placeholder("x").seq, placeholder("x").metadata, placeholder("x").privileged_role)
+    assert (None, {}, None) == (placeholder().seq, placeholder().metadata, placeholder().privileged_role)
 
 
 def test_a_text_result_has_a_text_block() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from reel.msgpack_codec import unpack
-from reeld.formats.model import HistorySettings
-from reeld.formats.repair import NO_RESULT, PLACEHOLDER, Exchange, Repaired, repair
+from reeld.formats.model import PLACEHOLDER, HistorySettings
+from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.repair_state import RepairState
+from reeld.formats.repair_user import NO_RESULT
 from reeld.formats.table import FORMATS
 from tests.reeld.formats.histories import (
     IMAGE,

@@ -19,9 +19,17 @@ from reeld.formats.content import mime_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn, UserTurn, placeholder
+from reeld.formats.model import (
+    PLACEHOLDER,
+    AssistantTurn,
+    CallResult,
+    Piece,
+    RenderContext,
+    Turn,
+    UserTurn,
+    placeholder,
+)
 from reeld.formats.prompt import original_prompt_pieces
-from reeld.formats.repair import PLACEHOLDER
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
@@ -96,7 +104,7 @@ def _split_instructions(turn: UserTurn, context: RenderContext) -> tuple[list[Pi
                 continue
         allowed.append(piece)
     if not allowed and not turn.results and not context.is_last:
-        allowed = [placeholder(PLACEHOLDER)]
+        allowed = [placeholder()]
     return allowed, system
 
 

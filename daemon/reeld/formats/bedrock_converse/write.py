@@ -10,11 +10,10 @@ from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object, load_sendable
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
+from reeld.formats.model import PLACEHOLDER, AssistantTurn, CallResult, Piece, RenderContext, Turn
 from reeld.formats.naming import reads
 from reeld.formats.openai import with_error_prefix
 from reeld.formats.prompt import original_prompt_pieces
-from reeld.formats.repair import PLACEHOLDER
 
 CACHE_POINT = "cachePoint"
 # What the model says between results and the user's words, what the user says between the model's words and its calls

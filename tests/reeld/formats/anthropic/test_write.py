@@ -7,8 +7,8 @@ import pytest
 
 from reeld.formats.anthropic.read import read_response
 from reeld.formats.body import RenderRequest
+from reeld.formats.model import PLACEHOLDER
 from reeld.formats.render import render
-from reeld.formats.repair import PLACEHOLDER
 from tests.formats.checker import check
 from tests.reeld.formats.histories import (
     IMAGE,

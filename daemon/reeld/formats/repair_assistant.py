@@ -1,0 +1,143 @@
+"""Repair of an assistant turn: which of its blocks can be sent, in which form and order."""
+
+from reel.strict_json import Json
+from reeld.formats.model import AssistantTurn, Change, Piece, ToolCall, placeholder
+from reeld.formats.naming import why_signature_lost
+from reeld.formats.repair_rules import Rules
+from reeld.formats.repair_state import RepairState
+from reeld.formats.server_tools import MessageGroup
+
+_UNPAIRED = "a server's tool without the other half of its call and result"
+_LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
+
+
+def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> AssistantTurn:
+    """Leave out what cannot be sent, and put the calls last if the API requires that."""
+    pieces: list[Piece] = []
+    calls_at_end: list[Piece] = []
+    calls: list[ToolCall] = []
+    speaker: int | None = None
+    # What was made since reasoning that is a message of its own: an item of a message may be tied to it.
+    begun: list[Json] = []
+    for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
+        for block_index, block in enumerate(message["content"]):
+            piece = _new(Piece, (message, message_index, block_index, block))
+            is_call = block["type"] == "tool_call"
+            if is_call and rules.lacks_tool(block["name"]):
+                piece, is_call = _told(piece, pieces, state, rules, report), False
+            if is_call:
+                made = _as_plain_call(piece, begun, state, rules, report)
+                calls.append(state.add_call(made, rules.target.sent_id))
+                state.used_ids.update(dict.fromkeys(rules.target.call_item_ids(made.block)))
+                _note_lost_signature(made, rules, report)
+                (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
+            elif (why := _why_left_out(piece, begun, state, rules)) is not None:
+                report.append(Change(piece.seq, block_index, "dropped", why))
+            else:
+                if calls_at_end:
+                    report.append(Change(piece.seq, block_index, "moved", "only calls may follow a call in a turn"))
+                if piece.block["type"] == "text" and speaker != message_index:
+                    if speaker is not None and rules.target.alternates:
+                        report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
+                    speaker = message_index
+                _note_lost_signature(piece, rules, report)
+                pieces.append(piece)
+        if begun or rules.target.belongs_to_next(message):
+            begun += message["content"]
+    pieces += calls_at_end
+    while pieces and rules.target.must_precede_content(pieces[-1].block):
+        last = pieces.pop()
+        report.append(Change(last.seq, last.block_index, "dropped", "reasoning without the content that it led to"))
+    if group.assistant and not pieces and rules.target.alternates:
+        pieces.append(placeholder())
+        report.append(Change(group.assistant[0]["seq"], None, "synthesized", "nothing else is left of this answer"))
+    state.pending = tuple(calls)
+    return AssistantTurn(pieces)
+
+
+def _told(piece: Piece, pieces: list[Piece], state: RepairState, rules: Rules, report: list[Change]) -> Piece:
+    """Return a call of a tool that the model does not have as text, without the reasoning that led to it (rule X18)."""
+    while pieces and rules.target.must_precede_content(pieces[-1].block):
+        lost = pieces.pop()
+        report.append(Change(lost.seq, lost.block_index, "dropped", "reasoning of a call that is sent as text"))
+    call = state.tell(piece)
+    report.append(
+        Change(piece.seq, piece.block_index, "downgraded", f"the tool {call.name} is not in tools: it is sent as text")
+    )
+    text = f"Call of {call.name} ({call.given_id}): {piece.block['arguments']}"
+    return piece._replace(block={"type": "text", "text": text})
+
+
+def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Rules) -> str | None:
+    """Return why a block of the assistant's cannot be sent; ``begun`` are the blocks before its message."""
+    kind = piece.block["type"]
+    if kind == "opaque" and (piece.message_index, piece.block_index) in rules.tools.unpaired:
+        return _UNPAIRED
+    why = rules.why_unsendable(piece.block, "assistant")
+    if why is not None or kind != "opaque":
+        return why
+    half = rules.target.server_tool_half(piece.block)
+    if half is not None and not half.is_call:
+        return _UNPAIRED if half.key in rules.lost else None
+    why = _LOST_REASONING if _has_lost_reasoning(piece, begun, rules) else _why_not_again(piece, state, rules)
+    if half is not None:
+        (rules.lost.discard if why is None else rules.lost.add)(half.key)
+    return why
+
+
+def _why_not_again(piece: Piece, state: RepairState, rules: Rules) -> str | None:
+    """Return why a block cannot be sent if its id was sent before (rule R3); else note its ids."""
+    ids = rules.target.unique_ids(piece.block)
+    again = next((found for found in ids if found in state.used_ids), None)
+    if again is not None:
+        return f"the history already has an item {again}"
+    state.used_ids.update(dict.fromkeys(ids))
+    return None
+
+
+def _note_lost_signature(piece: Piece, rules: Rules, report: list[Change]) -> None:
+    """Report that the signature of a block is left out, or replaced (rules X7 and G3)."""
+    if "provider_metadata" not in piece.block or rules.target.any_signature:
+        return
+    if (why := why_signature_lost(piece.block, rules.target.provider, rules.model)) is not None:
+        report.append(Change(piece.seq, piece.block_index, "dropped", why))
+
+
+def _has_lost_reasoning(piece: Piece, begun: list[Json], rules: Rules) -> bool:
+    """Whether a block is tied to reasoning of its message, or before it, that cannot be sent (rule R10)."""
+    if not rules.settings.by_id or not rules.target.requires_reasoning(piece.block):
+        return False
+    before = reversed([*begun, *piece.message["content"][: piece.block_index]])
+    reasoning = next(filter(rules.target.must_precede_content, before), None)
+    return reasoning is not None and rules.why_unsendable(reasoning, "assistant") is not None
+
+
+def _as_plain_call(piece: Piece, begun: list[Json], state: RepairState, rules: Rules, report: list[Change]) -> Piece:
+    """Return a call without its own form if that cannot be sent.
+
+    It is tied to reasoning that cannot be sent (rule R10), or the history has an item with its id (rule R3).
+    """
+    again = next((found for found in rules.target.call_item_ids(piece.block) if found in state.used_ids), None)
+    if _has_lost_reasoning(piece, begun, rules):
+        reason = _LOST_REASONING
+    elif again is not None:
+        reason = f"the history already has an item {again}"
+    else:
+        return piece
+    report.append(Change(piece.seq, piece.block_index, "downgraded", f"it is sent as a function call: {reason}"))
+    return piece._replace(block={**piece.block, "provider_metadata": {}})
+
+
+def _sent_call(call: ToolCall, piece: Piece, report: list[Change]) -> Piece:
+    """Return the piece of a call with the id and the name under which it is sent."""
+    if call.id == call.given_id and call.name == call.given_name:
+        return piece
+    if call.id != call.given_id:
+        why = f"the id {call.given_id} is sent as {call.id}"
+        report.append(Change(piece.seq, piece.block_index, "renamed", why))
+    if call.name != call.given_name:
+        why = f"the tool {call.given_name} is sent as {call.name}"
+        report.append(Change(piece.seq, piece.block_index, "renamed", why))
+    return piece._replace(block={**piece.block, "id": call.id, "name": call.name})
