@@ -274,7 +274,7 @@ async def kill(registry: Registry, options: CommandOptions, root: Agent, reason:
                 parts.append(_Part(agent, AgentWrite(stage.profile, stage.events, changed=True)))
         profile = next((part.write.profile for part in parts if part.agent is root), root.committed.profile)
         reply: Reply = {"killed": [part.uid for part in parts], "agent": profile.uid, "head": profile.head}
-        return await _commit_all(registry, options, root, parts, reply, family)
+        return await _commit_all(registry, options, agents, parts, reply, family)
 
 
 async def revive(registry: Registry, options: CommandOptions, root: Agent, *, cascade: bool) -> Reply:
@@ -307,7 +307,7 @@ async def revive(registry: Registry, options: CommandOptions, root: Agent, *, ca
         reply: Reply = info(profile, root.committed.conversation, registry.bus.attached(root.row))
         if cascade:
             reply |= {"revived": [part.uid for part in parts], "taken": taken}
-        return await _commit_all(registry, options, root, parts, reply, family)
+        return await _commit_all(registry, options, agents, parts, reply, family)
 
 
 async def _is_taken(registry: Registry, name: str) -> bool:
@@ -350,9 +350,17 @@ async def _family(
 
 
 async def _commit_all(
-    registry: Registry, options: CommandOptions, root: Agent, parts: list[_Part], reply: Reply, family: Family | None
+    registry: Registry,
+    options: CommandOptions,
+    agents: list[Agent],
+    parts: list[_Part],
+    reply: Reply,
+    family: Family | None,
 ) -> Reply:
-    """Commit what several agents write in one command; if they write nothing, return the reply of its first time."""
+    """Commit what several agents write in one command; if they write nothing, return the reply of its first time.
+
+    It depends on the states of all that are held: one that is not killed because it is dead may have been revived.
+    """
     if not parts:
         return await first_reply(registry.store, options.key) or reply
     first = parts[0].write.events[0]
@@ -365,7 +373,7 @@ async def _commit_all(
             part.agent.apply(part.write, first)
             registry.reindex(part.agent)
 
-    writes, reads = [part.write for part in parts], frozenset([root.row])
+    writes, reads = [part.write for part in parts], frozenset(agent.row for agent in agents)
     await write(registry.store, Transaction(writes, keys, reads=reads, family=family), on_commit)
     return reply
 

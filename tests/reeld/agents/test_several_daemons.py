@@ -126,6 +126,18 @@ async def test_a_cascade_during_which_others_clone(two: Two) -> None:
     assert {"demo": False, "copy": False} == {each["name"]: each["alive"] for each in await two.other.agents()}
 
 
+async def test_a_cascade_over_a_clone_that_others_revived(two: Two) -> None:
+    """A cascading kill also kills a clone that is dead as far as its daemon knows."""
+    await two.held.create("demo")
+    await two.held.clone("demo", "copy")
+    await two.held.kill("copy")
+    two.between.is_deaf = True
+    await two.other.revive("copy")
+    await again(partial(two.held.kill, "demo", cascade=True))
+
+    assert {"demo": False, "copy": False} == {each["name"]: each["alive"] for each in await two.other.agents()}
+
+
 async def test_what_waits_for_a_commit_that_learns_of_others(two: Two) -> None:
     """What was staged before its daemon learnt that others wrote is not written, even if its seqs are still free."""
     between, held, other = two
