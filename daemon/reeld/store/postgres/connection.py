@@ -239,15 +239,15 @@ class ServerConnection:
         with _translating(), self.raw.pipeline():
             yield
 
-    def abandon(self) -> None:
-        """Roll back what failed in a pipeline.
+    def abandon(self, savepoint: str = "") -> None:
+        """Roll back what failed in a pipeline, all of it or back to a savepoint.
 
         psycopg believes that a statement is prepared which was skipped after the failure. It forgets all of them when
         it runs this statement, if it has not seen the text before.
         """
         if not self._raw.closed:
             if self.in_transaction:
-                self.send("ROLLBACK")
+                self.send(f"ROLLBACK TO {savepoint}" if savepoint else "ROLLBACK")
             self.send(f"DEALLOCATE ALL -- {next(self._names)}")
 
     def is_open(self) -> bool:

@@ -19,7 +19,7 @@ there, they were written; if not, they are written now. Whoever waits for them n
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
@@ -61,13 +61,13 @@ class _Draft(NamedTuple):
     Args:
         transactions: those that it writes.
         firsts: the ids of the first events of each of them.
-        refused: the places of the transactions that are not written, because others have changed what they are about.
+        refused: by their places, why the others are not written.
         rows: the events, heads and keys.
     """
 
     transactions: list[Transaction]
     firsts: list[list[int]]
-    refused: frozenset[int]
+    refused: Mapping[int, Outcome]
     rows: Rows
 
     def was_written(self, connection: ServerConnection) -> bool:
@@ -106,7 +106,7 @@ class ServerEventWriter(EventWriter):
         return self._others.take()
 
     def commit(self, connection: Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
-        """Write transactions together; if that fails, each by itself, so that only the guilty one fails."""
+        """Write transactions together; if that fails, each behind a savepoint, so that only the guilty ones fail."""
         assert isinstance(connection, ServerConnection)  # noqa: S101 - it was opened with this writer
         outcomes = self._outcomes(connection, transactions)
         self._others.read(connection)  # only now: others need not wait for it
@@ -118,19 +118,29 @@ class ServerEventWriter(EventWriter):
                 self._look(connection)
                 return [DivergedError() if is_about(each, self._others.rows) else [] for each in transactions]
             self._sent = None
-            return self._try(connection, transactions)
+            try:
+                return self._try(connection, transactions)
+            except FAULTS as error:
+                if len(transactions) == 1 or isinstance(error, ServerError | InDoubtError):
+                    raise
+            return self._try(connection, transactions, singly=True)
         except FAULTS as error:
-            if len(transactions) == 1 or isinstance(error, ServerError | InDoubtError):
-                self._note(error)
-                return [explain(error) for _ in transactions]
-        return [self._outcomes(connection, [transaction])[0] for transaction in transactions]
+            self._note(error)
+            return [explain(error) for _ in transactions]
 
     def _look(self, connection: ServerConnection) -> None:
         """Take note of what others wrote since the last look."""
         self.next_id = self._others.look(connection, self.next_id)
 
-    def _try(self, connection: ServerConnection, transactions: Sequence[Transaction]) -> list[Outcome]:
+    def _try(
+        self, connection: ServerConnection, transactions: Sequence[Transaction], *, singly: bool = False
+    ) -> list[Outcome]:
         """Write transactions; if the connection is lost, do it on a new one, and do nothing twice.
+
+        Args:
+            connection: the writing connection.
+            transactions: what is written.
+            singly: whether each may fail by itself.
 
         Raises:
             InDoubtError: nobody knows whether they were written, because the server does not come back.
@@ -138,9 +148,9 @@ class ServerEventWriter(EventWriter):
         gives_up, is_second = 0.0, False
         while True:
             try:
-                outcomes = self._attempt_at_once(connection, transactions) if not gives_up else None
+                outcomes = self._attempt_at_once(connection, transactions) if not (gives_up or singly) else None
                 if outcomes is None:
-                    outcomes = self._attempt(connection, transactions, gives_up)
+                    outcomes = self._attempt(connection, transactions, gives_up, singly=singly)
             except Error as error:
                 if self._sent is None:
                     # Nothing of this commit was sent to be committed. The connection may have been lost before it.
@@ -184,7 +194,7 @@ class ServerEventWriter(EventWriter):
         return self._outcomes_of(transactions, draft)
 
     def _attempt(
-        self, connection: ServerConnection, transactions: Sequence[Transaction], gives_up: float
+        self, connection: ServerConnection, transactions: Sequence[Transaction], gives_up: float, *, singly: bool
     ) -> list[Outcome]:
         """Write transactions, unless it is found that they were written by the attempt before.
 
@@ -192,6 +202,7 @@ class ServerEventWriter(EventWriter):
             connection: the writing connection.
             transactions: what is written.
             gives_up: when it is given up to find out about the attempt before.
+            singly: whether each may fail by itself.
         """
         try:
             with connection.pipeline():
@@ -216,7 +227,7 @@ class ServerEventWriter(EventWriter):
                 self._sent = None
                 self._is_alone = newest < self.next_id
                 self.next_id = self._others.note(moved.fetchall(), self.next_id)
-                draft = self._write_all(connection, transactions, newest)
+                draft = self._write_locked(connection, transactions, newest, singly=singly)
         except BaseException:
             with suppress(Error):
                 connection.abandon()
@@ -228,25 +239,67 @@ class ServerEventWriter(EventWriter):
         self._count(draft.rows.events, draft.rows.wide)
         self.next_id = draft.rows.next_id
         written = iter(draft.firsts)
-        return [DivergedError() if place in draft.refused else next(written) for place in range(len(transactions))]
+        return [draft.refused.get(place) or next(written) for place in range(len(transactions))]
 
-    def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
+    def _write_locked(
+        self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int, *, singly: bool
+    ) -> _Draft:
         """Write transactions while this daemon has the lock, and commit."""
-        other = {place for place, each in enumerate(transactions) if _has_other_family(each, connection)}
-        draft = self._draft_all(transactions, newest, other)
         try:
-            with connection.pipeline():
-                write_profiles(connection.cursor(), draft.transactions)
-                draft.rows.send(connection, self._daemon)
-                self._write_more(connection.cursor(), draft.transactions, draft.rows.next_id - 1)
-                self._sent = draft
-                connection.send("COMMIT")
+            return (self._write_each if singly else self._write_all)(connection, transactions, newest)
         except LostError:
             raise
         except BaseException:
             self._sent = None  # the server has refused it
             raise
+
+    def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
+        """Write all or none."""
+        draft = self._draft_current(connection, transactions, newest)
+        with connection.pipeline():
+            self._write_draft(connection, draft)
+            self._sent = draft
+            connection.send("COMMIT")
         return draft
+
+    def _write_each(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
+        """Write all but those that fail.
+
+        They share one commit. Between two commits others could write, and what they wrote would be told first, though
+        it has larger ids than what the first commit wrote.
+        """
+        drafts: list[_Draft] = []
+        refused: dict[int, Outcome] = {}
+        next_id = newest + 1
+        for place, transaction in enumerate(transactions):
+            connection.send("SAVEPOINT before")
+            try:
+                draft = self._draft_current(connection, [transaction], next_id - 1)
+                with connection.pipeline():
+                    self._write_draft(connection, draft)
+            except ServerError:
+                raise
+            except FAULTS as error:
+                connection.abandon("before")
+                refused[place] = explain(error)
+            else:
+                refused.update((place, outcome) for outcome in draft.refused.values())
+                drafts.append(draft)
+                next_id = draft.rows.next_id
+        self._sent = _together(drafts, refused, newest, next_id)
+        connection.send("COMMIT")
+        return self._sent
+
+    def _write_draft(self, connection: ServerConnection, draft: _Draft) -> None:
+        """Write everything that a draft has, inside of a transaction of the database's."""
+        write_profiles(connection.cursor(), draft.transactions)
+        draft.rows.send(connection, self._daemon)
+        self._write_more(connection.cursor(), draft.transactions, draft.rows.next_id - 1)
+
+    def _draft_current(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
+        """Return what a commit writes that has the lock."""
+        other = {place for place, each in enumerate(transactions) if _has_other_family(each, connection)}
+        return self._draft_all(transactions, newest, other)
 
     def _draft_all(self, transactions: Sequence[Transaction], newest: int, other: set[int]) -> _Draft:
         """Return what a commit writes.
@@ -263,7 +316,19 @@ class ServerEventWriter(EventWriter):
         wide: list[Any] = []
         firsts, next_id = self._draft(current, newest + 1, events, wide)
         rows = Rows(newest, next_id, events, wide, keys_of(current), heads_of(current))
-        return _Draft(current, firsts, frozenset(refused), rows)
+        return _Draft(current, firsts, {place: DivergedError() for place in refused}, rows)
+
+
+def _together(drafts: list[_Draft], refused: dict[int, Outcome], newest: int, next_id: int) -> _Draft:
+    """Return what several drafts write one after the other."""
+    rows = Rows(newest, next_id, [], [], [], [])
+    together = _Draft([], [], refused, rows)
+    for draft in drafts:
+        together.transactions.extend(draft.transactions)
+        together.firsts.extend(draft.firsts)
+        rows.events.extend(draft.rows.events)
+        rows.wide.extend(draft.rows.wide)
+    return together
 
 
 def _has_only_rows(transaction: Transaction) -> bool:
