@@ -15,7 +15,7 @@ def main() -> int:
         from reeld.backups import commands  # noqa: PLC0415 - the daemon does not need it to start
 
         return commands.main(sys.argv[1:])
-    # What is imported stays, so that the collector would look at it in vain; the daemon enables it.
+    # Imported modules are never freed, so the garbage collector would scan them for nothing; the daemon enables it.
     gc.disable()
     try:
         import aiosqlite  # noqa: F401, PLC0415 - to see whether it is there

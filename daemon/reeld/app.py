@@ -1,4 +1,4 @@
-"""The daemon as a whole: what runs, who owns it, and in which order it ends.
+"""The daemon as a whole: its tasks, their owners, and the order in which they end.
 
 ::
 
@@ -10,15 +10,14 @@
         ├── agents            one task per live agent: loads its state, then runs exclusive jobs (Registry)
         └── tasks
             ├── signals       SIGTERM and SIGINT set `stop`; SIGHUP opens the log again, and makes a lost socket again
-            ├── maintenance   evicts idle agents, checkpoints the WAL, returns freed memory; another task looks whether
-            │                 the database is there
-            ├── metrics       writes the file of metrics, if there is to be one (keep_written)
-            ├── drafts        pushes the last text of each burst
-            ├── neighbours    tells other daemons of drafts and followers, if the database is on a server
-            ├── search        fills the index of what was said, with a thread each for it and its readers (Search)
-            ├── server        accepts; per connection a reader, a sender, a watcher, a worker, and one task for each
-            │                 subscription that catches up and each detached request (Connection)
-            └── watchdog      tells the supervisor that the writer still commits, and the disk still syncs
+            ├── maintenance   evicts idle agents, checkpoints the WAL, returns freed memory; another task checks whether
+            │                 the database is there ├── metrics       writes the file of metrics, if there is to be one
+            (keep_written) ├── drafts        pushes the last text of each burst ├── neighbours    exchanges drafts and
+            follower counts with other daemons, if the database is on a server ├── search        fills the index of what
+            was said, with a thread each for it and its readers (Search) ├── server        accepts; per connection a
+            reader, a sender, a watcher, a worker, and one task for each │                 subscription that catches up
+            and each detached request (Connection) └── watchdog      tells the supervisor that the writer still commits,
+            and the disk still syncs
 
 It ends from the outside in: connections get their replies, agents finish, the writer commits, the database closes.
 """
@@ -69,18 +68,18 @@ log = logging.getLogger(__name__)
 # Allocations before a young collection, and young collections before an older one; Python's default is
 # (700, 10, 10).
 _GC = (50_000, 20, 100)
-# Seconds after which a thread that computes lets another one go on. With Python's default of 5 ms, an `add` beside a
-# thread that reads a request waits 5 ms wherever it goes from thread to thread.
+# The interpreter's switch interval in seconds. With Python's default of 5 ms, an `add` waits up to 5 ms at each
+# handover between threads while another thread parses a request.
 _TURN = 0.001
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # Seconds between two rounds of maintenance.
 _MAINTENANCE_EVERY = 60.0
-# Seconds between two looks at the files of the database while nobody writes.
+# Seconds between two checks of the database's files while nobody writes.
 _WATCH_EVERY = 1.0
 
 
 def main(config: Config) -> int:
-    """Run until told to stop; return the exit status."""
+    """Run until stopped; return the exit status."""
     logs.set_up(config.log_level)
     memory.use_one_heap()
     os.umask(0o077)
@@ -117,14 +116,14 @@ def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
         else:  # the supervisor has made it, and locks its path in its own way
             config = config._replace(socket=path_of(stack.enter_context(inherited)))
         lock_file = None
-        if not is_url(config.database):  # who writes to a server takes turns there
+        if not is_url(config.database):  # a server coordinates its writers itself
             lock_file = stack.enter_context(lock(config.database, "the database", config.socket))
             _clear_away(config.database)
         anyio.run(serve, config, supervisor, inherited, lock_file, backend="trio")
 
 
 def _clear_away(database: str) -> None:
-    """Remove what a restore left that was killed."""
+    """Remove the files that a killed restore left behind."""
     try:
         remains.clear_away(database)
     except OSError as error:
@@ -181,7 +180,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             config.retention,
         )
         async with anyio.create_task_group() as tasks:
-            reloads = not logs.on_terminal()  # who closes a terminal ends what runs in it
+            reloads = not logs.on_terminal()  # closing a terminal ends what runs in it
             stop_signals = _STOP_SIGNALS if reloads else (*_STOP_SIGNALS, signal.SIGHUP)
             await tasks.start(
                 _stop_on_signal, stop, stop_signals
@@ -236,9 +235,9 @@ def _counters(config: Config, began: float, started: int, server: Server) -> dic
 
 
 def _unmark(path: str) -> None:
-    """Let clients start the daemon again from now on: somebody has started it.
+    """Allow clients to autostart the daemon again: somebody has started it explicitly.
 
-    Before anybody can connect, for `reel stop` writes its mark, connects and asks for the end.
+    This happens before anybody can connect, because `reel stop` writes its marker first and then asks for the shutdown.
     """
     try:
         stop_marker.unmark(path)

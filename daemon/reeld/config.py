@@ -157,7 +157,7 @@ class Config(NamedTuple):
     metrics: Metrics = Metrics()
     retention: Retention = Retention()
     backup: Schedule = Schedule()
-    # Whether to end at once if `reel stop` ended the daemon before.
+    # Whether to exit at once if `reel stop` stopped the daemon before.
     unless_stopped: bool = False
 
     def absolute(self) -> Self:
@@ -229,7 +229,7 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
 
 
 def _check_server(url: str) -> int:
-    """Print as comments what is found of a database on a server; return the exit status."""
+    """Print as comments what a check of a database on a server finds; return the exit status."""
     try:
         from reeld.store.postgres.survey import survey  # noqa: PLC0415 - only who has a server needs psycopg
     except ImportError:
@@ -304,7 +304,7 @@ def _flat(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _nearest(name: str, known: Mapping[str, Setting]) -> str:
-    """Return a hint at the setting that was probably meant, even if its section is missing."""
+    """Return a hint that names the setting that was probably meant, even if the section was left out."""
     from difflib import get_close_matches  # noqa: PLC0415 - nearly every name is known
 
     last = {each.rpartition(".")[2]: each for each in known}

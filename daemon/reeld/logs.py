@@ -1,4 +1,4 @@
-"""The log on stderr: one line an event, with its priority if the journal reads it."""
+"""The log on stderr: one line per event, prefixed with its priority if the journal reads it."""
 
 import fcntl
 import logging
@@ -10,12 +10,12 @@ import sys
 # The journal takes syslog's priorities from the beginning of a line (sd-daemon(3)).
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 
-# How many bytes a pipe takes as a whole if it is writable.
+# The most bytes that a writable pipe accepts atomically.
 _PIECE = select.PIPE_BUF
 
 
 class Line(logging.Formatter):
-    """Puts an event on one line, a traceback included.
+    """Formats an event as one line, including any traceback.
 
     Args:
         journal: whether the journal reads it: it adds the time itself, and takes the priority.
@@ -32,11 +32,11 @@ class Line(logging.Formatter):
 
 
 class PatientHandler(logging.Handler):
-    """Writes lines to a descriptor, and never waits for its reader: what does not fit is dropped, counted and told.
+    """Writes lines to a descriptor, and never blocks; lines that do not fit are dropped, counted and reported.
 
-    ``O_NONBLOCK`` would belong to the pipe or terminal, and other programs may share it. So a look at whether there is
-    room comes before each write. A pipe takes a line of up to ``PIPE_BUF`` bytes as a whole or not at all, and has room
-    for one if it is writable; a longer line is written in such pieces, with a look before each.
+    ``O_NONBLOCK`` would belong to the pipe or terminal, and other programs may share it. So each write is preceded by a
+    poll. A writable pipe accepts up to ``PIPE_BUF`` bytes atomically; a longer line is written in pieces of that size,
+    with a poll before each.
 
     Args:
         descriptor: where to write.
@@ -46,9 +46,9 @@ class PatientHandler(logging.Handler):
         super().__init__()
         self._descriptor = descriptor
         self._dropped = 0
-        # What a line that was cut short needs before the next one begins.
+        # Ends a line that was cut short, before the next one begins.
         self._unfinished = False
-        # A file is always writable, and is written to without a limit.
+        # A file is always writable, so there is no limit per write.
         self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -67,7 +67,7 @@ class PatientHandler(logging.Handler):
         return self.format(logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, None, None))
 
     def _write(self, line: str) -> bool:
-        """Write a line as far as there is room; return whether all of it was written."""
+        """Write as much of a line as there is room for; return whether all of it was written."""
         data = f"{line}\n".encode(errors="backslashreplace")
         if self._unfinished:
             data = b"\n" + data
@@ -97,7 +97,7 @@ def set_up(level: str) -> None:
 
 
 def print_fatal(text: str) -> None:
-    """Print why the daemon cannot start: a sentence for a person, not a line of a log."""
+    """Print why the daemon cannot start, as a sentence for a person, not as a log line."""
     print(f"{'<3>' if in_journal() else ''}reeld: {text}", file=sys.stderr)  # noqa: T201 - as it says
 
 
@@ -127,7 +127,7 @@ def find_file() -> str | None:
 def reopen(path: str) -> None:
     """Log to the file that is at a path now; create it if it is not there.
 
-    What goes to the same file as stderr until now, stdout for example, follows.
+    Other descriptors that were open on the same file as stderr, such as stdout, are redirected too.
 
     Raises:
         OSError: the file cannot be opened; the log stays where it is.
@@ -154,7 +154,7 @@ def on_terminal() -> bool:
 
 
 def in_journal() -> bool:
-    """Return whether stderr goes to the journal; the variable alone could be inherited together with another stderr."""
+    """Return whether stderr goes to the journal; the environment variable may be inherited with another stderr."""
     try:
         stream = os.fstat(2)
     except OSError:

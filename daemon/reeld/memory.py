@@ -1,7 +1,7 @@
-"""Memory that the daemon has freed, back to the system.
+"""Returns memory that the daemon has freed to the system.
 
-The C library keeps what was freed for later, and gives back only what lies at the end of its heap: after 300 clients
-that did not read, 4 MB each, the daemon kept 595 MB for good, and more after each such crowd.
+The C library keeps freed memory for reuse, and returns only what lies at the end of its heap: after 300 clients that
+did not read, with 4 MB each, the daemon permanently kept 595 MB, and more after each such crowd.
 """
 
 import ctypes
@@ -15,17 +15,16 @@ _M_ARENA_MAX = -8
 
 
 def use_one_heap() -> None:
-    """Let all threads allocate from one heap; called before there are others.
+    """Let all threads allocate from one heap; to be called before any other heap exists.
 
     With a heap for each thread that reads, every one of them kept pages with next to nothing on them: in 100 seconds of
-    a mixed load the daemon grew from 41 MB to 47, with one heap from 40 to 41. Python's own lock makes the threads take
-    turns anyway.
+    a mixed load the daemon grew from 41 MB to 47, with one heap from 40 to 41. The GIL serializes the threads anyway.
     """
     if _set is not None:
         _set(_M_ARENA_MAX, 1)
 
 
 def give_back() -> None:
-    """Return freed memory to the system: 50 us a megabyte, and almost nothing if no memory is free."""
+    """Return freed memory to the system: 50 us per megabyte, and almost nothing if there is none."""
     if _trim is not None:
         _trim(0)

@@ -1,8 +1,8 @@
 """The file of metrics that node_exporter's textfile collector reads.
 
-The collector reads whatever is there whenever it is asked, so the file is never changed: a new one takes its place. It
-reads no name that does not end in ``.prom``, which the new file's does not until it is complete. It runs as another
-user, so that everybody may read the file; there is nothing of a conversation in it.
+The collector may read the file at any moment, so the file is never modified: it is replaced atomically. The temporary
+file's name does not end in ``.prom``, so the collector ignores it. The collector runs as another user, so the file is
+readable by everybody; it contains nothing of any conversation.
 """
 
 import logging
@@ -30,9 +30,9 @@ class Metrics(NamedTuple):
 
 
 async def keep_written(path: str, every: float, collect: Callable[[], Awaitable[dict[str, Any]]]) -> None:
-    """Write the file again and again until cancelled; then remove it, since what it says is not true any more.
+    """Rewrite the file periodically until cancelled; then remove it, because its content would be stale.
 
-    A failure is logged when it begins and when it changes, and the next file is written nevertheless.
+    A failure is logged when it begins and when its reason changes; writing is retried at the next interval.
 
     Args:
         path: the file.
@@ -71,7 +71,7 @@ def _remove(path: str) -> None:
 
 
 def write(path: str, text: str) -> None:
-    """Put a new file in the place of the one before, whole or not at all.
+    """Replace the file atomically.
 
     Raises:
         OSError: it cannot be written.

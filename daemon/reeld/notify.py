@@ -28,7 +28,7 @@ class Supervisor:
 
     Args:
         address: the path of its socket, or ``@`` and an abstract name; empty if there is no supervisor.
-        watchdog: the seconds without a sign of life after which it restarts the daemon; ``None`` for never.
+        watchdog: the seconds without a notification after which it restarts the daemon; ``None`` for never.
     """
 
     def __init__(self, address: str = "", watchdog: float | None = None) -> None:
@@ -49,7 +49,7 @@ class Supervisor:
             log.warning("the supervisor on %s cannot be notified of %s: %s", self._address, facts[0], error)
 
     async def extend_start(self, opened: anyio.Event) -> None:
-        """Ask for more time to start, again and again, until the event: the migration of an old file takes long."""
+        """Keep asking for more time to start until the event is set: migrating an old file takes long."""
         while not opened.is_set():
             with anyio.move_on_after(_EXTEND_EVERY) as waiting:
                 await opened.wait()
@@ -57,7 +57,7 @@ class Supervisor:
                 self.notify(f"EXTEND_TIMEOUT_USEC={_EXTENSION * 1_000_000}", "STATUS=opens the database")
 
     async def watchdog_loop(self, heartbeat: Callable[[], Awaitable[None]]) -> None:
-        """Send signs of life, twice as often as needed, as long as the heartbeat returns.
+        """Notify the watchdog, twice as often as needed, for as long as the heartbeat returns.
 
         Args:
             heartbeat: returns when everything that must be alive has shown that it is.

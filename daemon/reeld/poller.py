@@ -1,9 +1,9 @@
-"""What wakes the daemon: one task that waits for all sockets at once, and for the threads that work for it.
+"""What wakes the daemon: one task that waits for all sockets and for the worker threads.
 
-A task for each connection, which waits for its own socket, costs a change of what the kernel watches, a wake-up and a
-part of a turn of the event loop for each request. Here the sockets stay registered. Whatever can be read in one turn is
-read in it, as one batch (:mod:`reeld.core.batch`): the requests of many clients share a commit. What other threads have
-done comes the same way, and first, so that the next commit begins before anything else is done.
+If each connection had a task that waits for its own socket, every request would cost an epoll_ctl, a wake-up and a part
+of a turn of the event loop. Here the sockets stay registered. All sockets that are readable in one turn are read in it,
+as one batch (:mod:`reeld.core.batch`), so that the requests of many clients share a commit. Results of other threads
+arrive the same way and are handled first, so that the next commit begins before anything else.
 
 A function that is called from here must neither wait nor fail: an exception ends the daemon.
 """
@@ -28,20 +28,20 @@ class Poller:
     """Calls functions in the event loop's thread; see :func:`open_poller`."""
 
     def __init__(self) -> None:
-        # All that is called in one turn.
+        # The batch of everything that is called in one turn.
         self.batch = Batch()
         self._selector = selectors.DefaultSelector()
         self._calls: deque[tuple[Callable[[Any], None], Any]] = deque()
-        # Whether the pipe has a byte, or is about to have one.
+        # Whether the wake-up pipe has a byte, or is about to have one.
         self._is_awake = False
         self._read_end, self._write_end = os.pipe()
         os.set_blocking(self._read_end, False)
         self._selector.register(self._read_end, selectors.EVENT_READ, self._run_calls)
-        # Shielded: what is cleaned up after a cancellation still waits for threads.
+        # Shielded: clean-up after a cancellation still waits for threads.
         self._running = anyio.CancelScope(shield=True)
 
     def call_soon(self, function: Callable[[Any], None], value: Any) -> None:
-        """Call a function with a value in the event loop's thread; for all threads.
+        """Call a function with a value in the event loop's thread; may be used from any thread.
 
         It is not called after the end of the block.
         """
@@ -60,7 +60,7 @@ class Poller:
             self.forget(source)
 
     def forget(self, source: socket.socket) -> None:
-        """Do not look at a socket any more."""
+        """Stop watching a socket."""
         with suppress(KeyError):
             self._selector.unregister(source)
 
@@ -88,12 +88,12 @@ class Poller:
         # First, so that a call which comes too late for this round wakes the next one.
         self._is_awake = False
         calls = self._calls
-        for _ in range(len(calls)):  # what these ask for comes in the next round, after what can be read
+        for _ in range(len(calls)):  # calls that these make are for the next round, after the sockets
             function, value = calls.popleft()
             function(value)
 
     def close(self) -> None:
-        """Free what the system has given."""
+        """Close the descriptors."""
         self._is_awake = True  # nobody is to be woken any more
         self._selector.close()
         os.close(self._read_end)
@@ -102,7 +102,7 @@ class Poller:
 
 @asynccontextmanager
 async def open_poller() -> AsyncIterator[Poller]:
-    """Call functions until the block ends. An error of the block leaves it as it is, and in no group."""
+    """Call functions until the block ends. An error in the block is raised as it is, not in an exception group."""
     poller = Poller()
     errors: list[Exception] = []
     try:
@@ -117,4 +117,4 @@ async def open_poller() -> AsyncIterator[Poller]:
     finally:
         poller.close()
     if errors:
-        raise errors.pop()  # an error that stays in the list would keep the frames that have the list
+        raise errors.pop()  # an error in the list would keep alive the frames that refer to the list

@@ -1,4 +1,4 @@
-"""What must be in order before a daemon serves: its locks, its open files, and an exit status if they are not."""
+"""Preconditions for serving: the locks and the limit of open files, and the exit status if one is not met."""
 
 import fcntl
 import logging
@@ -16,8 +16,8 @@ USAGE = 2
 ALREADY_RUNNING = 3
 CANNOT_START = 4
 
-# Files that are open beside the connections: the database and its readers, the log, the event loops, and the
-# connections that are turned away.
+# Files that are open in addition to the connections: the database and its readers, the log, the event loops, and the
+# connections that are being refused.
 _OTHER_FILES = 96
 
 
@@ -42,7 +42,7 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
     Args:
         path: what is locked.
         what: its name in messages.
-        socket: where we listen, for the message to those who find it locked; empty if the path says so.
+        socket: where we listen, for the error message of others who find it locked; empty if the path says so.
 
     Raises:
         AlreadyRunning: another process holds the lock; the message has its pid.
@@ -74,13 +74,13 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
 
 
 def _holder(descriptor: int) -> str:
-    """Return what the file says of the process that holds the lock; anybody may have written it."""
+    """Return what the file says about the process that holds the lock; the content is not trusted."""
     pid, _, socket = (_printable(text) for text in os.fsdecode(os.read(descriptor, 4096)).strip().partition("\n"))
     return f"pid {pid or 'unknown'}){f' and listens on {socket}' if socket else ''}"
 
 
 def _printable(text: str) -> str:
-    """Return a text with escapes in place of what a terminal would not print but obey."""
+    """Return a text with control characters escaped, which a terminal would obey."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 

@@ -1,17 +1,17 @@
 """An agent's task: the only code that touches its conversation.
 
-Everything reaches an agent through its mailbox, in order. Three kinds of job lie there (:mod:`reeld.agents.jobs`):
+Everything reaches an agent through its mailbox, in order. There are three kinds of jobs (:mod:`reeld.agents.jobs`):
 
-- A ``Write`` moves the tip forward or not at all; ``WriteTexts`` are many of them in one job. The longest run of writes
-  that waits becomes one transaction: staged over the committed state, committed, applied, answered. If the transaction
-  fails, the agent stages its commands again one by one, so that only the guilty one fails.
+- A ``Write`` moves the tip forward or not at all; ``WriteTexts`` combines many of them in one job. The longest run of
+  queued writes becomes one transaction: staged over the committed state, committed, applied, answered. If the
+  transaction fails, the agent stages its commands again one by one, so that only the one at fault fails.
 - A ``Read`` looks at the committed state and is answered at once. It ends a run of writes, so it sees them.
-- An ``Exclusive`` job awaits something (a walk through the log, another agent). It runs in the agent's own task,
-  and nothing else happens to the agent until it is over.
+- An ``Exclusive`` job awaits something (a read of the log, another agent). It runs in the agent's own task, and nothing
+  else happens to the agent until it ends.
 
-Staging, applying and answering await nothing. They happen wherever they come due: when a job arrives, or in the
-writer's callback when it reports a commit. So a plain ``add`` never wakes the agent's task, which is what makes it
-cheap: a wake-up costs as much as the rest of the way through this module.
+Staging, applying and answering never await. They run synchronously when a job arrives, or in the callback by which the
+writer reports a commit. So a plain ``add`` never wakes the agent's task. That makes it cheap: a wake-up costs as much
+as all other work in this module.
 """
 
 import logging
@@ -45,13 +45,13 @@ log = logging.getLogger(__name__)
 
 # Jobs that may wait for one agent: as many as 32 connections with 256 requests in flight each.
 MAILBOX = 8192
-# Commands in one transaction. Without a bound, a client that pipelines for ever would never be answered.
+# The most commands in one transaction. Without a bound, a client that pipelines forever would never be answered.
 _MAX_RUN = 1024
-# Events of others that are remembered while the state is read.
+# The most events of other daemons that are remembered while the state is read.
 _MAX_NEWS = 1024
 
 _WRITES = frozenset({Write, WriteTexts})
-# The writes of one transaction, and what each replies: texts have a list of replies.
+# The writes of one transaction, and the reply of each: a list of replies for texts.
 _Run: TypeAlias = list[tuple[Write | WriteTexts, Any]]
 
 # One packer for all agents: they share one thread, and a packer holds a buffer.
@@ -63,11 +63,11 @@ class Phase(Enum):
 
     LOADING = auto()
     IDLE = auto()
-    # A transaction is in the writer's hands.
+    # The writer has a transaction.
     COMMITTING = auto()
-    # An exclusive job has the agent.
+    # An exclusive job is running.
     EXCLUSIVE = auto()
-    # For good: the registry drops a failed agent, and the next use starts another one.
+    # Final: the registry drops a failed agent, and the next use starts a new one.
     FAILED = auto()
     PURGED = auto()
 
@@ -85,8 +85,8 @@ class Agent:
         store: holds its log.
         bus: tells subscribers what happens to it.
         mailbox: how many jobs may wait for it.
-        on_growth: called from time to time while its conversation grows.
-        on_read: given the agent when its log was read.
+        on_growth: called occasionally while its conversation grows.
+        on_read: called with the agent after its log was read.
     """
 
     def __init__(
@@ -110,17 +110,17 @@ class Agent:
         self._room = mailbox
         self._on_growth = on_growth
         self._on_read = on_read
-        # Whether its conversation has grown in an exclusive job, in which nothing of it leaves memory.
+        # Whether its conversation has grown in an exclusive job, during which nothing is dropped from memory.
         self._has_grown = False
         self._mailbox: deque[Job] = deque()
         # The exclusive job that the task is to run next.
         self._exclusive: Exclusive | None = None
         self._wake = Signal()
-        # How many of the next writes are staged one by one because they failed together.
+        # How many of the next writes are to be staged one by one, because they failed together.
         self._retry_singly = 0
-        # Whether somebody else has written to its log since the state was read.
+        # Whether another daemon has written to its log since the state was read.
         self.is_behind = False
-        # What others have written while the state is being read.
+        # What other daemons wrote while the state was being read.
         self._news: list[ForeignEvent] = []
 
     @property
@@ -155,7 +155,7 @@ class Agent:
         return 0 if self.state is None else self.state.conversation.size
 
     def shrink(self) -> None:
-        """Keep only the newest entries in memory, unless somebody works with them."""
+        """Keep only the newest entries in memory, unless an exclusive job uses them."""
         if self.state is not None and self._phase is not Phase.EXCLUSIVE:
             self.state.conversation.trim(LEAST_READ)
 
@@ -254,7 +254,7 @@ class Agent:
             self.store.writer.submit(Transaction([part], keys), partial(self._settle, run, part))
 
     def _refuse_if_current(self, write: Write | WriteTexts, error: ReelError) -> None:
-        """Refuse a write if nobody else has written to the log since the state was read; else stage it again."""
+        """Refuse a write if no other daemon has written to the log since the state was read; else stage it again."""
 
         def settle(outcome: Outcome) -> None:
             self._phase = Phase.IDLE
@@ -308,7 +308,7 @@ class Agent:
                 for write, reply in run:
                     write.answer(reply)
             elif isinstance(outcome, CommitInDoubt) and self.store.is_shared:
-                self.fall_behind()  # if it was written, they would be written again
+                self.fall_behind()  # staging again could write them twice, if the commit did succeed
                 for write, _ in run:
                     self._refuse(write, outcome)
             elif len(run) == 1 and run[0][0].commands == 1:
@@ -323,7 +323,7 @@ class Agent:
         self.advance()
 
     def _stage_again(self, error: DivergedError, writes: list[Job], head: int) -> None:
-        """Stage writes again that were staged over a head, over what the log says now."""
+        """Stage writes again that were staged over an outdated head."""
         if self.committed.profile.head > head:  # it has followed meanwhile
             self._mailbox.extendleft(reversed(writes))
             self.advance()
@@ -331,14 +331,14 @@ class Agent:
             self._diverged(error, writes)
 
     def can_follow(self, news: Sequence[ForeignEvent]) -> bool:
-        """Return whether what others wrote to the log can be folded into the state, and is all that it lacks."""
+        """Return whether the state can be brought up to date by folding these events of other daemons into it."""
         is_current = self.state is not None and not self.is_behind
         if not is_current or self._phase not in (Phase.IDLE, Phase.COMMITTING):
             return False
         return is_all_that_lacks(self.committed, news)
 
     def follow(self, event_id: int, event: Event) -> None:
-        """Fold an event that somebody else wrote into the state, and publish it."""
+        """Fold an event that another daemon wrote into the state, and publish it."""
         state = self.committed
         state.profile = state.profile._replace(head=event.seq, updated=used_at(event, state))
         kept = state.conversation.apply(event_id, event)
@@ -349,11 +349,11 @@ class Agent:
             self._take_milestones(state.conversation)
 
     def fall_behind(self, news: Sequence[ForeignEvent] = (), *, at_once: bool = False) -> None:
-        """Read the state again before the next job: somebody else has written to the log.
+        """Read the state again before the next job, because another daemon has written to the log.
 
         Args:
-            news: what was written, as far as it is known: if the state is being read, it may lack only that then.
-            at_once: whether to read it even if there is no job.
+            news: what was written, if known; if the state is being read right now, folding this in may suffice.
+            at_once: whether to read it even if no job is waiting.
         """
         if self._phase is Phase.LOADING and news and len(self._news) < _MAX_NEWS:
             self._news += news
@@ -364,13 +364,13 @@ class Agent:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        """Have the state read again, unless somebody works with it."""
+        """Schedule reading the state again, unless an exclusive job uses it."""
         if self._phase is Phase.IDLE:
             self._phase = Phase.LOADING
             self._wake.set()
 
     def _diverged(self, error: DivergedError, jobs: list[Job]) -> None:
-        """Do jobs again over what the log says, if others may write to it."""
+        """Repeat jobs over what the log says now, if other daemons may write to it."""
         if not self.store.is_shared:
             self.crash(error, jobs)
             return
@@ -400,7 +400,7 @@ class Agent:
             self._take_milestones(conversation)
 
     def _take_milestones(self, conversation: Conversation) -> None:
-        """Have new milestones written."""
+        """Hand new milestones to the writer."""
         self.store.writer.note(conversation.take_new_milestones())
         self._has_grown = True
         if self._phase is not Phase.EXCLUSIVE:
@@ -412,7 +412,7 @@ class Agent:
             self._on_growth()
 
     def repair_from_log(self, conversation: Conversation) -> None:
-        """Replace a live conversation that is not what the log says."""
+        """Replace a live conversation that differs from the log."""
         log.error("agent=%s differed from its log and was replaced", self.committed.profile.name)
         self.committed.conversation = conversation
         self.repairs += 1
@@ -435,7 +435,7 @@ class Agent:
             reply: the answer, remembered under the command's key.
             options: the command's.
             past: the state that is taken over, if it is not in memory.
-            changed: whether more of the profile than its head changed.
+            changed: whether anything in the profile changed besides its head.
             reads: the other agents whose states it depends on.
         """
         part = AgentWrite(stage.profile, stage.events, changed=changed)
@@ -455,7 +455,8 @@ class Agent:
                 await self._run_exclusive(job)
 
     async def _load(self) -> None:
-        self.is_behind, self._news = False, []  # before the log is read: it may be behind again by then
+        # Reset before the log is read: the state may be out of date again afterwards.
+        self.is_behind, self._news = False, []
         self.store.writer.behind.discard(self.row)
         try:
             self.state = await self.store.load(self.row)
@@ -472,7 +473,7 @@ class Agent:
         self.advance()
 
     def _send_back(self) -> None:
-        """Send back jobs for an address that may be another agent's now: others have renamed or killed this one."""
+        """Send back jobs for an address that other daemons may have given to another agent."""
         addresses = (*self.committed.profile.addresses, None)
         waiting, self._mailbox = self._mailbox, deque()
         for job in waiting:
@@ -482,7 +483,7 @@ class Agent:
                 job.answer(DivergedError())
 
     def _follow_news(self) -> None:
-        """Fold in what others have written while the state was read: subscribers read it in the log."""
+        """Fold in what other daemons wrote while the state was read; subscribers read it from the log."""
         news, self._news = [each for each in self._news if each.event.seq > self.committed.profile.head], []
         if news and self.can_follow(news):
             for each in news:
@@ -502,7 +503,7 @@ class Agent:
         except Exception as bug:
             self.crash(bug, [job])
             return
-        if not self.failed:  # a lock over several agents may have crashed it meanwhile
+        if not self.failed:  # a lock on several agents may have crashed it meanwhile
             self._phase = Phase.IDLE
             self._limit()
         job.answer(outcome)
@@ -522,18 +523,18 @@ class Agent:
         self._fail(Internal("the agent failed; its log is intact, and the daemon's log says what happened"))
 
     def end(self, error: ReelError) -> None:
-        """End for good, because the agent was purged; answer every job that waits with an error."""
+        """End permanently, because the agent was purged; answer every waiting job with an error."""
         if self.state is not None:
             self.bus.reset(self.state.profile)
         self._fail(error, Phase.PURGED)
 
     async def reload(self) -> None:
-        """Read the state again, because what was said was redacted, while somebody else holds the agent still."""
+        """Read the state again after a redaction, whose command holds the agent's lock."""
         self.state = await self.store.load(self.row)
         self.bus.reset(self.state.profile)
 
     def _fail(self, error: ReelError, phase: Phase = Phase.FAILED) -> None:
-        """Answer every job that waits with an error, and end."""
+        """Answer every waiting job with an error, and end."""
         self._phase, self.failed = phase, True
         waiting, self._mailbox = self._mailbox, deque()
         for job in waiting:
@@ -554,7 +555,7 @@ async def write(store: Store, transaction: Transaction, on_commit: Callable[[lis
 
     Raises:
         ReelError: it was not written.
-        DivergedError: it was not written because the state that it was staged over is not what the log says.
+        DivergedError: it was not written, because it was staged over a state that differs from the log.
     """
     settled = anyio.Event()
     failures: list[Exception] = []

@@ -26,7 +26,7 @@ _pack = packer()
 # No vowels, so that no name spells a word, and no characters that look alike.
 _LETTERS = "bcdfghjkmnpqrstvwxz23456789"
 _SHORT = 5
-# Tries for a short name before a long one is taken; 27^5 names make even the second try rare.
+# Attempts to find a free short name before falling back to a long one; with 27^5 names even a second attempt is rare.
 _TRIES = 20
 
 
@@ -88,7 +88,7 @@ class AgentFactory:
     async def create_and_add(
         self, options: CommandOptions, name: str, added: Addition, tags: dict[str, str] | None = None
     ) -> Reply:
-        """Create an agent and add to it in one command; if somebody else has just created it, add to it.
+        """Create an agent and add to it in one command; if it was created concurrently, add to that one.
 
         Args:
             options: the command's.
@@ -123,8 +123,8 @@ class AgentFactory:
             return reply
 
     async def clone(self, options: CommandOptions, source: Agent, name: str | None, at: int | None) -> Reply:
-        """Create an agent whose state is another's, now or at a seq; the source must be held still."""
-        source.stage(options)  # checks if_seq; nothing is written to the source
+        """Create an agent with the state of another one, current or at a seq; the caller holds the source's lock."""
+        source.stage(options)  # checks if_seq; the source itself is not written to
         origin = source.committed.profile
         position, conversation = await state_at(source, at)
         begin = Source(origin.row, origin.uid, position.at)
@@ -185,7 +185,7 @@ class AgentFactory:
 
 
 def _preview(stage: Stage) -> dict[str, Any]:
-    """Describe a new agent as it will be: its staged events alone make it."""
+    """Describe a new agent as it will be, from its staged events alone."""
     conversation = Conversation()
     for number, event in enumerate(stage.events, 1):
         conversation.apply(number, event)

@@ -1,8 +1,8 @@
 """The commands that erase: ``redact`` and ``purge``. What they remove cannot be brought back.
 
-All agents that have what is redacted in their past, and all that are purged, are held still until the log has changed
-and they were read again. So no other command repeats what is being removed, and nobody is told of it any more. Then
-the file is cleaned, which holds nobody up for longer than SQLite writes it again.
+All agents that have the redacted content in their past, and all agents that are purged, are locked until the log has
+changed and they have been read again. So no other command can repeat what is being removed, and no subscriber sees it
+any more. Then the file is cleaned, which blocks others only while SQLite rewrites it.
 """
 
 import logging
@@ -32,25 +32,25 @@ from reeld.store.transactions import AgentWrite, Transaction
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-# Events that a reply lists.
+# The most events that a reply lists.
 LISTED = 1000
-# What a retention tells of its purge.
+# The reply fields of a retention that come from its purge.
 _TOLD = {"purged", "events", "kept", "heirs", "traces"}
 
 
 class Rest(Protocol):
-    """Everything beside the log that has what was said: the search index, and what is kept in memory."""
+    """Everything besides the log that holds content: the search index, and caches in memory."""
 
     def without(self, events: Sequence[int], instead: Mapping[int, Text]) -> AbstractAsyncContextManager[None]:
-        """Remove events from the search index; in the block the log is changed, and the index is not filled.
+        """Remove events from the search index. The block changes the log; the index is not filled during it.
 
         Args:
             events: the ids of the events that go.
-            instead: what others become, by their ids.
+            instead: the new texts of other events, by their ids.
         """
 
     def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
-        """Drop what is kept of agents in memory, and the drafts in which something is removed."""
+        """Drop what is cached of these agents, and the drafts that contain removed content."""
 
 
 class Asked(NamedTuple):
@@ -133,8 +133,8 @@ class Wanted(NamedTuple):
         dry_run: nothing; only say what would go.
         backups: the paths of backups from which they are removed as well.
         also: the rows of more agents, which are removed with their clones as well.
-        unused: the rows of more agents, with the head of each. If one of them has moved on or is followed when all are
-            held still, nothing is removed.
+        unused: the rows of more agents, with the head of each. If one of them has moved on or is followed once all are
+            locked, nothing is removed.
     """
 
     cascade: bool = False
@@ -146,7 +146,7 @@ class Wanted(NamedTuple):
 
 
 async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: Agent, wanted: Wanted) -> Reply:
-    """Remove an agent, and more if that is wanted, and every event that the past of no other agent needs.
+    """Remove an agent, and others if requested, with every event that the past of no other agent needs.
 
     Raises:
         Storage: it cannot be written.
@@ -276,7 +276,7 @@ async def _cleaned(registry: Registry, reply: Reply) -> Reply:
 async def _held(
     registry: Registry, root: Agent, plan: Callable[[Agent], Awaitable[tuple[T, set[int]]]]
 ) -> AsyncIterator[tuple[list[Agent], T]]:
-    """Hold an agent and all others that a plan names; yield them, the agent first, and the plan."""
+    """Lock an agent and all others that a plan names; yield them, the agent first, and the plan."""
     agents = [root]
     while True:
         async with registry.lock(agents) as locked:
@@ -290,7 +290,7 @@ async def _held(
 
 
 async def _told(registry: Registry, planned: Redactions) -> Reply:
-    """Return what a reply says of a redaction."""
+    """Return the part of a reply that describes a redaction."""
     profiles: dict[int, Profile | None] = {}
     for row in sorted(planned.affected):
         profiles[row] = await registry.store.profile(row)
@@ -310,11 +310,11 @@ def _about(time: int, client: str | None) -> str:
 
 
 async def retain(registry: Registry, rest: Rest, retention: Retention, *, dry_run: bool, client: str | None) -> Reply:
-    """Purge the agents that are older than the rules allow, unless somebody follows them.
+    """Purge the agents that are older than the rules allow, unless they are being followed.
 
     Args:
         registry: finds agents.
-        rest: what has what was said beside the log.
+        rest: what holds content besides the log.
         retention: the rules.
         dry_run: only say which ones these are.
         client: who asks for it.

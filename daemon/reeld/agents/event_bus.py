@@ -1,10 +1,10 @@
 """The event bus: tells subscribers of one agent, or of all, what is committed.
 
-Events are published as they are applied, and they are applied in the order of the commits, so every subscriber
-gets every event once and in order. Publishing awaits nobody: a subscriber takes an event or notes that it lags.
+Events are published as they are applied, and they are applied in commit order, so every subscriber gets every event
+once and in order. Publishing never awaits: a subscriber takes an event or notes that it lags.
 
-If more than a few have to be told, the writer gets its answer first. They are told a few at a time, and in between the
-daemon serves others. What is published meanwhile waits behind it.
+If there are more than a few subscribers, the writer gets its reply first. The subscribers are then notified a few at a
+time, and the daemon serves other work in between. Events that are published meanwhile queue up behind.
 """
 
 import logging
@@ -20,9 +20,11 @@ from reeld.core.state import Profile
 
 log = logging.getLogger(__name__)
 
-# How many are told in one turn of the event loop: to encode and send that many pushes takes a millisecond.
+# Subscribers that are notified in one turn of the event loop: encoding and sending that many pushes takes a
+# millisecond.
 _FEW = 100
-# How many may still have to be told, of all events. Beyond it, publishing waits, and so do those who write too much.
+# The most pending notifications, over all events. Beyond this limit publishing notifies at once, which slows down the
+# writers.
 _MAX_LEFT = 10_000
 
 
@@ -57,7 +59,7 @@ class Writer(NamedTuple):
 
 
 class Whose(Protocol):
-    """The agent that a draft is for: a profile, or as much of it as another daemon tells."""
+    """The agent that a draft is for: a profile, or the part of it that another daemon sends."""
 
     @property
     def row(self) -> int:
@@ -69,19 +71,19 @@ class Whose(Protocol):
 
 
 class Subscriber(Protocol):
-    """Somebody who is told what happens; its methods must neither wait nor fail."""
+    """Receives what happens; its methods must neither block nor raise."""
 
-    # The connection that counts as attached to the agent, or ``None`` if nobody looks at what is followed.
+    # The connection that counts as attached to the agent; ``None`` if it should not count.
     connection: int | None
 
     def on_event(self, committed: CommittedEvent) -> None:
         """Take a committed event."""
 
     def on_elsewhere(self) -> None:
-        """Take note that others have written events, which only the log has."""
+        """Take note that other daemons have written events, which have to be read from the log."""
 
     def on_reset(self, profile: Profile) -> None:
-        """Take note that the agent's live state was not what the log says, and has been replaced."""
+        """Take note that the agent's live state differed from the log, and has been replaced."""
 
     def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
         """Take what ``writer`` is writing; an empty text ends its draft."""
@@ -98,12 +100,13 @@ class EventBus:
     def __init__(self, newest: int, call_soon: Callable[[Callable[[None], None], None], None]) -> None:
         self.newest = newest
         self._call_soon = call_soon
-        # The events of which not everybody has been told yet, the oldest first, and who is left; and how many that is.
+        # The events with pending notifications, the oldest first, each with the subscribers that are left; and how many
+        # these are.
         self._behind: deque[tuple[CommittedEvent, Iterator[Subscriber]]] = deque()
         self._left = 0
-        # Whether a later turn goes on with them.
+        # Whether a later turn is scheduled for them.
         self._goes_on = False
-        # Is told that others follow an agent by itself, or no longer; and says how many do so at other daemons.
+        # Is notified when the number of followers of a single agent changes; and returns the number at other daemons.
         self.on_followers: Callable[[int], None] = _ignore
         self.followers_elsewhere: Callable[[int], int] = _none
         # How many subscriptions ended because their peer did not read fast enough.
@@ -127,19 +130,19 @@ class EventBus:
             self.on_followers(row)
 
     def has_subscribers(self, row: int) -> bool:
-        """Return whether anybody is told about an agent."""
+        """Return whether an agent has subscribers."""
         return row in self._subscribers or None in self._subscribers
 
     def attached(self, row: int) -> int:
-        """Return how many connections follow this agent by itself, at whatever daemon."""
+        """Return how many connections follow this single agent, over all daemons."""
         return len(self.followers(row)) + self.followers_elsewhere(row)
 
     def followed(self) -> list[int]:
-        """Return the agents that connections follow by themselves."""
+        """Return the agents that connections follow individually."""
         return [row for row in self._subscribers if row is not None and self.followers(row)]
 
     def followers(self, row: int | None) -> set[int]:
-        """Return the connections that follow this agent by itself, or with ``None`` all agents."""
+        """Return the connections that follow this single agent, or with ``None`` all agents."""
         return {each.connection for each in self._subscribers.get(row, ()) if each.connection is not None}
 
     @property
@@ -148,11 +151,11 @@ class EventBus:
         return sum(each.connection is not None for group in self._subscribers.values() for each in group)
 
     def subscribers(self, row: int) -> list[Subscriber]:
-        """Return everybody who is told about an agent."""
+        """Return all subscribers of an agent, those of all agents included."""
         return [*self._subscribers.get(row, ()), *self._subscribers.get(None, ())]
 
     def publish(self, committed: CommittedEvent) -> None:
-        """Tell the subscribers of the event's agent: a few at once, many in later turns."""
+        """Notify the subscribers of the event's agent: a few at once, many in later turns."""
         subscribers = self.subscribers(committed.profile.row)
         self._behind.append((committed, iter(subscribers)))
         self._left += len(subscribers)
@@ -174,7 +177,7 @@ class EventBus:
             self._behind.clear()
 
     def _tell(self, most: int) -> None:
-        """Tell up to this many of the next subscribers; telling one may call this again, so fewer may be left."""
+        """Notify up to this many of the next subscribers; this is reentrant, so fewer may be left."""
         while self._behind:
             committed, left = self._behind[0]
             for subscriber in left:
@@ -190,13 +193,13 @@ class EventBus:
                 self._behind.popleft()
 
     def catch_up(self) -> None:
-        """Tell everybody what was published, before something else that must not come first."""
+        """Deliver all pending notifications, before something that must not overtake them."""
         if self._behind:
             self._tell(self._left)
             self._behind.clear()
 
     def tell_elsewhere(self, rows: Iterable[int]) -> None:
-        """Tell the subscribers of some agents that others have written events, which only the log has."""
+        """Tell the subscribers of some agents that other daemons have written events, which only the log has."""
         self.catch_up()
         for subscriber in {subscriber: None for row in rows for subscriber in self.subscribers(row)}:
             subscriber.on_elsewhere()

@@ -1,8 +1,8 @@
 """Commands that need an agent, or several, to themselves.
 
-They must look something up in the log before they know what to write, or they move the tip anywhere but forward,
-or they change several agents at once. A command on one agent runs in an ``Exclusive`` job of that agent; one on several
-takes its locks itself.
+They have to look something up in the log before they know what to write, or they move the tip other than forward, or
+they change several agents at once. A command on one agent runs in an ``Exclusive`` job of that agent; a command on
+several agents takes their locks itself.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ class Addition(NamedTuple):
         begin: the seq of the entry from which on the rows replace the conversation, if they do; there may be no rows.
         items: for each row, the number of the element of the request that it is part of, if elements may be several
             rows; the index of a reference is then that of its element.
-        more: what the reply says beside that the rows were added.
+        more: further fields of the reply.
     """
 
     rows: list[CheckedRow]
@@ -66,7 +66,7 @@ class Addition(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it can share a transaction with what others add: its rows are few, and nothing is looked up."""
+        """Whether it can share a transaction with other additions: it has few rows, and needs no look-up."""
         return not self.refs and not self.expected and self.begin is None and not many_rows.are_many(self.rows)
 
     def without(self, known: Mapping[int, int]) -> list[CheckedRow]:
@@ -75,7 +75,7 @@ class Addition(NamedTuple):
         return [row for row, number in zip(self.rows, numbers, strict=True) if number not in known]
 
     def complete(self, reply: Reply, known: Mapping[int, int]) -> Reply:
-        """Return a reply with all that it says: the seq of each element as well, if elements may be several rows."""
+        """Return the complete reply, with the seq of each element if elements may be several rows."""
         reply = {**reply, **self.more}
         if self.items is None:
             return reply
@@ -89,7 +89,7 @@ class Addition(NamedTuple):
 async def add(
     agent: Agent, options: CommandOptions, added: Addition, on_staged: Callable[[], None] = lambda: None
 ) -> Reply:
-    """Add rows that may be there already, or that replace the conversation from an entry on.
+    """Add rows, some of which may be there already, or replace the conversation from an entry on.
 
     A row whose reference is in the agent's past is left out, and the reply lists it.
 
@@ -97,7 +97,7 @@ async def add(
         agent: whose conversation it is.
         options: the command's.
         added: what is added.
-        on_staged: called once the command cannot be refused any more.
+        on_staged: called once the command can no longer be refused.
 
     Raises:
         InvalidParams: no entry of the current conversation has the seq ``begin``.
@@ -118,7 +118,7 @@ async def stage_rows(
     Args:
         store: has the agent's log.
         state: the committed state.
-        stage: takes the events; nothing else is staged yet if the rows replace others.
+        stage: takes the events; if the rows replace others, it must be empty.
         added: what is added.
         command: the seq of the command that the rows belong to, if it has begun already.
 
@@ -147,7 +147,7 @@ async def stage_rows(
 
 
 def require_values(stage: Stage, expected: Iterable[Expected], seqs: Mapping[str, int]) -> None:
-    """Refuse rows that expect other values.
+    """Refuse rows whose expected values do not match the current ones.
 
     Args:
         stage: what is written before.
@@ -245,7 +245,7 @@ async def state_at(source: Agent, at: int | None) -> tuple[Position, Conversatio
 async def clone_into(
     registry: Registry, options: CommandOptions, source: Agent, target: Agent, at: int | None
 ) -> Reply:
-    """Replace the state of an agent by another's, with both locked."""
+    """Replace the state of an agent with that of another; both are locked."""
     if source.row == target.row:
         raise InvalidParams("into: an agent cannot be cloned into itself; use restore", field="into")
     async with registry.lock([source, target]) as locked:
@@ -280,8 +280,8 @@ async def kill(registry: Registry, options: CommandOptions, root: Agent, reason:
 async def revive(registry: Registry, options: CommandOptions, root: Agent, *, cascade: bool) -> Reply:
     """Revive an agent, and with ``cascade`` all its killed clones in the same transaction.
 
-    A clone whose name another agent has by now stays killed, and is listed; so does the older one of two clones with
-    the same name.
+    A clone whose name now belongs to another agent stays killed, and is listed in the reply. So is the older of two
+    clones with the same name.
 
     Raises:
         Exists: the agent's own name belongs to another live agent.
@@ -316,7 +316,7 @@ async def _is_taken(registry: Registry, name: str) -> bool:
 
 
 class _Part(NamedTuple):
-    """What one agent writes in a command on several."""
+    """The part of a command on several agents that one of them writes."""
 
     agent: Agent
     write: AgentWrite
@@ -330,12 +330,13 @@ class _Part(NamedTuple):
 async def _family(
     registry: Registry, root: Agent, *, alive: bool, cascade: bool
 ) -> AsyncIterator[tuple[list[Agent], Family | None]]:
-    """Hold an agent still, and with ``cascade`` all its live, or killed, clones; yield them and all clones.
+    """Lock an agent, and with ``cascade`` all its live, or killed, clones; yield these, and all clones.
 
     The agent itself comes first.
 
-    The other clones are held too if they are in memory: one that is revived or cloned during a cascading kill would
-    survive it. Agents that are not in memory can act only after the command, which is queued without awaiting anything.
+    The other clones are locked too if they are in memory: one that is revived or cloned during a cascading kill would
+    survive it. Agents that are not in memory can act only after the command, because it is queued without awaiting
+    anything.
     """
     agents = [root]
     while True:
@@ -357,15 +358,15 @@ async def _commit_all(
     reply: Reply,
     family: Family | None,
 ) -> Reply:
-    """Commit what several agents write in one command; if they write nothing, return the reply of its first time.
+    """Commit the parts of one command; if there is nothing to write, return the first reply under its key, if any.
 
-    It depends on the states of all that are held: one that is not killed because it is dead may have been revived.
+    It depends on the states of all locked agents: one that needs no kill, because it is dead, may have been revived.
     """
     if not parts:
         return await first_reply(registry.store, options.key) or reply
     first = parts[0].write.events[0]
     reply["command"], reply["time"] = first.seq, first.time
-    # A key belongs to the agent whose command its reply names: the root's, unless nothing was written for that.
+    # A key belongs to the agent whose command its reply names: the root, unless nothing was written for it.
     keys = [] if options.key is None else [key_row(options.key, parts[0].agent.row, reply, first.seq)]
 
     def on_commit(firsts: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""Which events of other daemons an agent folds into its state, and which make it read its state again."""
+"""Decides which events of other daemons an agent can fold into its state; for all others it reads its state again."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from reeld.core.events import Event
 from reeld.core.state import State
 from reeld.store.elsewhere import ForeignEvent
 
-# What leaves the profile as it is, but for its head and its time, and takes over no other state.
+# Kinds of events that change no more of the profile than its head and time, and take over no other state.
 _PLAIN = CONVERSATION | INERT | {"mark", "clear"}
 
 
 def is_all_that_lacks(state: State, news: Sequence[ForeignEvent]) -> bool:
-    """Return whether some events of an agent can be folded into a state of it, and are all that it lacks."""
+    """Return whether these events can be folded into a state of their agent, and complete it."""
     first, head = news[0].event, state.profile.head
     if first.seq != head + 1 or news[-1].event.seq != head + len(news):
         return False

@@ -1,14 +1,14 @@
-"""Idempotency: a command that was given before under the same key is not applied again; it gets its first reply.
+"""Idempotency: a command that is repeated under its key is not applied again; it gets the first reply.
 
-A key is not looked up when all goes well. Its row is written in the command's own transaction, so a second use of
-the key makes that transaction fail, and most of what a repeated command asks for fails even earlier (the head has
-moved, the name is taken). So a key costs one row and no query: only the error of a command with a key is shown to
-:func:`repeated` before it is sent, and a command that finds nothing to write asks for its :func:`first_reply`.
+A key is not looked up when all goes well. Its row is written in the command's own transaction, so a second use of the
+key makes that transaction fail, and most of what a repeated command asks for fails even earlier (the head has moved,
+the name is taken). So a key costs one row and no query: only the error of a command with a key is passed to
+:func:`repeated` before it is sent, and a command that has nothing to write looks up its :func:`first_reply`.
 
-A key is for one command of one agent. A retry names the agent with the very word of the first attempt, so that word is
-right even if nobody or another agent is called so by now: the agent may have been renamed since. Any other word has to
-find the same agent. If it finds another one, or none, the command is not a retry, and the first reply would claim that
-something was written that was not.
+A key belongs to one command on one agent. A retry uses the same address as the first attempt, so that address is
+accepted even if it now belongs to no agent or to another one: the agent may have been renamed since. Any other address
+has to resolve to the same agent. If it does not, the command is not a retry, and the first reply would claim a write
+that did not happen.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,13 @@ from reeld.store.store import Store
 from reeld.store.transactions import Key
 
 _pack = packer()
-# A digest is taken of what arrived, before anything in it was replaced or refused; JSON has integers of any length.
+# The digest is of the parameters as they arrived, before anything was replaced or refused; JSON has integers of any
+# length.
 _pack_raw = Packer(default=str, unicode_errors="surrogatepass").pack
 
 
 class IdempotencyKey(NamedTuple):
-    """A key, and the command that it was given with: its digest, and the agent that it is about.
+    """A key, and the command that it came with: its digest, and the agent that it is about.
 
     ``address`` is how the agent was named, and ``about`` the row that it was found at. Both are ``None`` with
     ``create``, ``about`` also if no agent was found.
@@ -43,7 +44,7 @@ class IdempotencyKey(NamedTuple):
 
 
 class CommandOptions(NamedTuple):
-    """What every command takes beside its own parameters, and the name of the client that gave it."""
+    """The parameters that all commands have, and the name of the client that sent it."""
 
     if_seq: int | None = None
     key: IdempotencyKey | None = None
@@ -79,7 +80,7 @@ async def first_reply(store: Store, key: IdempotencyKey | None) -> Reply | None:
 
 
 def _is_about_the_same_agent(key: IdempotencyKey, stored: StoredKey) -> bool:
-    unknown = stored.about is None  # it was stored by a version that did not note the agent
+    unknown = stored.about is None  # it was stored by a version that did not record the agent
     return unknown or stored.address == key.address or stored.about == key.about
 
 

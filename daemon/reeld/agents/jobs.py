@@ -1,7 +1,8 @@
-"""What lies in an agent's mailbox: writes, reads, and what has the agent to itself.
+"""The jobs in an agent's mailbox: writes, reads, and exclusive jobs.
 
-Each job may say how the agent was named. If other daemons have given that name away before the agent comes to the job,
-``answer`` is given a ``DivergedError``, and whoever asked begins again. Without a name, the agent itself is meant.
+A job may have the address by which the agent was named. If another daemon has given that address to another agent
+before the job runs, ``answer`` gets a ``DivergedError``, and the caller begins again. A job without an address is for
+this very agent.
 """
 
 from __future__ import annotations
@@ -40,17 +41,17 @@ class Write(NamedTuple):
 
 
 class WriteTexts(NamedTuple):
-    """Commands of one connection in a row that add one plain text each, as nearly all commands do.
+    """Consecutive commands of one connection that add one plain text each, as nearly all commands do.
 
-    They are one job, so that what is common to them is done once. Until the agent takes it, more may join.
+    They form one job, so that the work they have in common is done once. More may join until the agent takes it.
 
     Args:
         address: how the agent was named.
         client: the name of the client.
         texts: the texts.
         keys: the idempotency key of each, or ``None``.
-        take: takes the number of the first one, and the reply or the error of each.
-        on_staged: is given the agent's row.
+        take: takes the index of the first one, and the reply or the error of each.
+        on_staged: called with the agent's row.
         first: how many of these commands are in other jobs before this one.
     """
 
@@ -92,7 +93,7 @@ class Read(NamedTuple):
 
 
 class Exclusive(NamedTuple):
-    """What awaits something, and has the agent to itself until it is over.
+    """A job that awaits something, during which the agent does nothing else.
 
     Args:
         run: a coroutine function, which is given the ``Agent``.

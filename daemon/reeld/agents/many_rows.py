@@ -1,7 +1,7 @@
-"""Commands that write many rows: what takes long is done in a thread, while others go on.
+"""Commands that write many rows: the expensive part runs in a thread, so that the event loop stays responsive.
 
-A row is staged, and the values of its event are made, before the transaction is queued. The thread of the writing
-connection, for which everybody waits, only has to bind them.
+Rows are staged, and the values of their events are built, before the transaction is queued. The writing connection's
+thread, for which all commands wait, only has to bind the values.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ from reeld.core.validation import CheckedRow
 from reeld.store.store import Store
 from reeld.store.transactions import Transaction, prepared
 
-# So many rows: each takes 3 us, and to go to a thread and back 200 us.
+# From this many rows on: each takes 3 us, and the round trip to a thread takes 200 us.
 _MANY = 1000
-# Ids that others may be given while the values of events are made.
+# Ids that may be given to other events while the values are being built.
 _SPARED = 1 << 16
 
 
@@ -26,7 +26,7 @@ def are_many(rows: Sequence[CheckedRow]) -> bool:
 
 
 async def put(stage: Stage, rows: Sequence[CheckedRow], put_rows: Callable[[], Reply]) -> Reply:
-    """Return what a function returns that puts rows on a stage; nothing that it reads may change meanwhile."""
+    """Run a function that puts rows on a stage, and return its result; nothing that it reads may change meanwhile."""
     if not are_many(rows):
         return put_rows()
     stage.pack = packer()  # each thread needs its own
@@ -34,7 +34,7 @@ async def put(stage: Stage, rows: Sequence[CheckedRow], put_rows: Callable[[], R
 
 
 async def prepare(store: Store, transaction: Transaction) -> Transaction:
-    """Return a transaction with the values of its events, if they are many."""
+    """Return a transaction with prebuilt values of its events, if these are many."""
     if sum(len(part.events) for part in transaction.parts) < _MANY:
         return transaction
     return await anyio.to_thread.run_sync(prepared, transaction, store.writer.newest + _SPARED)

@@ -1,8 +1,8 @@
-"""Which agents are live: they start on first use and are evicted when nobody uses them.
+"""The registry of live agents: they start on first use, and are evicted when idle.
 
-An agent is virtual: any agent in the log can be addressed, whether it is live or not. Names and ids of live agents
-are looked up here without awaiting anything; all others in the database. A failed agent is dropped at once, so
-that the next use reads its log again.
+Agents are virtual: any agent in the log can be addressed, live or not. Names and ids of live agents are looked up here
+without awaiting; those of all others are looked up in the database. A failed agent is dropped at once, so that the next
+use reads its log again.
 """
 
 import logging
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 MAX_LIVE = 1000
 MEMORY = 256 << 20
 IDLE = 600.0
-# What stays when the registry is full: evicting a tenth at a time sorts the live agents once for a hundred starts.
+# The share that remains after an eviction: evicting a tenth at a time sorts the live agents once per hundred starts.
 _KEPT_WHEN_FULL = 0.9
 
 
@@ -40,12 +40,13 @@ class Registry:
     Args:
         store: holds their logs.
         tasks: the group that their tasks belong to.
-        max_live: how many agents may be live. Beyond it the least recently used idle ones are evicted; if none is
-            idle, no other agent is started. Only a cascading kill may exceed it: it needs all clones at once.
+        max_live: how many agents may be live. Beyond this limit the least recently used idle ones are evicted; if none
+            is idle, no further agent is started. Only a cascading kill may exceed it, because it needs all clones at
+            once.
         idle: seconds after which an unused agent is evicted.
         mailbox: how many jobs may wait for one agent.
-        memory: how many bytes of conversations may be in memory. Beyond it the least recently used ones keep only their
-            newest messages there, and if that is not enough, idle agents are evicted.
+        memory: how many bytes of conversations may be in memory. Beyond this limit the least recently used ones keep
+            only their newest messages, and if that is not enough, idle agents are evicted.
     """
 
     def __init__(
@@ -58,7 +59,8 @@ class Registry:
         memory: int = MEMORY,
     ) -> None:
         self.store = store
-        # From here on it is told of everything: what others wrote while the store was opened is not new any more.
+        # From now on it is notified of everything; what other daemons wrote while the store was opened is already
+        # known.
         self.bus = EventBus(store.writer.newest, store.poller.call_soon)
         self._tasks = tasks
         self._max_live = max_live
@@ -66,11 +68,11 @@ class Registry:
         self._mailbox = mailbox
         self._memory = memory
         self._live: dict[int, Agent] = {}
-        # The addresses of each live agent, as far as they are known for certain.
+        # The addresses of each live agent that are certain.
         self._addresses: dict[Agent, Sequence[str]] = {}
         self._by_address: dict[str, Agent] = {}
         self._scopes: dict[int, anyio.CancelScope] = {}
-        # Agents that got jobs since the last pump.
+        # Agents that received jobs since the last pump.
         self._posted: list[Agent] = []
         store.writer.follow(self._live.__contains__, self._on_elsewhere)
         self.started = 0
@@ -99,7 +101,7 @@ class Registry:
 
         Raises:
             NotFound: no agent has this address.
-            Busy: as many agents are at work as may be live.
+            Busy: the limit of live agents is reached, and none is idle.
         """
         agent = self.get(address)
         if agent is not None:
@@ -112,9 +114,9 @@ class Registry:
         return self.start(profile)
 
     def _on_elsewhere(self, elsewhere: Elsewhere, newest: int) -> None:
-        """Take note of what others have written, up to an id.
+        """Take note of what other daemons have written, up to an id.
 
-        An agent in memory folds it into its state and tells its subscribers, as with events of its own. If it cannot,
+        An agent in memory folds it into its state and notifies its subscribers, as with its own events. If it cannot,
         it reads its state again before its next job, and the subscribers read the log.
         """
         news: dict[int, list[ForeignEvent]] = {}
@@ -124,18 +126,18 @@ class Registry:
         missed = elsewhere.rows - following
         for row in missed:
             self._fall_behind(row, news.get(row, []))
-        self.bus.tell_elsewhere(missed)  # first: who follows all agents must not hear of a later event before
+        self.bus.tell_elsewhere(missed)  # first: a subscriber of all agents must not get a later event before this one
         for row, event_id, event in elsewhere.events:
             if row in following:
                 self._live[row].follow(event_id, event)
         self.bus.newest = max(self.bus.newest, newest)
 
     def _fall_behind(self, row: int, events: Sequence[ForeignEvent]) -> None:
-        """Take note that others have written something to an agent that it cannot fold into its state."""
+        """Take note that other daemons have written events that an agent cannot fold into its state."""
         agent = self._live.get(row)
         is_followed = self.bus.has_subscribers(row)
         if agent is not None:
-            self._unindex(agent)  # it may be renamed, or killed: whoever asks next looks into the database
+            self._unindex(agent)  # it may have been renamed or killed: the next look-up asks the database
             agent.fall_behind(events, at_once=is_followed)
         elif is_followed and len(self._live) < self._max_live:
             self._tasks.start_soon(self._start_followed, row)  # so that it can follow what comes next
@@ -160,7 +162,7 @@ class Registry:
             self.evict(keep=int(self._max_live * _KEPT_WHEN_FULL))
         agent = Agent(profile.row, self.store, self.bus, self._mailbox, self.limit_memory, self.reindex)
         self._live[profile.row] = agent
-        # On a server, the name may have passed on since it was read: it counts when the log has been read.
+        # On a server, the name may have changed hands since it was read; it is certain once the log has been read.
         self._index(agent, profile.addresses[:1] if self.store.is_shared else profile.addresses)
         self.started += 1
         self._tasks.start_soon(self._run, agent, profile)
@@ -172,7 +174,7 @@ class Registry:
         return [self.start(profile) for profile in profiles if profile is not None]
 
     async def relocate(self, agent: Agent) -> Agent:
-        """Return the live agent of this row: the one at hand may have been evicted or have failed since."""
+        """Return the live agent of this row: the given one may have been evicted or have failed since."""
         live = self._live.get(agent.row)
         if live is not None and not live.failed:
             return live
@@ -182,7 +184,7 @@ class Registry:
         return self.start(profile)
 
     def remove(self, agent: Agent) -> None:
-        """Drop an agent that was purged: what waits for it is refused, and nobody finds it any more."""
+        """Drop an agent that was purged: its waiting jobs are refused, and it is no longer found."""
         self._drop(agent)
         agent.end(gone())
 
@@ -211,7 +213,7 @@ class Registry:
 
     def _unindex(self, agent: Agent) -> None:
         for address in self._addresses.pop(agent, ()):
-            if self._by_address.get(address) is agent:  # the name may have passed to another agent
+            if self._by_address.get(address) is agent:  # the name may belong to another agent by now
                 del self._by_address[address]
 
     def reindex(self, agent: Agent) -> None:
@@ -232,7 +234,7 @@ class Registry:
             posted.append(agent)
 
     def pump(self) -> None:
-        """Let every agent that got a job do as much as it can; called once for a batch of requests."""
+        """Advance every agent that received a job; called once per batch of requests."""
         posted, self._posted = self._posted, []
         if posted:
             used = time.monotonic()
@@ -248,7 +250,7 @@ class Registry:
             make_job: returns the job; its argument takes the job's outcome.
 
         Raises:
-            ReelError: the job's outcome is one.
+            ReelError: the job failed with it.
         """
         answered = anyio.Event()
         outcomes: list[Any] = []
@@ -266,7 +268,7 @@ class Registry:
 
     @asynccontextmanager
     async def lock(self, agents: Sequence[Agent]) -> AsyncIterator[list[Agent]]:
-        """Hold several agents still at once, for a command that changes them all; yield the locked agents.
+        """Lock several agents for a command that changes them all; yield the locked agents.
 
         Locks are taken in the order of the agents' rows, so that two commands never wait for each other.
         """
@@ -339,11 +341,11 @@ class Registry:
         return sum(agent.waiting for agent in self._live.values())
 
     def limit_memory(self) -> None:
-        """Drop what was not used for longest, if too much is in memory."""
+        """Drop the least recently used conversations, if too much is in memory."""
         excess = self.size - self._memory
         if excess <= 0:
             return
-        excess += self._memory // 10  # once for many commits
+        excess += self._memory // 10  # one check covers many commits
         oldest = sorted(self._live.values(), key=lambda agent: agent.last_used)
         for agent in oldest:
             before = agent.size
@@ -359,7 +361,7 @@ class Registry:
                 return
 
     async def drain(self) -> None:
-        """Wait until every agent has done what it was asked for."""
+        """Wait until every agent has done all of its jobs."""
         for agent in list(self._live.values()):
             with suppress(ReelError):  # a failed agent has nothing left to do
                 await self.ask(agent, lambda answer: Read(lambda _: None, answer))

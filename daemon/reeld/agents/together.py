@@ -1,9 +1,9 @@
 """One command on several agents: all of its parts are written, or none.
 
-The agents are held still together: :meth:`Registry.lock` takes them in the order of their rows, so two such commands
-never wait for each other. Each part is staged over what the parts before it have staged. Nothing that is committed
-changes before the one transaction is, so a part that is refused leaves nothing to take back. In the log of each agent
-the parts are commands like any other; those that add, one after the other, are one.
+All agents are locked first: :meth:`Registry.lock` takes them in the order of their rows, so two such commands never
+deadlock. Each part is staged over the result of the parts before it. The committed state does not change until the one
+transaction commits, so a refused part leaves nothing to roll back. In the log of each agent the parts are ordinary
+commands; consecutive additions are one command.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -26,10 +26,10 @@ from reeld.core.validation import why_not_a_name
 from reeld.store.transactions import AgentWrite, Transaction
 
 _pack = packer()
-# How often a command is staged again because somebody took a name meanwhile.
+# How often a command is staged again after a name was taken concurrently.
 _TRIES = 20
-# The only fields of a result. They have no texts: a reply is kept with the key, where the erasure of an agent's words
-# looks only at the keys of that agent.
+# The only fields of a result. None of them is content: the reply is stored with the key, and an erasure looks only at
+# the keys of its own agent.
 _TOLD = frozenset(
     {
         *("agent", "name", "head", "command", "time", "first", "seqs", "known", "dropped", "was"),
@@ -39,7 +39,7 @@ _TOLD = frozenset(
 
 
 class New(NamedTuple):
-    """What a missing agent is made with; if it ``must_be_new``, there may be none yet."""
+    """How a missing agent is created; with ``must_be_new`` it is an error if it exists."""
 
     title: str | None = None
     tags: dict[str, str] | None = None
@@ -52,7 +52,7 @@ class Target:
 
     Args:
         stage: what is written.
-        state: what that is laid over.
+        state: the state that it is staged over.
         agent: the agent; ``None`` if it is made.
         new: what it is made with.
     """
@@ -62,7 +62,7 @@ class Target:
         self.state = state
         self.agent = agent
         self.new = new
-        # The seq of the command that another part can add to.
+        # The seq of a command that further parts can add to.
         self.command: int | None = None
         # The state that it takes over, if that is not in memory.
         self.past: Takeover | None = None
@@ -103,7 +103,7 @@ class Part(NamedTuple):
 
 
 class _NameTaken(Exists):
-    """Somebody took a name while the command was staged."""
+    """A name was taken while the command was staged."""
 
 
 class Together:
@@ -124,7 +124,7 @@ class Together:
         self._factory = factory
         self._options = options
         self._parts = parts
-        # The names that it gives, and the agents that it makes, by their names.
+        # The names that it gives, and the agents that it creates, by name.
         self._names: set[str] = set()
         self._made: dict[str, Target] = {}
 
@@ -137,7 +137,7 @@ class Together:
         for _ in range(_TRIES - 1):
             try:
                 return await self._try()
-            except _NameTaken:  # the part that wants it finds that now, and says what to do
+            except _NameTaken:  # staged again, the part that wants the name is refused with a remedy
                 continue
         return await self._try()
 
@@ -171,7 +171,7 @@ class Together:
             return await self._commit(list(dict.fromkeys(targets)), results)
 
     async def _find(self, number: int, part: Part) -> Agent | None:
-        """Return the agent of a part; ``None`` if it is made, by this part or by one before it."""
+        """Return the agent of a part; ``None`` if this part, or one before it, creates the agent."""
         address, new = part.address, part.new
         if address is None:
             return None
@@ -228,7 +228,7 @@ class Together:
         return stage
 
     async def _commit(self, targets: list[Target], results: list[Reply]) -> Reply:
-        """Commit what is staged; the reply names the command in the log of the first agent that gets one."""
+        """Commit what is staged; the reply names the command of the first agent that has one."""
         key = self._options.key
         written = [target for target in targets if target.stage.events]
         head = (written or targets)[0].stage
@@ -267,7 +267,7 @@ def in_part(number: int) -> Iterator[None]:
 
 
 async def create(_together: Together, target: Target) -> Reply:
-    """Say that an agent was made: it is, before any part."""
+    """Report the new agent, which is created before all parts."""
     return target.stage.reply(1, name=target.stage.base.name)
 
 

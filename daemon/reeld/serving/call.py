@@ -23,18 +23,18 @@ from reeld.store.store import Store
 from reeld.store.transactions import DivergedError
 
 Result: TypeAlias = dict[str, Any]
-# What comes of a call: its result, as a map or as MessagePack already, or an error.
+# The outcome of a call: its result, as a map or already packed as MessagePack, or an error.
 Outcome: TypeAlias = Result | bytes | ReelError
 
 
 class Deferred(NamedTuple):
-    """Work that awaits something. What follows it on its connection waits too, so that order is kept."""
+    """Work that awaits something. Later requests of its connection wait for it, so that their order is kept."""
 
     run: Callable[[], Awaitable[Result | bytes]]
 
 
 class Detached(NamedTuple):
-    """Work that may wait for long. It holds up nothing on its connection, and does not count as in flight."""
+    """Work that may take long. It does not delay later requests of its connection, and does not count as in flight."""
 
     run: Callable[[], Awaitable[Result]]
 
@@ -44,13 +44,13 @@ Work: TypeAlias = Result | Job | Deferred | Detached
 
 
 class ClientInfo(NamedTuple):
-    """What a client says of itself in ``hello``; ``None`` if it did not.
+    """What a client says about itself in ``hello``; ``None`` for what it left out.
 
     Args:
         name: its name.
         version: its version.
         errors: ``text`` or ``map``: how it wants errors.
-        notify: the method and the first arguments that it wants pushes with.
+        notify: the method and the first arguments with which it wants to get pushes.
     """
 
     name: str | None
@@ -60,7 +60,7 @@ class ClientInfo(NamedTuple):
 
 
 class Peer(Protocol):
-    """What a handler may use of a connection."""
+    """The part of a connection that handlers may use."""
 
     number: int
     client: str | None
@@ -72,25 +72,25 @@ class Peer(Protocol):
         """The framing that the peer speaks."""
 
     def introduce(self, info: ClientInfo) -> None:
-        """Remember what the client says of itself, and talk to it accordingly."""
+        """Remember what the client says about itself, and adapt to it."""
 
     def draft(self, profile: Profile, text: str) -> None:
-        """Show subscribers what the peer is writing."""
+        """Show subscribers the draft that the peer is writing."""
 
     def end_draft(self, row: int) -> None:
-        """Take note that the peer has added to an agent what it was writing."""
+        """Take note that the peer has added its draft to an agent."""
 
 
 class Call:
     """A request that has not been answered.
 
-    Its answer is a response with ``number``; without one it is a push with ``token`` (see ``call_async``); without
-    either nobody wants it, and only an error is logged.
+    It is answered by a response with ``number``; without a number, by a push with ``token`` (see ``call_async``);
+    without either there is no answer, and an error is only logged.
     """
 
-    # Nearly every call leaves these as they are; so they are set only if they differ.
+    # Class attributes, because nearly every call keeps these values; only others are set on the instance.
     #
-    # Whether it is detached, and so not in flight any more.
+    # Whether it is detached, and so no longer in flight.
     detached = False
     # The idempotency key of a command.
     key: IdempotencyKey | None = None
@@ -98,7 +98,7 @@ class Call:
     replaced = 0
     # When it was read, on the monotonic clock.
     began = 0.0
-    # Called right after a result was queued for the peer: what must not overtake it.
+    # Called right after the result was queued for the peer, for what must not overtake it.
     then: Callable[[], None] | None = None
     # Its place in the order in which the calls of its connection arrived, and its parameters.
     place = 0
@@ -123,7 +123,7 @@ class Call:
         self.size = size
 
     def answer(self, outcome: Outcome | DivergedError) -> None:
-        """Answer with a result or an error, or begin again if it went to an agent that has another address now."""
+        """Answer with a result or an error, or begin again if the address meanwhile belongs to another agent."""
         self.settle(self, outcome)
 
 
@@ -138,12 +138,12 @@ class Services(NamedTuple):
         stop: ends the daemon.
         counters: returns what the listener counts.
         render_cache: keeps what was rendered.
-        asked_models: knows which model was asked.
+        asked_models: remembers which model was asked.
         search: finds what was said.
-        describe_connections: returns what is known of each connection.
+        describe_connections: describes each connection.
         backups: writes backups.
-        scheduled_backups: makes some by itself.
-        retention: which agents are too old.
+        scheduled_backups: makes backups on a schedule.
+        retention: the rules by which old agents are purged.
     """
 
     registry: Registry

@@ -1,16 +1,16 @@
-"""One connection: bytes to frames, replies and pushes to bytes, and the end of both.
+"""One connection: turns bytes into frames, replies and pushes into bytes, and handles the end of both directions.
 
 Its tasks, while there is a peer:
 
 - the *reader* reads, and submits calls to the dispatcher; it never waits for a handler. For a socket it is a function
-  that the poller calls (:mod:`reeld.poller`), while the connection's own task waits for the end; of any other stream,
-  that task reads;
-- the *sender* sends what waits in the outbox and could not be sent at once;
+  that the poller calls (:mod:`reeld.poller`), and the connection's own task only waits for the end; any other stream is
+  read by that task;
+- the *sender* sends what is in the outbox and could not be sent at once;
 - the *watcher* ends the connection if the peer stops reading;
 - subscriptions that catch up, and detached calls, have a task each.
 
-The dispatcher's worker outlives them: what an agent was asked for is done even if the peer has vanished; its answer
-then goes nowhere.
+The dispatcher's worker outlives them: requests that were accepted are carried out even if the peer has vanished; their
+replies are then dropped.
 
 A connection ends in one of three ways. The peer closes its end: it still gets its replies, then the stream closes.
 The peer is lost, or stops reading: :meth:`Connection.drop`. The daemon stops: the listener calls ``refuse_more``,
@@ -50,14 +50,14 @@ _EXPECTED = (
     b"reeld speaks MessagePack-RPC, and JSON-RPC 2.0 one message a line or behind Content-Length;"
     b" see docs/protocol.md\n"
 )
-# Pushes in a row that Neovim fails on before its subscriptions end: its log would fill otherwise.
+# Consecutive pushes that may fail in Neovim before its subscriptions are ended; otherwise they would fill its log.
 _MAX_COMPLAINTS = 10
-# Seconds between two looks at a peer that has closed at least one direction.
+# Seconds between two checks of a peer that has closed at least one direction.
 _LOOK_EVERY = 1.0
 
 
 class PeerTasks:
-    """The tasks of a connection that end when nobody is at the other end."""
+    """The tasks of a connection that are cancelled when the peer is gone."""
 
     def __init__(self) -> None:
         self._group: TaskGroup | None = None
@@ -79,17 +79,18 @@ class PeerTasks:
         return True
 
     def cancel(self) -> None:
-        """End every task, and start no more."""
+        """Cancel every task, and start no more."""
         if self._group is not None:
             self._group.cancel_scope.cancel()
             self._group = None
 
 
 class PushQueue:
-    """Where the subscriptions of a connection push to.
+    """The destination of the pushes of a connection's subscriptions.
 
-    It does not know the connection, which knows its subscriptions: a cycle would keep all of it in memory until the
-    garbage collector runs. The same holds for the other parts of a connection; they forget their callbacks at its end.
+    It holds no reference to the connection, which refers to its subscriptions: a cycle would keep everything in memory
+    until the garbage collector runs. For the same reason the other parts of a connection drop their callbacks when it
+    ends.
     """
 
     def __init__(self, number: int, replies: ReplyWriter, outbox: Outbox) -> None:
@@ -110,10 +111,10 @@ class Connection:
 
     Args:
         stream: the bytes; closed at the end.
-        number: what the daemon calls this connection.
+        number: the daemon's number for this connection.
         services: what handlers work with.
-        traffic: what all connections have in flight, and what waits on them.
-        limits: what this one may have.
+        traffic: what all connections have in flight and queued.
+        limits: the limits of this connection.
     """
 
     def __init__(self, stream: ByteStream, number: int, services: Services, traffic: Traffic, limits: Limits) -> None:
@@ -124,15 +125,15 @@ class Connection:
         self._socket = stream.extra(SocketAttribute.raw_socket, None)
         self._services = services
         self._traffic = traffic
-        # Whether its framing is known.
+        # Whether its framing has been detected.
         self._has_spoken = False
         # Bytes of an incomplete message.
         self._incomplete = 0
         self._complaints = 0
-        # Nobody is at the other end any more.
+        # Whether the peer is gone.
         self._gone = False
-        # Set at the next progress; ``None`` while nobody waits, which is nearly always. Not a signal: the listener may
-        # wait beside the connection's own task.
+        # Set at the next progress; ``None`` while nobody waits, which is nearly always. Not a Signal, because both the
+        # listener and the connection's own task may wait for it.
         self._progress: anyio.Event | None = None
         self._tasks = PeerTasks()
         self._outbox = Outbox(number, limits, traffic, self.drop, self._on_sent)
@@ -154,7 +155,7 @@ class Connection:
     # --- its life
 
     async def serve(self) -> None:
-        """Serve until the peer closes its end or is lost, and what it asked for is done."""
+        """Serve until the peer closes its end or is lost, and all its requests are done."""
         self._traffic.peers.add(self)
         try:
             async with anyio.create_task_group() as tasks:
@@ -167,7 +168,7 @@ class Connection:
             self._dispatcher.close()
 
     async def _talk(self) -> None:
-        """Read and send until the peer has its replies, or is lost; nothing is sent after that."""
+        """Read and send until the peer has received its replies, or is lost; nothing is sent after that."""
         try:
             async with self._stream, self._tasks.open():
                 self._outbox.open(self._stream, self._tasks.start_soon)
@@ -175,7 +176,7 @@ class Connection:
                 self._tasks.start_soon(self._end_on_close)
                 await self.finish()
                 self._services.registry.bus.catch_up()
-                self.subscriptions.end_all()  # or there might always be more to send
+                self.subscriptions.end_all()  # otherwise there might always be more to send
                 await self.drain()
         except* (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             log.debug("connection=%d was lost", self.number)
@@ -183,11 +184,11 @@ class Connection:
             self.drop()
 
     def drop(self) -> None:
-        """End at once, and free what waits."""
+        """End at once, and free the queues."""
         self._gone = True
         self._traffic.waiting -= self._incomplete
         self._incomplete = 0
-        self.framing.discard()  # it may hold much, and nobody knows when the connection itself is collected
+        self.framing.discard()  # it may be large, and the connection itself may be collected much later
         self._tasks.cancel()
         self._replies.close()
         self._outbox.close()
@@ -197,7 +198,7 @@ class Connection:
         self._on_progress()
 
     async def _end_on_close(self) -> None:
-        """End if the peer, which asks for nothing more, closes its end altogether: nobody waits for the replies."""
+        """End if the peer, which sends no more requests, also stops reading: nobody waits for the replies then."""
         await until_closed(self._stream)
         self._tasks.cancel()
 
@@ -232,7 +233,7 @@ class Connection:
             self._progress = None
 
     def _on_sent(self) -> None:
-        """There is room again: tell subscriptions that lag what they missed."""
+        """There is room again: tell lagging subscriptions what they missed."""
         if self._outbox.was_full:
             self._outbox.was_full = False
             self.subscriptions.report_lag()
@@ -253,7 +254,7 @@ class Connection:
             with self._traffic.batch:
                 self._submit_all(self.framing.end())
         except BaseException as error:
-            clear_frames(error.__traceback__)  # as in Outbox
+            clear_frames(error.__traceback__)  # see Outbox
             raise
 
     async def _read_stream(self) -> None:
@@ -278,16 +279,16 @@ class Connection:
                     return
             except Exception as error:
                 failures.append(error)
-            poller.forget(peer)  # now, or it would be called again before the task runs
+            poller.forget(peer)  # now, because otherwise it would be called again before the task runs
             ended.set()
 
         with poller.reading(peer, on_readable):
             await ended.wait()
         if failures:
-            raise failures.pop()  # an error that stays in the list would keep the frames that have the list
+            raise failures.pop()  # an error in the list would keep alive the frames that refer to the list
 
     def _read_once(self, peer: socket) -> bool:
-        """Take what has arrived at a socket; return whether the connection goes on.
+        """Read what has arrived at a socket; return whether the connection goes on.
 
         Raises:
             anyio.EndOfStream: nothing more will come.
@@ -342,7 +343,7 @@ class Connection:
             elif isinstance(frame, Response):
                 log.debug("connection=%d answered a call that was never made", self.number)
         self._dispatcher.end_texts()
-        self._services.registry.pump()  # once for all that arrived together, so that it shares a commit
+        self._services.registry.pump()  # once for all requests that arrived together, so that they share a commit
         return alive and not self._gone
 
     def _submit(self, call: Call, params: Any) -> None:
@@ -388,7 +389,7 @@ class Connection:
         self._services.drafts.end(self.number, row)
 
     def as_map(self) -> dict[str, Any]:
-        """Return what is known of it, in the form of the protocol."""
+        """Describe it in the form of the protocol."""
         return {
             "connection": self.number,
             "client": self.client,
@@ -401,21 +402,21 @@ class Connection:
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait: unread by the peer, or of a message that is incomplete."""
+        """How many bytes are held: unread by the peer, or of an incomplete message."""
         return self._outbox.waiting + self._incomplete
 
 
 async def until_closed(stream: ByteStream) -> None:
-    """Wait until the peer has closed its end altogether; for ever on a stream that is not a socket.
+    """Wait until the peer has closed both directions; forever on a stream that is not a socket.
 
-    A peer that shuts down writing may still read, and looks to a reader like one that has closed its end. The kernel
-    tells them apart, but only to those who ask: it reports POLLHUP for a closed end only.
+    A peer that shuts down writing may still read, but a reader cannot tell it from one that has closed its socket.
+    poll(2) can: it reports POLLHUP only for a closed socket.
     """
     raw = stream.extra(SocketAttribute.raw_socket, None)
     if raw is None:
         await anyio.sleep_forever()
     else:
         poll = select.poll()
-        poll.register(raw, 0)  # POLLHUP is reported whether one asks for it or not
+        poll.register(raw, 0)  # POLLHUP is always reported
         while not poll.poll(0):  # noqa: ASYNC110 - a half-closed socket is readable for ever, so it cannot be awaited
             await anyio.sleep(_LOOK_EVERY)

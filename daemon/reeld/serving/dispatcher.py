@@ -5,12 +5,12 @@ live agent at once is; a request that must await something is ``Deferred``, and 
 one after the other by the *worker*. A ``Detached`` request (``wait``, ``verify``) leaves that order: it has a task
 of its own and holds up nothing.
 
-Where several daemons share a database, a call begins when it is known what others committed before it. One that only
-moves the tip forward does not wait for that: its commit finds out, and the agent stages it again. If others have given
-its address to another agent, the call begins again.
+If several daemons share a database, a call begins once everything that others committed before it is known. A call that
+only moves the tip forward does not wait for that: its commit detects a conflict, and the agent stages it again. If
+another daemon has given its address to another agent, the call begins again.
 
-Every outcome takes one way, :meth:`Dispatcher.settle`. There an error of a command with an idempotency key is
-looked up first: a command that was applied before gets its first reply in place of the error.
+Every outcome goes through :meth:`Dispatcher.settle`. There the key of a failed command is looked up first: a command
+that was applied before gets its first reply instead of the error.
 """
 
 import logging
@@ -38,7 +38,7 @@ from reeld.store.transactions import DivergedError
 
 log = logging.getLogger(__name__)
 
-# What is left to await of a call; it answers the call itself, or raises.
+# The part of a call that awaits something; it answers the call itself, or raises.
 _Rest: TypeAlias = Callable[[], Awaitable[None]]
 
 _BUSY = "too much is in flight on this connection; continue when some of it has been answered"
@@ -47,12 +47,13 @@ _STOPPING = "the daemon is stopping; retry when it is back"
 # The parameters of `add` after `messages` and `create` that are its own, as they are if they were left out.
 _REST_OF_ADD = (None,) * (len(METHODS["add"].signature.params) - len(("agent", "messages", "create", "if_seq", "key")))
 _BUG = "the request failed; the daemon's log has the reason"
-# A handler's modules are loaded when it is first called, and may be newer by then than those that are loaded.
+# Some handlers are imported when they are first called; after an update their modules may be newer than the loaded
+# ones.
 _UPDATED = "reeld was updated while it was running; restart it with: reel stop; reel start"
 
 
 class _Pending(NamedTuple):
-    """A call that waits for its turn, and what is left of one that has begun."""
+    """A call that waits for its turn, or the rest of one that has begun."""
 
     call: Call
     rest: _Rest | None = None
@@ -89,11 +90,11 @@ class Dispatcher:
         self._start_soon = start_soon
         self._on_settled = on_settled
         self._in_flight = InFlight(traffic, limits)
-        # Calls in their order, and whether the worker has one before these.
+        # Calls in their order, and whether the worker is busy with one before these.
         self._pending: deque[_Pending] = deque()
         self._is_at_work = False
-        # How many jobs were posted that may be sent back, because others may write to the same database; and to which
-        # address and agent. All other calls wait for them.
+        # How many posted jobs may be sent back, because other daemons write to the same database; and their address and
+        # agent. All other calls wait for these jobs.
         self._ahead = 0
         self._ahead_to: tuple[str | None, Agent | None] = (None, None)
         # How many calls arrived, and how many of them did so before it was known what other daemons had committed.
@@ -102,7 +103,7 @@ class Dispatcher:
         self._is_shared = services.store.is_shared
         self._wake = Signal()
         self._has_worker = False
-        # The requests that the next one may join, if it adds a plain text to the same agent.
+        # The requests that the next one may join if it also adds a plain text to the same agent.
         self._texts: TextCalls | None = None
         self._shared = CommandOptions()
         # The scopes of detached calls.
@@ -114,27 +115,27 @@ class Dispatcher:
 
     @property
     def in_flight(self) -> int:
-        """How many calls have not been answered, those that are detached included."""
+        """How many calls have not been answered, including detached ones."""
         return self._in_flight.requests + len(self._detached)
 
     @property
     def busy(self) -> bool:
-        """Whether a call has not been answered."""
+        """Whether any call has not been answered."""
         return bool(self.in_flight)
 
     # --- from outside
 
     def open(self, tasks: TaskGroup) -> None:
-        """Do what must await something in tasks of this group.
+        """Run what has to await something in tasks of this group.
 
-        The worker begins with the first such call: a task takes 5 KB, and many connections only add.
+        The worker starts with the first such call: a task takes 5 KB, and many connections only add.
         """
         self._tasks = tasks
 
     def take_text(self, peer: Peer, request: Request) -> bool:
-        """Take a request that adds one plain text to a live agent, if nothing is to be done before it.
+        """Take a request that adds one plain text to a live agent, if nothing is queued before it.
 
-        Those in a row are one job of the agent's.
+        Consecutive ones become one job of the agent.
 
         Returns:
             whether it was taken; if not, it must be submitted.
@@ -163,11 +164,11 @@ class Dispatcher:
         return True
 
     def end_texts(self) -> None:
-        """Let no later request join those that were taken: something else comes between."""
+        """Let no later request join those that were taken, because something else comes in between."""
         self._texts = None
 
     def submit(self, call: Call, params: Any) -> None:
-        """Run a call now or in its turn, or refuse it."""
+        """Run a call now or when its turn comes, or refuse it."""
         self._texts = None
         if self._stopping or not self._in_flight.admit(call.size):
             self._refuse(call)
@@ -202,11 +203,11 @@ class Dispatcher:
             scope.cancel()
 
     def forget_detached(self) -> None:
-        """Take note that the peer is gone: its detached calls end, and some have not even begun."""
+        """Take note that the peer is gone: its detached calls end, including those that have not begun."""
         self._detached.clear()
 
     def close(self) -> None:
-        """Forget the calls that nobody waits for any more, and the connection that they came from."""
+        """Drop the calls that nobody waits for any more, and the references to their connection."""
         self._stopping = True
         self._in_flight.clear()
         self._pending.clear()
@@ -217,7 +218,7 @@ class Dispatcher:
     # --- from a call to its handler
 
     def _begin(self, call: Call) -> _Rest | None:
-        """Run the handler; return what is left to await."""
+        """Run the handler; return the part that is left to await."""
         try:
             return self._run_handler(call)
         except Exception as error:
@@ -246,14 +247,14 @@ class Dispatcher:
         return self._do(call, agent, work, address)
 
     def _may_begin(self, call: Call, *, may_write_ahead: bool) -> bool:
-        """Whether a call may begin before it is asked what other daemons have committed.
+        """Whether a call may begin before it is known what other daemons have committed.
 
-        A write ahead may have to begin again, so it must be alone: no other call may have overtaken it then.
+        Such a call may have to begin again, so no other call may overtake it.
         """
         return self._is_current(call) or (may_write_ahead and self._in_flight.requests == 1)
 
     def _post(self, call: Call, agent: Agent, job: Job, address: str | None) -> None:
-        """Give an agent a job. Before it comes to it, another daemon may move its address to another agent."""
+        """Give an agent a job. Before it runs, another daemon may give the address to another agent."""
         if self._is_shared:
             job = job._replace(address=address)
             call.is_ahead = True
@@ -262,7 +263,7 @@ class Dispatcher:
         self._services.registry.post(agent, job)
 
     def _joins(self, call: Call) -> bool:
-        """Whether a call is a write to the address of the jobs that were posted: if they are sent back, so is it."""
+        """Whether a call writes to the same address as the posted jobs: if they are sent back, so is this one."""
         method = METHODS.get(call.method)
         if method is None or not (method.may_write_ahead and self._is_current(call)):
             return False
@@ -270,13 +271,13 @@ class Dispatcher:
         return _address_in(call.params) == address and self._services.registry.get(address or "") is agent
 
     def _end_ahead(self, count: int) -> None:
-        """Let other calls go on if no job is left that may be sent back."""
+        """Resume other calls if no job is left that may be sent back."""
         self._ahead -= count
         if self._pending and not self._ahead:
             self._wake_worker()
 
     def _is_current(self, call: Call) -> bool:
-        """Whether everything is known here that anybody committed before a call."""
+        """Whether everything that any daemon committed before a call is known here."""
         return not self._is_shared or call.place <= self._current
 
     def _add_plain_text(self, call: Call) -> bool:
@@ -304,7 +305,7 @@ class Dispatcher:
         return IdempotencyKey(key, digest("add", (messages, create, *_REST_OF_ADD)), found.address, agent.row)
 
     def _options(self, client: str | None) -> CommandOptions:
-        """Return the options of a command that has none of its own: most have none, and so share them."""
+        """Return the options of a command that sets none; most commands share them."""
         if self._shared.client != client:
             self._shared = CommandOptions(client=client)
         return self._shared
@@ -329,7 +330,7 @@ class Dispatcher:
         try:
             agent = await self._services.registry.find(address, alive=asks_to_create(method, values))
         except NotFound:
-            arguments = self._arguments(call, method, values, address)  # the error is looked up under the call's key
+            arguments = self._arguments(call, method, values, address)  # its key is looked up before the error is sent
             if not (method.may_create or method.may_be_gone):
                 raise
         else:
@@ -339,7 +340,7 @@ class Dispatcher:
             await rest()
 
     def _do(self, call: Call, agent: Agent | None, work: Work, address: str | None = None) -> _Rest | None:
-        """Answer, post the job, or return what is left to await."""
+        """Answer, post the job, or return the part that is left to await."""
         if isinstance(work, dict):
             call.answer(work)
         elif agent is not None and type(work) is not Write and not self._is_current(call):
@@ -357,7 +358,7 @@ class Dispatcher:
         call.answer(await work.run())
 
     async def _finish(self, call: Call, rest: _Rest) -> bool:
-        """Await what is left of a call; return whether it is to begin again, because others wrote meanwhile."""
+        """Await the rest of a call; return whether it has to begin again, because other daemons wrote meanwhile."""
         try:
             await rest()
         except DivergedError as error:
@@ -381,7 +382,7 @@ class Dispatcher:
                 self._is_at_work = False
 
     async def _begin_current(self, call: Call) -> None:
-        """Begin a call once it is known what other daemons committed before it, and before those behind it."""
+        """Begin a call once it is known what other daemons committed before it; later calls wait."""
         arrived = self._arrived
         await self._services.store.be_current()
         self._current = arrived
@@ -390,7 +391,7 @@ class Dispatcher:
             await rest()
 
     def _begin_again(self, call: Call) -> None:
-        """Let a call begin again that went to an agent which has another address now."""
+        """Begin a call again whose address meanwhile belongs to another agent."""
         later = (number for number, each in enumerate(self._pending) if each.call.place > call.place)
         self._pending.insert(next(later, len(self._pending)), _Pending(call, partial(self._begin_current, call)))
         self._wake_worker()
@@ -408,7 +409,7 @@ class Dispatcher:
         if self._start_soon(self._run_detached, call, work, scope):
             self._detached.add(scope)
         else:
-            self._on_settled()  # nobody is there who would wait for the answer
+            self._on_settled()  # nobody waits for the answer
 
     async def _run_detached(self, call: Call, work: Detached, scope: anyio.CancelScope) -> None:
         try:
@@ -423,14 +424,14 @@ class Dispatcher:
     # --- from an outcome to the reply
 
     def _fail(self, call: Call, error: Exception) -> None:
-        """Answer with what a handler raised: the one place that maps exceptions to errors of the protocol."""
+        """Answer with an exception of a handler: the one place that maps exceptions to errors of the protocol."""
         if not isinstance(error, ReelError):
             log.error("connection=%d method=%s failed", call.peer.number, call.method, exc_info=error)
             error = Internal(_UPDATED if isinstance(error, ImportError) else _BUG)
         call.answer(error)
 
     def settle(self, call: Call, outcome: Outcome | DivergedError) -> None:
-        """Take the outcome of a call to its reply; an error of a command with a key is looked up first."""
+        """Reply with the outcome of a call; if a command with a key failed, the key is looked up first."""
         if isinstance(outcome, DivergedError):
             self._begin_again(call)
         if call.is_ahead:
@@ -454,7 +455,7 @@ class Dispatcher:
         self._observe(call.method, call.began, 1)
         self._reply(call, outcome)
         if call.then is not None:
-            then, call.then = call.then, None  # it knows the call, so a cycle would keep both
+            then, call.then = call.then, None  # it refers to the call: a cycle would keep both in memory
             if not isinstance(outcome, ReelError):
                 then()
         self._on_settled()
@@ -466,7 +467,7 @@ class Dispatcher:
         self.answered += count
 
     def _settle_texts(self, texts: TextCalls, first: int, outcomes: Sequence[Outcome | DivergedError]) -> None:
-        """Do what :meth:`settle` does, for several requests at once if all were carried out."""
+        """Do what :meth:`settle` does, at once for several requests that all succeeded."""
         count = len(outcomes)
         results = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
         if len(results) < count:
@@ -485,7 +486,7 @@ class Dispatcher:
         self._on_settled()
 
     async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:
-        """Settle a refused command with its first reply, if it was applied before."""
+        """Settle a refused command with its first reply if it was applied before."""
         try:
             outcome: Outcome = await repeated(self._services.store, key, error)
         except ReelError as refused:

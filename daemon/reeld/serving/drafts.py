@@ -1,7 +1,7 @@
-"""Drafts: texts that are being written and are not added yet. Subscribers see them; they are never stored.
+"""Drafts: texts that are still being written. Subscribers see them; they are never stored.
 
-Each connection has one draft per agent. A draft is replaced by the next one, and ended by the connection's own next
-``add`` or by the end of the connection. A burst is thinned out, but its last text is always pushed.
+Each connection has one draft per agent. A draft is replaced by the next one, and ends with the connection's next
+``add`` or with the connection. Bursts are throttled, but the last text is always pushed.
 """
 
 import math
@@ -14,9 +14,9 @@ from reel.errors import Busy, TooLarge
 from reel.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Subscriber, Whose, Writer
 
-# Seconds between two pushes of one draft: a screen shows no more.
+# Seconds between two pushes of one draft: more frequent ones are not visible on a screen.
 _GAP = 1 / 30
-# Characters of one draft, drafts of one connection, and characters of all drafts.
+# The limits: characters of one draft, drafts of one connection, and characters of all drafts.
 MAX_DRAFT = 1 << 20
 MAX_DRAFTS = 64
 MAX_ALL = 16 << 20
@@ -48,10 +48,10 @@ class Drafts:
     def __init__(self, bus: EventBus) -> None:
         self._bus = bus
         self._drafts: dict[_Key, _Draft] = {}
-        # Drafts that changed less than a gap after their last push, in the order in which they are due.
+        # Drafts that changed too soon after their last push, in the order in which they are due.
         self._due: dict[_Key, None] = {}
         self._wake = Signal()
-        # Is told of each new text; an empty one ends the draft.
+        # Called with each new text; an empty one ends the draft.
         self.on_text: Callable[[Writer, Whose, str], None] = _ignore
 
     async def run(self) -> None:
@@ -123,7 +123,7 @@ class Drafts:
             self.end(*key)
 
     def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
-        """End the drafts of some agents if a function says so of their text."""
+        """End those drafts of some agents for whose text a predicate is true."""
         for key, draft in list(self._drafts.items()):
             if key.row in rows and touches(draft.text):
                 self.end(*key)
@@ -146,7 +146,7 @@ class Drafts:
                 subscriber.on_draft(draft.whose, draft.writer, draft.text)
 
     def _push(self, key: _Key) -> None:
-        """Push a draft if its text has changed; one that has ended stays for a gap, so that its pace is kept."""
+        """Push a draft if its text has changed; an ended one is kept until the gap is over, for the throttling."""
         draft = self._drafts[key]
         if draft.text != draft.shown:
             draft.shown, draft.pushed = draft.text, anyio.current_time()

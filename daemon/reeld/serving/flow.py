@@ -1,9 +1,9 @@
 """Flow control: how much one connection, and all of them together, may have in flight and waiting.
 
-Three things are bounded. *In flight* is what was read and not answered yet; too much of it is refused with
-``busy``. *Unread* is what a peer does not read fast enough, and *incomplete* is the part of a message whose rest
-has not arrived; if too much of these waits on all connections together, the one with the most is closed. The
-warnings about what clients do are limited as well, so that no client fills the log.
+Three things are bounded. Requests *in flight* were read and are not answered yet; beyond the limit they are refused
+with ``busy``. *Unread* bytes are queued for a peer that does not read fast enough, and *incomplete* bytes belong to a
+message whose rest has not arrived; if all connections together hold too many of these, the one with the most is closed.
+The warnings about clients are limited as well, so that no client fills the log.
 """
 
 import logging
@@ -17,27 +17,27 @@ from reeld.core.batch import Batch
 
 log = logging.getLogger(__name__)
 
-# Warnings of one kind about one connection, and all warnings, between two reports. A client can open ever more
+# The most warnings of one kind about one connection, and of all, between two reports: a client can open any number of
 # connections.
 _MAX_OF_ONE = 20
 _MAX_OF_ALL = 200
 
 
 class Limits(NamedTuple):
-    """What one connection may have in flight and waiting, and all of them together (``all_…``)."""
+    """The limits of one connection, and of all of them together (``all_…``)."""
 
     requests: int = 256
     # Bytes of the requests in flight.
     bytes: int = 32 << 20
     all_bytes: int = 256 << 20
-    # Bytes of replies, and of pushes, that the peer has not read; and of both and of incomplete messages.
+    # Bytes of replies, and of pushes, that the peer has not read; and of all three, with incomplete messages.
     unread: int = 32 << 20
     pushes: int = 1 << 20
     all_waiting: int = 256 << 20
     subscriptions: int = 256
-    # Detached requests: they wait for something to happen, and do not count as in flight.
+    # Detached requests, which wait for something to happen and do not count as in flight.
     asides: int = 256
-    # Seconds in which a peer must read something of what waits for it.
+    # Seconds within which a peer must read something of what is queued for it.
     stall: float = 60.0
     # Bytes, and values, of one message.
     message: int = MAX_MESSAGE
@@ -47,23 +47,23 @@ class Limits(NamedTuple):
 
 
 class BufferedPeer(Protocol):
-    """A connection on which something waits."""
+    """A connection that holds bytes."""
 
     number: int
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait on it."""
+        """How many bytes it holds."""
 
     def drop(self) -> None:
-        """Close it at once, and free what waits."""
+        """Close it at once, and free the bytes."""
 
 
 class Traffic:
-    """What all connections have in flight (``requests``, ``bytes``), what waits on them, and warnings about them.
+    """The totals over all connections: what is in flight (``requests``, ``bytes``) and held, and warnings.
 
     Args:
-        methods: whose requests are timed. A client may name any other method, so those are not.
+        methods: whose requests are timed; others are not, because a client may send any name.
     """
 
     def __init__(self, methods: Iterable[str] = ()) -> None:
@@ -72,27 +72,27 @@ class Traffic:
         self.refused = 0
         self.waiting = 0
         self.dropped = 0
-        # How long requests took, by method: from when a request was read until its reply was queued.
+        # The latencies of requests by method: from reading a request to queueing its reply.
         self.request_seconds = {method: Recorder() for method in methods}
         # How many requests were answered with each error, by its name.
         self.errors = Counter[str]()
         self.peers: set[BufferedPeer] = set()
         self.warnings = ClientWarnings()
-        # All connections send at the end of a batch.
+        # Shared by all connections: they send at the end of a batch.
         self.batch = Batch()
 
     def buffer(self, size: int, limit: int) -> None:
-        """Count bytes that wait; if that is too many in all, close the connection with the most.
+        """Count held bytes; if the total is too large, close the connection with the most.
 
         Args:
-            size: how many more wait, already counted by their connection.
-            limit: how many may wait in all.
+            size: how many more are held, already counted by their connection.
+            limit: how many may be held in total.
         """
         self.waiting += size
         self.relieve(limit)
 
     def relieve(self, limit: int) -> None:
-        """Close the connections with the most while more than ``limit`` bytes wait."""
+        """Close the connections with the most while more than ``limit`` bytes are held."""
         while self.waiting > limit and self.peers:
             heaviest = max(self.peers, key=lambda peer: peer.waiting)
             if not heaviest.waiting:
@@ -116,7 +116,7 @@ class InFlight:
 
     def __init__(self, traffic: Traffic, limits: Limits) -> None:
         self.requests = 0
-        # An admitted call found no room further on (a full mailbox): what follows it is refused too.
+        # Whether an admitted call was refused later (a full mailbox): then the calls that follow are refused too.
         self.saturated = False
         self._bytes = 0
         self._refusing = False
@@ -144,7 +144,7 @@ class InFlight:
         return True
 
     def remove(self, size: int, calls: int = 1) -> None:
-        """Stop counting calls of this size in all: they were answered, or detached."""
+        """Stop counting calls of this total size: they were answered, or detached."""
         traffic = self._traffic
         self.requests -= calls
         self._bytes -= size
@@ -159,11 +159,11 @@ class InFlight:
 
 
 def do_nothing() -> None:
-    """Take the place of a callback to a connection that has ended: the callback would keep the connection in memory."""
+    """Replace a callback to a connection that has ended: the callback would keep the connection in memory."""
 
 
 class ClientWarnings:
-    """Logs warnings about connections; those that would be too many are counted until the next report."""
+    """Logs warnings about connections; those beyond the limit are only counted until the next report."""
 
     def __init__(self) -> None:
         self._logged = Counter[tuple[int | None, str]]()

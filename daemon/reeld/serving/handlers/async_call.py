@@ -58,5 +58,5 @@ def _token_of(given: Any) -> Id | None:
 
 
 def call_async(_services: Services, _call: Call, _token: Id, _method: str, _params: Any) -> Result:
-    """Refuse a request: it has a reply of its own, so it does not need another."""
+    """Refuse the request form: a request has a reply already."""
     raise InvalidRequest("call_async is a notification that carries another call; send it without an id")

@@ -49,8 +49,8 @@ def add(
 ) -> Work:
     """Add messages or items to an agent, or to one that is created for them; a missing one is given by its address.
 
-    ``begin`` is the seq from which on they replace the conversation, ``tags`` are those of a new agent; what comes
-    after ``items`` is about these.
+    If they replace a part of the conversation, ``begin`` is the seq at which it starts. ``tags`` are for a new agent.
+    The parameters after ``items`` describe the items.
     """
     if tags is not None and not create:
         raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
@@ -153,7 +153,7 @@ def change(
 
 
 def _readdress(services: Services, agent: Agent, run: Callable[[Agent], Awaitable[Reply]]) -> Deferred:
-    """Run a command that may change the agent's addresses; what follows it on the connection may use the new ones."""
+    """Run a command that may change the agent's addresses; later requests of the connection may use the new ones."""
 
     async def run_and_index(agent: Agent) -> Result:
         reply = await run(agent)
@@ -164,5 +164,5 @@ def _readdress(services: Services, agent: Agent, run: Callable[[Agent], Awaitabl
 
 
 def _exclusive(services: Services, agent: Agent, run: Callable[[Agent], Awaitable[Result]]) -> Deferred:
-    """Return an exclusive job as deferred work: what follows it on the connection waits for it."""
+    """Return an exclusive job as deferred work: later requests of the connection wait for it."""
     return Deferred(partial(services.registry.ask, agent, lambda answer: Exclusive(run, answer)))

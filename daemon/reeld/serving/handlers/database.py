@@ -1,4 +1,4 @@
-"""The handlers of ``verify`` and ``backup``: they read the whole database, beside all other work."""
+"""The handlers of ``verify`` and ``backup``, which read the whole database without blocking other work."""
 
 from functools import partial
 
@@ -30,7 +30,7 @@ def verify(services: Services, _call: Call, agent: str | None) -> Detached:
 
 
 async def _row_of(services: Services, address: str) -> int:
-    """Return an agent's row once what it was asked for before is done; its log need not be readable."""
+    """Return an agent's row once its earlier requests are done; its log need not be readable."""
     live = services.registry.get(address)
     if live is not None:
         await _look(services, live)

@@ -1,4 +1,4 @@
-"""The handlers of ``redact`` and ``purge``, and what they remove beside the log."""
+"""The handlers of ``redact`` and ``purge``, and what they remove besides the log."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -20,12 +20,12 @@ from reeld.store.redacting import Text
 
 log = logging.getLogger(__name__)
 
-# Seconds between two looks at which agents are too old.
+# Seconds between two checks for agents that are too old.
 RETENTION_EVERY = 3600.0
 
 
 class _Rest(NamedTuple):
-    """The search index, rendered histories, drafts, and what is left of a restore that was killed."""
+    """The search index, rendered histories, drafts, and the files that a killed restore left behind."""
 
     services: Services
 
@@ -53,7 +53,7 @@ def redact(
     dry_run: bool | None,
     backups: list[str] | None,
 ) -> Deferred:
-    """Replace what was said by a marker."""
+    """Replace content with a marker."""
     if (seqs is None) == (text is None):
         raise InvalidParams("redact needs seqs or text, and not both", field="seqs")
     asked = Asked(seqs, tuple(text or ()), _foreign(services, backups), bool(dry_run))
@@ -106,7 +106,7 @@ def retention(services: Services, call: Call, dry_run: bool | None) -> Deferred:
 
 
 async def keep_retention(services: Services) -> None:
-    """Purge the agents that are older than the settings allow, again and again until cancelled, if they say so."""
+    """Periodically purge the agents that are older than the settings allow, if they set a limit."""
     while services.retention.is_on:
         try:
             await erasing.retain(

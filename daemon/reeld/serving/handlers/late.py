@@ -1,7 +1,7 @@
 """Handlers that are imported when they are first called.
 
-They need what most of the daemon does without: the formats of the providers, and what checks a database. To import all
-of that takes a fifth of the time of a start.
+They need modules that the rest of the daemon does not: the formats of the providers, and the checks of a database.
+Importing these takes a fifth of the start-up time.
 """
 # ruff: noqa: PLC0415 - that is what it is for
 

@@ -26,7 +26,7 @@ from reeld.store.states import Skip
 def hello(
     _services: Services, call: Call, client: Any, protocol: Any, notify: list[str] | None, errors: str | None
 ) -> Result:
-    """Agree on a protocol version, and remember what the client says of itself."""
+    """Negotiate the protocol version, and remember what the client says about itself."""
     lowest, highest = (protocol or {}).get("min", PROTOCOL), (protocol or {}).get("max", PROTOCOL)
     if type(lowest) is not int or type(highest) is not int:
         raise InvalidParams("protocol: expected {min, max}, both integers", field="protocol")
@@ -65,7 +65,7 @@ def shutdown(services: Services, _call: Call) -> Result:
     """Stop the daemon, after this is answered.
 
     Raises:
-        Storage: what the daemon has open would be lost; a signal stops it nevertheless.
+        Storage: files that the daemon has open would be lost; a signal stops it nevertheless.
     """
     if (displaced := services.store.unsaved) is not None:
         raise Storage(
@@ -181,7 +181,7 @@ async def _view(services: Services, agent: Agent, at: int | None) -> View:
 
 
 async def profile_of(services: Services, agent: Agent) -> Profile:
-    """Return an agent's profile, after everything that was asked of it before is done."""
+    """Return an agent's profile, after all earlier requests to it are done."""
     profile: Profile = await services.registry.ask(agent, lambda answer: Read(lambda state: state.profile, answer))
     return profile
 

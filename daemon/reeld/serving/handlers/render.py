@@ -16,9 +16,9 @@ from reeld.formats.render import render as render_body
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.queries import profile_of
 
-# Characters. No provider takes more, and a client has to hold it in memory.
+# The most characters of a body. No provider accepts more, and a client has to hold it in memory.
 MAX_BODY = 48 << 20
-# Changes that a reply lists. A conversation of 100,000 messages may have as many, which no client would take.
+# The most changes that a reply lists. A conversation of 100,000 messages may have as many, too many for any client.
 MAX_REPORT = 1000
 
 
@@ -68,7 +68,7 @@ def render(
             None if tools is None else frozenset(tools),
         )
         rendered = await _render(services, agent, asked, snapshot, None if at is not None else age)
-        # To count the characters takes a while; there are at most as many as bytes.
+        # Counting the characters takes a while; there are at most as many as bytes.
         if len(rendered.text) > MAX_BODY and (characters := len(rendered.body)) > MAX_BODY:
             raise TooLarge(
                 f"the body has {characters} characters, more than the limit of {MAX_BODY}; give a budget",

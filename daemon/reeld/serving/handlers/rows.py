@@ -1,4 +1,4 @@
-"""Adding rows to an agent: what every method does that has turned something into rows."""
+"""Adding rows to an agent: the common part of all methods that add something."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from reeld.core.validation import UNALTERED, Altered, CheckedRow, Expected, rows
 from reeld.serving import params
 from reeld.serving.call import Call, Result, Services
 
-# From this many messages, or bytes, on the rows of a request are made in a thread.
+# From this many messages or bytes on, the rows of a request are built in a thread.
 _MANY = 500
 _LARGE = 1 << 20
 # Creates a named tuple in half the time that calling its class takes.
@@ -30,7 +30,7 @@ def write_rows(
     altered: Altered,
     answer: Callable[[Any], None],
 ) -> Write:
-    """Return the job that adds rows, and ends what the connection shows as its draft; nearly every ``add`` is one.
+    """Return the job that adds rows and ends the connection's draft; nearly every ``add`` is one.
 
     Args:
         call: the request.
@@ -77,7 +77,7 @@ def addition(messages: Any, begin: int | None) -> Addition:
 
 
 def is_long(call: Call, messages: Any) -> bool:
-    """Return whether it takes long to make rows of messages: 2 us for each, and 3 ms for a megabyte."""
+    """Return whether building the rows takes long: 2 us per message, and 3 ms per megabyte."""
     return call.size >= _LARGE or (type(messages) is list and len(messages) >= _MANY)
 
 

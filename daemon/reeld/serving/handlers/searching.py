@@ -12,10 +12,10 @@ from reeld.serving.call import Call, Detached, Result, Services
 
 MAX_HITS = 1000
 _HITS = 20
-# With more agents than this, each match is looked at, and not the index of each agent.
+# With more agents than this, every match is checked, instead of searching agent by agent.
 _FEW_AGENTS = 100
 _ROLES = {**ROLES, "system": "system"}
-# The kinds of events that have words.
+# The kinds of events that have text.
 _KINDS = frozenset({*_ROLES, "note", "created", "changed"})
 
 
@@ -42,7 +42,7 @@ def search(
     limit: int | None,
     after: tuple[int, int] | None,
 ) -> Detached:
-    """Find what was said."""
+    """Search the content of all conversations."""
     parsed = parse_query(query)
     typed = parsed.filters
     filters = typed._replace(

@@ -32,7 +32,7 @@ def subscribe(
             call.peer.subscriptions.begin(made, position, live=position >= head)
             services.drafts.show_to(made, row)
 
-        call.then = begin_pushing  # the peer must learn the subscription's number before its first push
+        call.then = begin_pushing  # the peer must know the subscription's number before the first push
         return {"sub": made.number, "head": head}
 
     if agent is None:
@@ -47,7 +47,7 @@ def unsubscribe(_services: Services, call: Call, sub: int) -> Result:
 
 
 def draft(_services: Services, call: Call, _agent: Agent, text: str) -> Job:
-    """Show the other subscribers what is being written."""
+    """Show the draft to the other subscribers."""
 
     def look(state: State) -> Result:
         call.peer.draft(state.profile, text)
@@ -57,7 +57,7 @@ def draft(_services: Services, call: Call, _agent: Agent, text: str) -> Job:
 
 
 class _Waiter:
-    """A subscriber that only takes note that something happened."""
+    """A subscriber that only notes that something happened."""
 
     connection: int | None = None
 
