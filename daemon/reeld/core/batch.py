@@ -1,9 +1,9 @@
-"""Batches of work: what is common to all of a batch is done once, at its end, and without waking a task.
+"""Batches of work: what a whole batch has in common is done once, at its end, without waking a task.
 
-A chunk of requests submits transactions, and a commit that is settled fills the outboxes of many connections, some of
-them many times. During such a batch the writer and the outboxes only note what is to be done. At its end the writer
-begins one commit, and each connection sends what it got with one system call. Outside of a batch they wake a task for
-that, which costs a turn of the event loop.
+The requests of one chunk submit transactions, and settling a commit fills the outboxes of many connections, some of
+them many times. During such a batch the writer and the outboxes only register for its end. Then the writer begins one
+commit, and each connection sends its whole queue with one system call. Outside of a batch they wake a task for that,
+which costs a turn of the event loop.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ from types import TracebackType
 
 
 class Batch:
-    """A context manager: what is done in its block is one batch. Blocks may be nested; the outermost counts."""
+    """A context manager whose block is one batch. Blocks may be nested; only the outermost counts."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -31,11 +31,11 @@ class Batch:
         try:
             while self._depth == 1 and (self._urgent or self._noted):
                 (self._urgent or self._noted).popleft()()
-        finally:  # after a bug the next batch does what is left
+        finally:  # after a bug the next batch does the rest
             self._depth -= 1
 
     def note(self, function: Callable[[], None], *, urgent: bool = False) -> bool:
-        """Call a function at the end of the batch; return whether there is one, or the caller must help itself.
+        """Call a function at the end of the batch; return whether there is a batch at all.
 
         Args:
             function: the function.

@@ -1,7 +1,7 @@
 """What each command writes: functions that put events on a stage, or refuse and put nothing.
 
 A stage is a unit of work over a committed state, which it does not change. Several ``add`` and ``mark`` commands may
-share one; a command that moves the tip anywhere but forward has a stage of its own.
+share one; a command that moves the tip other than forward has its own.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ PlainText: TypeAlias = tuple[str, str]
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
 _pack = packer()
-# The reply of an `add` as MessagePack, around what differs between two; see `add_packed`.
+# The constant parts of the reply to an `add`, as MessagePack; see `add_packed`.
 _BEFORE_AGENT = b"\x87" + _pack("agent")
 _BEFORE_HEAD, _BEFORE_COMMAND, _BEFORE_FIRST = map(_pack, ("head", "command", "first"))
 _NOTHING_OPEN = b"".join(map(_pack, ("orphans", [], "open_calls", [])))
@@ -63,7 +63,7 @@ class Stage:
         self.head = state.profile.head
         self.now = now
         self.pack = pack
-        # The agent's id and the time as MessagePack, which replies and messages have.
+        # The agent's id and the time as MessagePack, for replies and messages.
         self._packed = pack(self.base.uid), pack(now)
         self.client: str | None = None
         self.events: list[Event] = []
@@ -150,7 +150,7 @@ class Stage:
         return seq
 
     def put_row(self, command: int, row: Row, message: bytes | None = None, tools: Tools | None = None) -> None:
-        """Put a row that has been read; if it is a node, it becomes the tip."""
+        """Put a checked row; if it is a node, it becomes the tip."""
         self.head += 1
         events = self.events
         kind, content, data_json, origin = row
@@ -160,7 +160,7 @@ class Stage:
             self._tip = ~(len(events) - 1)
 
     def put_text(self, command: int, kind: str, content: str, origin: Origin | None = None) -> None:
-        """Put a row that is a plain text, of a kind of ``TEXT_HEADS``: what :meth:`put_row` does with nearly all."""
+        """Put a plain text of a kind in ``TEXT_HEADS``: the fast path of :meth:`put_row`."""
         events = self.events
         self.head = seq = self.head + 1
         message = text_message(self.pack, TEXT_HEADS[kind], content, seq, self._packed[1])
@@ -186,7 +186,7 @@ class Stage:
         return orphans
 
     def put_texts(self, texts: Sequence[PlainText]) -> list[bytes]:
-        """Put plain texts, each as a command of its own; return the replies, as :meth:`packed_added` makes them.
+        """Put plain texts, each as its own command; return the replies, as :meth:`packed_added` does.
 
         What :meth:`put_text` computes for each text is computed once here.
         """
@@ -206,7 +206,7 @@ class Stage:
         return replies
 
     def packed_added(self, first: int) -> bytes:
-        """Return the reply of a command that added rows, and left no call open and no result without a call."""
+        """Return the packed reply of a command that added rows, without any open call or orphaned result."""
         uid, time = self._packed
         packed_first = self.pack(first)
         head = packed_first if first == self.head else self.pack(self.head)
@@ -218,7 +218,7 @@ class Stage:
         )
 
     def reply(self, command: int, **more: Any) -> Reply:
-        """Return the reply of a command: what all have in common, and what this one adds."""
+        """Return the reply of a command: the common fields, and those that it adds."""
         return {"agent": self.base.uid, "head": self.head, "command": command, "time": self.now, **more}
 
     def info(self, command: int | None = None) -> Reply:
@@ -245,7 +245,7 @@ def replace(
     rows: list[CheckedRow],
     altered: Altered = UNALTERED,
 ) -> Reply:
-    """Go back to before an entry, and put checked rows there; there may be no rows.
+    """Rewind to before an entry, and put checked rows there; there may be none.
 
     Args:
         stage: the events.
@@ -268,7 +268,7 @@ def replace(
 
 
 def with_known(reply: Reply, known: list[dict[str, int]], *, wrote: bool) -> Reply:
-    """Return the reply of an add that left out what is known; if it wrote nothing, it has no command."""
+    """Return the reply of an add that left out known rows; if it wrote nothing, it has no command."""
     told = {name: value for name, value in reply.items() if wrote or name not in ("command", "time")}
     return {**told, "known": known} if known else told
 
@@ -283,7 +283,7 @@ def not_live(state: State, seq: int) -> InvalidParams:
 
 
 def add_packed(stage: Stage, rows: list[CheckedRow], altered: Altered) -> Reply | bytes:
-    """Do what :func:`add` does; return its reply as MessagePack if there is nothing unusual in it."""
+    """Do what :func:`add` does; return the reply as MessagePack if it has only the usual fields."""
     stage.require_alive()
     first = stage.head + 1
     orphans = stage.put_rows(first, rows)
@@ -323,7 +323,7 @@ def mark(stage: Stage, label: str | None) -> Reply:
 
 
 def clear(stage: Stage, state: State) -> Reply:
-    """Empty the conversation, and restate its prompt."""
+    """Empty the conversation, and repeat its system prompt."""
     stage.require_alive()
     was, command, prompt = stage.head, stage.next_seq, state.conversation.prompt
     stage.put("clear", command)
@@ -359,8 +359,8 @@ def rewind(stage: Stage, state: State, label: str | None, kept: Extent | None = 
 def used_at(event: Event, before: State) -> int:
     """Return when an agent was used last, after an event.
 
-    A message that has an original time does not make an old conversation one of today, nor does what leaves the
-    conversation as it is after that: a title, a tag, a note.
+    A message with an original time does not make an old conversation recent; nor does an event after it that leaves the
+    conversation unchanged: a title, a tag, a note.
 
     Args:
         event: the event.
@@ -452,12 +452,12 @@ def require_position(at: int, head: int, name: str) -> None:
 
 
 def redacted(stage: Stage, events: int, by: str) -> int:
-    """Log that something was redacted, without saying what it was; return the seq.
+    """Log that something was redacted, but not what; return the seq.
 
     Args:
         stage: the events.
         events: how many events have changed.
-        by: what they were found by: ``seqs`` or ``text``.
+        by: how they were selected: ``seqs`` or ``text``.
     """
     return stage.put_inert("redacted", stage.next_seq, {"events": events, "by": by})
 

@@ -1,7 +1,7 @@
 """The current conversation of an agent: a list of entries, kept up to date by folding each event as it commits.
 
-Only the newest entries are in memory, as many as there is room for. What is before them is known by a milestone
-(:mod:`reeld.core.milestones`): how many there are, which calls are open. :mod:`reeld.core.reading` reads the rest.
+Only the newest entries are in memory, as many as there is room for. A milestone (:mod:`reeld.core.milestones`)
+summarizes the earlier ones: how many there are, which calls are open. :mod:`reeld.core.reading` reads them.
 
 Ids ascend along the path from the root to the tip, because a parent is always older than its child (see
 :mod:`reeld.core.tree`). So the list is cut and searched by id, and a position in it is a node's id.
@@ -20,14 +20,14 @@ from reeld.core.events import Entry, Event, Mark, Node, label_of, system_of
 from reeld.core.milestones import MAX_OPEN_CALLS, STEP, Extent, Foundation, Milestone
 from reeld.core.open_calls import OpenCall, OpenCalls
 
-# Bytes of an entry beside its texts: the tuple, its numbers and its place in the list, as measured.
+# Bytes of an entry besides its texts: the tuple, its numbers and its slot in the list, as measured.
 _ENTRY_SIZE = 300
 
 
 class Branch(NamedTuple):
-    """A state to take over that leaves a conversation at a node in memory, and its nodes after that one.
+    """A state to take over that branches off a conversation at a node in memory, with its nodes after that one.
 
-    ``base`` is ``None`` if they share nothing; ``nodes`` are all of the state then.
+    If they share nothing, ``base`` is ``None``, and ``nodes`` has the whole state.
     """
 
     base: int | None
@@ -35,7 +35,7 @@ class Branch(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """A state to take over that was read by itself, and how much of it the conversation has already."""
+    """A state to take over that was read from the log, and how long a prefix the conversation shares with it."""
 
     conversation: "Conversation"
     kept: Extent
@@ -57,7 +57,7 @@ class Conversation:
 
     Args:
         nodes: what is in memory, from the oldest to the newest.
-        foundation: what is before that; ``None`` if nothing is.
+        foundation: what precedes these; ``None`` if nothing does.
         step: how many nodes there are from one milestone to the next.
     """
 
@@ -77,7 +77,7 @@ class Conversation:
     )
 
     def __init__(self, nodes: Iterable[Node] = (), foundation: Foundation | None = None, *, step: int = STEP) -> None:
-        # What is before the entries in memory; ``None`` if nothing is.
+        # The milestone before the entries in memory; ``None`` if nothing is before them.
         self.base: Milestone | None = None
         self.entries: list[Entry] = []
         # All marks: they are few and small.
@@ -167,7 +167,7 @@ class Conversation:
 
     @property
     def sent(self) -> int | None:
-        """When the newest message was sent, if it was not sent to us."""
+        """The original time of the newest message, if it was imported."""
         for entry in reversed(self.entries):
             if entry.message is not None:
                 return None if entry.origin is None else entry.origin.sent
@@ -249,7 +249,7 @@ class Conversation:
             self._new.append(made)
 
     def sum_up(self, newest: Entry) -> Milestone:
-        """Return what it is up to its newest entry, as a milestone."""
+        """Summarize it up to its newest entry, as a milestone."""
         previous = self.milestones[-1] if self.milestones else self.base
         after = 0 if previous is None else previous.id
         return Milestone(
@@ -266,7 +266,7 @@ class Conversation:
 
     @property
     def has_new_milestones(self) -> bool:
-        """Whether a milestone was set that nobody has taken."""
+        """Whether there are new milestones to take."""
         return bool(self._new)
 
     def take_new_milestones(self) -> list[Milestone]:
@@ -286,7 +286,7 @@ class Conversation:
         if first:
             for entry in reversed(dropped):
                 self._withdraw(entry)
-        else:  # all entries in memory are cut off, so no call is opened again
+        else:  # all entries in memory are cut off, so no call is reopened
             self.base, self.size, self._answered = base, 0, {}
             self.message_count = 0 if base is None else base.extent.messages
             self.open_calls = OpenCalls(() if base is None else base.open_calls)
@@ -318,7 +318,7 @@ class Conversation:
             del self._prompts[: max(0, bisect_right(self._prompts, self.base.id, key=_id) - 1)]
 
     def prepend(self, older: "Conversation") -> None:
-        """Take entries into memory that are before those that are there.
+        """Put earlier entries in front of those in memory.
 
         Args:
             older: the prefix up to :attr:`base`, with more of its entries in memory.
@@ -355,7 +355,7 @@ class Conversation:
         return min(before, self.extent)
 
     def follow(self, first: int, events: Sequence[Event]) -> None:
-        """Do what :meth:`apply` does with several events, of which nobody asks what each left unchanged.
+        """Do what :meth:`apply` does, for several events and without their extents.
 
         Args:
             first: the id of the first one; those of the others follow it.
@@ -367,7 +367,7 @@ class Conversation:
             if message is None or data_json is not None:
                 self.apply(event_id, event)
                 continue
-            # A plain text, as nearly all are: what `apply` does with it.
+            # The fast path of `apply` for a plain text, as nearly all messages are.
             entries.append(new(Entry, (event_id, seq, kind, None, None, time, message, tools, origin)))
             self.size += _ENTRY_SIZE + len(message)
             self.message_count += 1
@@ -399,7 +399,7 @@ class Conversation:
         return next((mark for mark in reversed(self.marks) if mark.label == label), None)
 
     def __eq__(self, other: object) -> bool:
-        """Compare all that is known of both: of the entries those that both have in memory."""
+        """Compare everything, but only the entries that both have in memory."""
         if not isinstance(other, Conversation):
             return NotImplemented
         shared = min(len(self.entries), len(other.entries))

@@ -13,8 +13,8 @@ Pack: TypeAlias = Callable[[Any], bytes]
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
 _pack = packer()
-# The message of a plain text as MessagePack, around its text, its seq and its time; see `text_message`. The kinds are
-# those whose rows may have a text and no data.
+# The constant parts of the message of a plain text, as MessagePack; see `text_message`. The kinds are those whose rows
+# may have a text and no data.
 TEXT_HEADS: dict[str | None, bytes] = {
     kind: b"".join(
         (b"\x85", *map(_pack, ("role", ROLES[kind], "content")), b"\x91\x82", *map(_pack, ("type", "text", "text")))
@@ -22,8 +22,8 @@ TEXT_HEADS: dict[str | None, bytes] = {
     for kind in ("user", "assistant")
 }
 _HEAD_SIZES = {kind: len(head) for kind, head in TEXT_HEADS.items()}
-# Where a text begins in its MessagePack, by the first byte of that: after one, two or four bytes that say how long it
-# is, or directly, if the first byte says so itself.
+# The offset of a text in its MessagePack, by its first byte: the length takes one, two or four more bytes, or is in the
+# first byte itself.
 _TEXT_BEGINS = {**dict.fromkeys(range(0xA0, 0xC0), 1), 0xD9: 2, 0xDA: 3, 0xDB: 5}
 BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
 BEFORE_TIME = _pack("time")
@@ -37,7 +37,7 @@ class Tools(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What an event was before it was added here: when it was sent, in milliseconds since the epoch, and its id."""
+    """The origin of an imported event: when it was sent, in milliseconds since the epoch, and its id there."""
 
     sent: int | None = None
     ref: str | None = None
@@ -48,7 +48,7 @@ class Origin(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A conversation event as the current conversation keeps it: the record, and its message as MessagePack.
+    """A conversation event as it is kept in memory: the record, and its message as MessagePack.
 
     ``message`` is ``None`` if the record has none: a system event, or a row that cannot be read. ``kept`` is the
     content, but ``None`` for a plain text: its message has the text, which need not be in memory twice.
@@ -137,7 +137,7 @@ def read(
     """Return the message of a row as MessagePack, and its calls and results.
 
     Raises:
-        InvalidRecord: the kind of the row has messages, but the row is not one.
+        InvalidRecord: the kind of the row is a message, but the row is not a valid one.
     """
     if data_json is None and kind in TEXT_HEADS and type(content) is str:
         message = text_message(pack, TEXT_HEADS[kind], content, seq, pack(time))
@@ -146,7 +146,7 @@ def read(
 
 
 def text_message(pack: Pack, head: bytes, text: str, seq: int, packed_time: bytes) -> bytes:
-    """Return the message of a row that is a plain text, as :func:`pack_message` would, in a third of the time.
+    """Return the message of a plain text, as :func:`pack_message` would, in a third of the time.
 
     Args:
         pack: encodes a value.
@@ -159,14 +159,14 @@ def text_message(pack: Pack, head: bytes, text: str, seq: int, packed_time: byte
 
 
 def with_origin(pack: Pack, message: bytes, origin: Origin) -> bytes:
-    """Return a message with what it was before it was added here: more fields of a map that has few."""
+    """Return a packed message with the fields of its origin."""
     more = [pack(word) for field in origin.as_map().items() for word in field]
     return b"".join((bytes((message[0] + len(more) // 2,)), message[1:], *more))
 
 
 def plain_texts(entries: Iterable[Entry]) -> list[bytes | None]:
-    """Return for each entry its text, in UTF-8, if it is nothing but a text, else ``None``. Nothing is unpacked."""
-    # Only plain texts have a message and no data. What is after a text begins with bytes that no text can have in it.
+    """Return the text of each entry that is plain text, in UTF-8, and ``None`` for others. Nothing is unpacked."""
+    # Only plain texts have a message and no data. The text ends before a byte sequence that cannot occur in UTF-8.
     return [
         None
         if message is None or data_json is not None
@@ -178,7 +178,7 @@ def plain_texts(entries: Iterable[Entry]) -> list[bytes | None]:
 def pack_message(
     pack: Pack, parts: Parts | None, data_json: str | None, seq: int, time: int, origin: Origin | None = None
 ) -> tuple[bytes | None, Tools | None]:
-    """Return what :func:`read` does, from the parts that were read from a row with data."""
+    """Return what :func:`read` does, from the parsed parts of a row with data."""
     if parts is None:
         return None, None
     message = pack(

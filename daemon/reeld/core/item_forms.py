@@ -1,6 +1,6 @@
 """Where the form of a provider's item is stored: in the metadata of the first of its messages.
 
-:mod:`reel.item_forms` says what a form is. Here is what has to be known of it to remove one.
+:mod:`reel.item_forms` describes forms. This module knows just enough to remove one.
 """
 
 import re
@@ -11,7 +11,7 @@ from reel.item_forms import ITEM
 from reel.records import Parts, read_exactly
 from reeld.core.validation import Row, row_from_blocks
 
-# What begins so will never be a format of the daemon.
+# Formats with this prefix are never the daemon's.
 _OWN = re.compile(r"x-[a-z0-9][a-z0-9-]{0,61}")
 
 
@@ -21,14 +21,14 @@ def is_own(name: str) -> bool:
 
 
 def place_of(metadata: dict[str, Any]) -> int:
-    """Return how many messages of its item are before the message with some metadata."""
+    """Return the index of a message among those of its item, from its metadata."""
     kept = metadata.get(ITEM)
     place = kept.get("part") if type(kept) is dict else None
     return place if type(place) is int and place > 0 else 0
 
 
 def place_in(kind: str, content: str | None, data_json: str | None) -> int:
-    """Return how many messages of its item are before the message of a row; 0 if the row is no such message."""
+    """Return the index of the message of a row among those of its item; 0 if it belongs to none."""
     parts = _parts(kind, content, data_json)
     return 0 if parts is None else place_of(parts.provider_metadata)
 

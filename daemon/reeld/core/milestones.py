@@ -1,16 +1,16 @@
-"""Milestones: what a conversation was up to one of its entries, so that what is before need not be read.
+"""Milestones: summaries of a conversation up to one of its entries, so that what precedes need not be read.
 
-A state is the path from its tip to the root (:mod:`reeld.core.tree`), and a path never changes. So what a fold makes of
-a path can be written down beside one of its nodes, once and for good, and holds for every agent that has this node in
-its past, clones included. That is a milestone. Each path has one about every ``STEP`` nodes, and each names the one
-before it. With them
+A state is the path from its tip to the root (:mod:`reeld.core.tree`), and a path never changes. So the result of
+folding a path can be stored with one of its nodes permanently, and holds for every agent that has this node in its
+past, clones included. That is a milestone. Each path has one about every ``STEP`` nodes, and each names the one before
+it. With them
 
 * a state is read by walking back to a milestone, not to the root: a few hundred nodes of a conversation of any length;
 * a page in the middle of a long conversation is found by going from milestone to milestone;
-* how much two states have in common is known without reading what they have in common.
+* the length of the common prefix of two states is known without reading it.
 
-Milestones follow from the log. If one is missing or damaged, the log is walked further, and they are made again. So
-they may be written after the events that they are about, and a lost one is no loss.
+Milestones are derived from the log. If one is missing or damaged, the log is read further back, and it is recomputed.
+So they may be written after their events, and losing one does no harm.
 """
 
 from typing import NamedTuple
@@ -18,10 +18,10 @@ from typing import NamedTuple
 from reeld.core.events import Entry, Mark
 from reeld.core.open_calls import OpenCall
 
-# Nodes from one milestone to the next. To load a conversation half as many are read, 10 us each. A page far from the
-# end is found by a step of 5 us for each milestone in between: 10 ms for a million messages.
+# Nodes from one milestone to the next. Loading a conversation reads half as many on average, 10 us each. Finding a page
+# far from the end takes 5 us for each milestone in between: 10 ms for a million messages.
 STEP = 512
-# With more open calls than this, an entry gets no milestone: each would repeat all of them.
+# With more open calls than this, an entry gets no milestone, because each would repeat all of them.
 MAX_OPEN_CALLS = 256
 
 
@@ -41,7 +41,7 @@ class Waypoint(NamedTuple):
 
 
 class Milestone(NamedTuple):
-    """What a conversation is up to one of its entries.
+    """The summary of a conversation up to one of its entries.
 
     Args:
         id: the entry's id.
@@ -67,15 +67,15 @@ class Milestone(NamedTuple):
 
     @property
     def waypoint(self) -> Waypoint:
-        """Where it is, and how long the state is there."""
+        """Its place, and the length of the state there."""
         return Waypoint(self.id, self.seq, self.extent)
 
 
 class Foundation(NamedTuple):
-    """What a conversation is built on whose first entries are not in memory.
+    """The base of a conversation whose first entries are not in memory.
 
     Args:
-        milestone: what it was up to the newest entry that is not in memory.
+        milestone: the summary up to the newest entry that is not in memory.
         marks: all marks up to there.
         prompt: the newest system event up to there.
     """

@@ -23,8 +23,7 @@ class OpenCall(NamedTuple):
 class OpenCalls:
     """The calls without a result, in their order.
 
-    A result answers the newest open call of its id: an older one of the same id was left behind by an
-    interruption, and its turn is over.
+    A result answers the newest open call with its id: an older one with the same id was abandoned by an interruption.
 
     Args:
         calls: the calls that are open, in their order.
@@ -64,13 +63,13 @@ class OpenCalls:
         return waiting[-1]
 
     def take(self, seq: int, tools: Tools) -> list[OpenCall | None]:
-        """Add the calls of a message, and remove those that it answers; return what each of its results answered."""
+        """Add the calls of a message, and remove those that it answers; return the call that each result answered."""
         for number, (call_id, name) in enumerate(tools.calls):
             self.open(OpenCall(call_id, name, seq, number))
         return [self.close(call_id) for call_id in tools.results]
 
     def withdraw(self, tools: Tools | None, answered: Sequence[OpenCall | None]) -> None:
-        """Take back what :meth:`take` did with the newest message that it was given.
+        """Undo what :meth:`take` did with the newest message.
 
         Args:
             tools: the calls and results of the message.

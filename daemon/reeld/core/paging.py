@@ -1,7 +1,7 @@
 """Pages: how much of a list one reply holds.
 
-A page is bounded in items and in bytes, so that no reply is larger than its reader expects. It always has one item, so
-that a client that reads page by page gets past an item that is larger than a page.
+A page is bounded in items and in bytes, so that no reply is larger than its reader expects. It always has at least one
+item, so that a client that reads page by page gets past an item that is larger than a page.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ def take_page(items: Iterable[T], limit: int, max_bytes: int, size: Callable[[T]
     """Return the first items, at least one, that fit into a page, and whether there are more.
 
     Args:
-        items: read only as far as needed, and one item further to learn whether there are more.
+        items: consumed only as far as needed, plus one item to learn whether there are more.
         limit: how many items at most.
         max_bytes: how many bytes at most.
         size: returns the bytes of an item.

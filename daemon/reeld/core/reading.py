@@ -1,7 +1,7 @@
 """Reading states from a log, through its milestones.
 
-These are the rules; :class:`Log` is what a storage engine has to offer for them. ``reeld.store.states`` offers it on
-SQLite, and the tests offer it on a list.
+This module has the rules; :class:`Log` is the interface that a storage engine implements. ``reeld.store.states``
+implements it on SQL, and the tests on a list.
 """
 
 from array import array
@@ -15,9 +15,9 @@ from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Node
 from reeld.core.milestones import STEP, Extent, Foundation, Milestone, Waypoint
 
-# How many entries of a conversation are at least read into memory, if it has them.
+# The fewest entries of a conversation that are read into memory, if it has as many.
 LEAST_READ = 100
-# A walk past more nodes than this means that milestones are missing: they are made again, from the root on.
+# Walking past more nodes than this means that milestones are missing: they are recomputed from the root on.
 _FAR = 20
 
 
@@ -28,7 +28,7 @@ class Before(NamedTuple):
 
 
 class Log(Protocol):
-    """What is read of a log."""
+    """Read access to a log."""
 
     def path(self, tip: int) -> Iterator[tuple[Node, bool]]:
         """Yield the nodes from a tip to the root, the newest first, and whether each has a milestone."""
@@ -52,7 +52,7 @@ class Reader:
     Args:
         log: the log.
         step: how many nodes there are from one milestone to the next.
-        least: how many entries are read into memory at least.
+        least: the fewest entries that are read into memory.
     """
 
     def __init__(self, log: Log, step: int = STEP, least: int = LEAST_READ) -> None:
@@ -61,11 +61,11 @@ class Reader:
         self._least = least
 
     def state(self, tip: int | None, near: Conversation | None = None) -> tuple[Conversation, list[Milestone]]:
-        """Return the state with this tip, its newest entries in memory, and milestones that the log does not have.
+        """Return the state with this tip, its newest entries in memory, and the milestones that the log lacks.
 
         Args:
             tip: the tip.
-            near: another state that was read from the log; what both have in common is taken from it.
+            near: another state that was read from the log; the common part is taken from it.
         """
         nodes: list[Node] = []
         known: set[int] = set()
@@ -89,7 +89,7 @@ class Reader:
         return conversation, [made for made in conversation.take_new_milestones() if made.id not in known]
 
     def _foundation(self, node_id: int) -> Foundation | None:
-        """Return what is up to a node; ``None`` if a milestone that tells it cannot be read."""
+        """Return the foundation up to a node; ``None`` if a milestone for it cannot be read."""
         milestone = self._log.milestone(node_id)
         if milestone is None:
             return None
@@ -105,7 +105,7 @@ class Reader:
         return Foundation(milestone, marks, prompt)
 
     def rebuild(self, tip: int | None) -> tuple[Conversation, list[Milestone]]:
-        """Return a state and all its milestones, made from the log alone; memory holds a few entries at a time."""
+        """Return a state and all its milestones, computed from the log alone, with few entries in memory at a time."""
         conversation, made = Conversation(step=self._step), []
         for node in self.whole(tip):
             conversation.append(node)
@@ -121,7 +121,7 @@ class Reader:
         yield from self._batches(ids)
 
     def recomputed(self, milestone: Milestone) -> Milestone | None:
-        """Return what a milestone should be, made from the one before it; ``None`` if that is not on the path."""
+        """Recompute a milestone from the one before it; ``None`` if that is not on the path."""
         foundation = None
         if milestone.previous is not None:
             foundation = self._foundation(milestone.previous)
@@ -155,9 +155,9 @@ class Reader:
         return Before(None) if found else None
 
     def takeover(self, tip: int | None, conversation: Conversation) -> Takeover:
-        """Return how the state with this tip is taken over by a conversation, which must not change meanwhile.
+        """Return how a conversation, which must not change meanwhile, takes over the state with this tip.
 
-        It costs what differs: nothing if the state is a prefix of what is in memory.
+        The cost is proportional to the difference: nothing if the state is a prefix of what is in memory.
         """
         if conversation.has(tip):
             return Branch(tip)
@@ -178,10 +178,11 @@ class Reader:
         return Replacement(state, self._shared(conversation, state))
 
     def _shared(self, one: Conversation, other: Conversation) -> Extent:
-        """Return the length of what two states have in common.
+        """Return the length of the common prefix of two states.
 
-        Of the milestones of the one, those on the path of the other are common. Beyond the last of them the nodes are
-        compared. The other may have milestones elsewhere, so that not every common one is a milestone of both.
+        A milestone of the one is common if it is on the path of the other. After the last common one the nodes are
+        compared. The other state may have its milestones at other nodes, so a common one need not be a milestone of
+        both.
         """
         mine, others = self._waypoints(one), self._waypoints(other)
         of_one, of_other = [next(mine)], [next(others)]
@@ -201,7 +202,7 @@ class Reader:
         return common.extent
 
     def _waypoints(self, state: Conversation) -> Iterator[Waypoint]:
-        """Yield the places that are known on the path of a state, the newest first: tip, milestones, and the root."""
+        """Yield the known waypoints of a state, the newest first: tip, milestones, and the root."""
         yield Waypoint(state.tip or 0, 0, state.extent)
         for milestone in reversed(state.milestones):
             yield milestone.waypoint
@@ -214,7 +215,7 @@ class Reader:
     def _ids_between(self, state: Conversation, waypoints: Sequence[Waypoint], after: int, upto: int) -> list[int]:
         """Return the ids of a state's path after a node, up to another, the oldest first.
 
-        What is not in memory is read from the nearest known place down.
+        Ids that are not in memory are read from the nearest waypoint backwards.
         """
         if state.base is None or state.base.id <= after:
             return sorted(_ids_in(state.entries, after, upto) + _ids_in(state.marks, after, upto))
@@ -230,12 +231,12 @@ class Reader:
     def entries(
         self, base: Milestone, since: int, last: int | None, counts: Callable[[Entry], bool]
     ) -> Iterator[Entry]:
-        """Yield the entries up to a milestone, the oldest first, each read when it is asked for.
+        """Yield the entries up to a milestone, the oldest first, reading lazily.
 
         Args:
             base: the milestone.
             since: only entries with a greater seq.
-            last: only the newest, so many that count; ``None`` for all.
+            last: only the newest ones, so that this many count; ``None`` for all.
             counts: whether an entry counts.
         """
         if last is not None:

@@ -1,7 +1,7 @@
-"""What a redaction makes of an event: its content gives way to a marker, and its structure stays.
+"""Redacting an event: its content is replaced with a marker, and its structure stays.
 
 Roles, blocks, the ids of calls and results, and the links between events stay, so that the conversation renders as
-before. What was signed, encrypted or encoded is replaced as a whole: no provider takes a part of it.
+before. Signed, encrypted or encoded content is replaced as a whole, because no provider accepts a part of it.
 """
 
 import json
@@ -18,20 +18,20 @@ from reel.strict_json import encode, parse
 from reel.values import Numeral
 from reeld.core.validation import MAX_KEY, MAX_VALUE, Row, row_as_blocks, row_from_blocks
 
-# With more matches than this in one text, all of the text goes: a marker is longer than most matches.
+# With more matches than this in one text, the whole text is replaced: a marker is longer than most matches.
 _MOST = 100
 # A title may have as many characters.
 _TITLE = 1024
-# What takes the place of what is removed: the first of these that contains nothing of it.
+# The markers: the first one that contains nothing of the removed text is used.
 _PLAIN = ("[redacted]", "[removed]", "\u2588\u2588\u2588", "\u2592\u2592\u2592", "")
 # State events whose data is nothing but seqs and ids.
 _WITHOUT_CONTENT = frozenset({"clear", "clone", "restore", "revived", "redacted"})
-# State events with content that an agent's row repeats.
+# State events whose content the agent's row repeats.
 LABELS = frozenset({"created", "changed"})
 
 
 class Redacted(NamedTuple):
-    """What an event becomes.
+    """The redacted form of an event.
 
     ``is_restructured`` says that more than texts changed: a label, the name or the id of a call, or whether there is a
     message.
@@ -44,12 +44,12 @@ class Redacted(NamedTuple):
 
 
 class Redaction:
-    """What is removed, and what takes its place.
+    """What is removed, and how.
 
     Args:
         about: when and by whom, for the marker.
-        key: makes the new id of a call from one that is removed; nobody can find the old one again without it.
-        texts: what is removed wherever it is; none for all content.
+        key: derives the new id of a call from a removed one, which cannot be recovered without it.
+        texts: the texts to remove wherever they are; empty for all content.
     """
 
     def __init__(self, about: str, key: bytes, texts: Sequence[str] = ()) -> None:
@@ -57,7 +57,7 @@ class Redaction:
         self.marker = next(marker for marker in markers if not any(text in marker for text in texts))
         self._name = "redacted" if self.marker == markers[0] else "x"
         self._key = key
-        # A text may have others in it that are JSON.
+        # A text may contain JSON that contains further texts.
         forms = {form for text in texts for form in (text, encode(text)[1:-1], json.dumps(text)[1:-1])}
         self._texts = tuple(sorted(forms, key=len, reverse=True))
         self._bytes = [text.encode() for text in self._texts]
@@ -134,7 +134,7 @@ class Redaction:
         return row.content, row.data_json, _tools(parts.content) != _tools(blocks)
 
     def _unreadable(self, content: str | None, data_json: str | None) -> tuple[str | None, str | None, bool]:
-        """Return what becomes of a row that is no message: it is shown as a record only."""
+        """Redact a row that is not a valid message: it is shown as a record only."""
         known = "".join(filter(None, (content, data_json)))
         if self.touches(known):
             return self.marker, None, True
@@ -143,7 +143,8 @@ class Redaction:
     def _other(
         self, kind: str, content: str | None, data_json: str | None, name: str
     ) -> tuple[str | None, str | None, bool]:
-        # The key of a value stays if all content goes: without it, an older value would be the newest one of the key.
+        # The key of a value stays even if all content goes: without it, an older value would become the newest one of
+        # the key.
         made = content if content is None or (kind == "state" and self.is_whole) else self.text(content)
         if made is not None and kind == "state" and len(made) > MAX_KEY:
             made = self._id(content or "")
@@ -171,7 +172,7 @@ class Redaction:
         if kind == "agent_killed":
             return {key: self.value(value) if key == "reason" else value for key, value in data.items()}
         if kind == "state":
-            # What was JSON stays JSON: else the value could not be imported again.
+            # JSON stays JSON; otherwise the value could not be imported again.
             deep = data.get("value_json")
             if isinstance(deep, str):
                 return {**data, "value_json": self._json(deep)}
@@ -246,7 +247,7 @@ class Redaction:
             return instead if self.touches(text) else text
         try:
             redacted = self.value(data)
-        except RecursionError:  # near the limit of levels, it goes as a whole
+        except RecursionError:  # too close to the depth limit: it is replaced as a whole
             return instead if self.touches(encode(data)) else text
         made = text if redacted == data else encode(redacted)
         return instead if self.touches(made) else made
@@ -260,7 +261,7 @@ def _row(kind: str, parts: Parts, blocks: list[dict[str, Any]], metadata: dict[s
 
 
 def _tools(blocks: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """Return what of a message is known of open calls."""
+    """Return the calls and results of a message."""
     return [
         (block.get("id"), block.get("name"), block.get("tool_call_id")) for block in blocks if "tool" in block["type"]
     ]

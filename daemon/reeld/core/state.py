@@ -29,12 +29,12 @@ class Profile(NamedTuple):
 
     @property
     def alive(self) -> bool:
-        """Whether it takes commands."""
+        """Whether it accepts commands."""
         return self.killed is None
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """How it can be found: by its id, and by its name unless it is killed."""
+        """The addresses that find it: its id, and its name unless it is killed."""
         return (self.uid, self.name) if self.alive else (self.uid,)
 
     def as_map(self) -> dict[str, Any]:

@@ -7,15 +7,15 @@ command leaves exactly the stack below it:
 * after the undo of a command, the stack is what it was before that command;
 * after a redo, the stack is what it was right after the command that was brought back.
 
-So one looks at the newest undoable command; if it is an undo, one jumps to before the command that it undid, and so
-on. The commands that can be redone form a stack of the same kind:
+So the search begins at the newest undoable command; if that is an undo, it continues before the command that was
+undone, and so on. The commands that can be redone form a stack of the same kind:
 
 * after an undo, the undone command lies on top of the stack that was there;
-* after a redo, the stack is what it was before the undo that was taken back. The redo names that undo, so that one can
-  jump there: 2,000 redos in a row took 104 s of processor time while each looked at all of those before it. Redos of
-  older versions do not name it; past those one goes step by step.
+* after a redo, the stack is what it was before the undo that was taken back. The redo names that undo, so that the
+  search can jump there: 2,000 consecutive redos took 104 s of CPU time when each visited all of those before it. Redos
+  of older versions do not name it; these are visited one by one.
 
-Each look is one indexed query.
+Each step is one indexed query.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 
 from reel.kinds import CONVERSATION
 
-# What a command is by its kind, not by its effect: an `add` of nothing new counts, a `note` or a renaming does not.
+# Commands count by kind, not by effect: an `add` of nothing new counts, a `note` or a renaming does not.
 UNDOABLE_KINDS = CONVERSATION | {"clear", "mark", "rewind", "restore", "clone"}
 
 

@@ -1,4 +1,4 @@
-"""What a client may add, and the row that it becomes.
+"""Validation of what a client adds, and its conversion into rows.
 
 Everything is checked here, before anything changes. Characters that free text cannot hold are replaced and counted;
 anything else that is wrong is refused, with the index of the message and the path of the field.
@@ -18,10 +18,10 @@ from reeld.core.events import Origin
 
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
-# Characters of a call's name and arguments that its readable content shows.
+# Characters of a call's name and arguments that the readable content shows.
 _SHOWN = 200
-# What an element may say of itself before it was added here, and the last millisecond of the year 9999: most calendars
-# have no later one.
+# The fields of an element's origin; and the last millisecond of the year 9999, the last that most calendar libraries
+# support.
 _ORIGIN = frozenset({"sent", "ref"})
 _LAST_TIME = 253_402_300_799_999
 # Bytes of a reference in UTF-8.
@@ -29,7 +29,7 @@ MAX_REF = 256
 # Characters of the key of a value, and of its JSON.
 MAX_KEY = 256
 MAX_VALUE = 1 << 20
-# The fields of a message, and of a block, that is one text: `role` and `content`, `type` and `text`.
+# The number of fields of a message, and of a block, that is one text: `role` and `content`, `type` and `text`.
 _TEXT_FIELDS = 2
 
 
@@ -40,7 +40,7 @@ class Altered(NamedTuple):
     numbers_as_text: int = 0
 
     def as_map(self) -> dict[str, int]:
-        """Return what the reply to the command says of it."""
+        """Return the fields of the reply to the command."""
         return {what: count for what, count in self._asdict().items() if count} if any(self) else {}
 
 
@@ -48,7 +48,7 @@ UNALTERED = Altered()
 
 
 class Row(NamedTuple):
-    """The three columns of an event that a message is read from, and what it was before it was added here."""
+    """The three columns of an event from which a message is read, and its origin."""
 
     kind: str
     content: str | None
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 class CheckedRow(NamedTuple):
-    """A row that may be stored, and what was read from its data: ``None`` if it is a plain text, or has no message.
+    """A valid row, and what was parsed from its data: ``None`` if it is a plain text, or has no message.
 
     A message is always made from its stored row. So a row is read before it is accepted, and what was read is kept, so
     that the command that stores the row does not read it a second time.
@@ -82,8 +82,8 @@ def rows_from(
 
     Args:
         messages: a string (one user text), or a list of strings, messages and records.
-        refs: takes the index of each element that has a reference, by the reference.
-        expected: takes what is expected of values that are replaced.
+        refs: collects the index of each element that has a reference, by the reference.
+        expected: collects the expected seqs of values that are replaced.
 
     Returns:
         the rows, and how much of the messages was altered.
@@ -128,9 +128,9 @@ def _text(kind: str, content: str) -> CheckedRow:
 
 
 def plain_text(message: dict[str, Any]) -> CheckedRow | None:
-    """Return the row of a message that is one clean text and nothing else; ``None`` for any other, valid or not.
+    """Return the row of a message that is just one clean text; ``None`` for any other, valid or not.
 
-    Most messages are. This is what :func:`_from_message` makes of them, in a fifth of the time.
+    Most messages are. The result is that of :func:`_from_message`, in a fifth of the time.
     """
     if len(message) != _TEXT_FIELDS:
         return None
@@ -159,12 +159,12 @@ def _read(element: Any) -> tuple[CheckedRow, int, int]:
 
 
 def with_origin(checked: CheckedRow, origin: Origin) -> CheckedRow:
-    """Return a row with what it was before it was added here."""
+    """Return a row with its origin."""
     return checked._replace(row=checked.row._replace(origin=None if origin == Origin() else origin))
 
 
 def origin_from(sent: Any, ref: Any) -> Origin:
-    """Return what an element was before it was added here.
+    """Return the origin of an element.
 
     Raises:
         InvalidRecord: its time or its reference is invalid.
@@ -197,7 +197,7 @@ def _note_ref(origin: Origin | None, index: int, refs: dict[str, int]) -> None:
 
 
 def _noted(record: dict[str, Any], index: int, expected: list[Expected]) -> dict[str, Any]:
-    """Note what a record expects of the value that it replaces; return the rest of it."""
+    """Note the expected seq of the value that a record replaces; return the rest of the record."""
     seq, key = record.get("if_seq"), record.get("content")
     if seq is not None and (type(seq) is not int or not 0 <= seq <= MAX_INTEGER):
         raise InvalidRecord(
@@ -243,7 +243,7 @@ def _from_record(record: dict[str, Any]) -> tuple[Row, int]:
         raise InvalidRecord("content", "expected a string, got null (an empty one removes the prompt)")
     if data_json is not None:
         _check(check_word(data_json), "data_json")
-        if kind not in ROLES:  # else it is parsed when the message is read
+        if kind not in ROLES:  # other data is parsed when the message is read
             data = parse_data(data_json)
             if kind == "state":
                 _check_value(data_json, data)

@@ -1,8 +1,8 @@
 """Pages of a conversation as a provider's items.
 
-To write an item takes ten times as long as to send it, so what was written is kept. An event's id determines everything
-before it, and so what its message becomes: items are kept by the ids of their events, whatever became of the
-conversation meanwhile.
+Writing an item takes ten times as long as sending it, so written items are cached. An event's id determines everything
+before it, and so the items that its message becomes: the cache is keyed by event id, and stays valid whatever happens
+to the conversation.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,17 +20,17 @@ from reeld.formats.items.writing import PART, WrittenItems, calls_in, is_alone, 
 from reeld.serving.call import Services
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, page_head, read_entries
 
-# Among how many seqs before a page the call of a result is looked for.
+# How many seqs before a page are searched for the call of a result.
 _BACK = 200
-# Bytes: of one agent in one format, and what it takes to keep an item beside its own.
+# Bytes: the cache of one agent in one format, and the overhead of each cached item.
 _KEPT = 16 << 20
 _OBJECT_SIZE = 200
-# What every item has beside itself, as far as its message has it.
+# The fields that accompany every item, if its message has them.
 _BESIDE = ("seq", "time", "sent", "ref")
 
 
 class _MoreNeeded(Exception):
-    """A page cannot be made without what is before it; ``seq`` is where it begins."""
+    """A page cannot be built without earlier messages; ``seq`` is where these begin."""
 
     def __init__(self, seq: int) -> None:
         super().__init__(seq)
@@ -38,7 +38,7 @@ class _MoreNeeded(Exception):
 
 
 class _KnownCalls(dict[str, Json]):
-    """Calls by their ids; to ask for another one raises :class:`_MoreNeeded`."""
+    """Calls by their ids; looking up an unknown one raises :class:`_MoreNeeded`."""
 
     def __init__(self, seq: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class _KnownCalls(dict[str, Json]):
         if entry.tools is not None and entry.message is not None:
             for call_id, _ in entry.tools.calls:
                 self._unread[call_id] = entry.message
-                self.pop(call_id, None)  # of two with one id, the newest counts
+                self.pop(call_id, None)  # of two calls with one id, the newest counts
 
     def get(self, call_id: str, default: Any = None) -> Any:
         """Return a call."""
@@ -63,10 +63,10 @@ class _KnownCalls(dict[str, Json]):
 
 
 class KeptItems:
-    """The items of an agent in one format that were written before, as MessagePack, by the ids of their events.
+    """The cached items of an agent in one format, as MessagePack, by the ids of their events.
 
     Args:
-        room: how many bytes they may take; further ones are not kept.
+        room: how many bytes they may take; further items are not cached.
     """
 
     def __init__(self, room: int = _KEPT) -> None:
@@ -89,8 +89,8 @@ class KeptItems:
 async def read_item_page(services: Services, row: int, shown: View, window: Window, name: str) -> dict[str, Any]:
     """Return the reply of the method ``messages`` with a format.
 
-    An item may be of several messages, and what a result becomes depends on its call. If a page begins behind either,
-    it is read again with what is before it.
+    An item may consist of several messages, and the item of a result depends on its call. If a page begins in the
+    middle of either, it is read again together with what precedes it.
 
     Args:
         services: the daemon's.
@@ -100,7 +100,8 @@ async def read_item_page(services: Services, row: int, shown: View, window: Wind
         name: the format, which may be a client's own.
     """
     store, cache = services.store, services.render_cache
-    erasures, age = store.eraser.applied, cache.age  # before the page is read: it may have what the next one erases
+    # Before the page is read: the page may contain what the next erasure removes.
+    erasures, age = store.eraser.applied, cache.age
     key = row, f"items {name}"
     kept = cache.take(key) or KeptItems()
     read = partial(read_entries, store, shown, counts=_counts, in_thread=cache.run_in_thread)
@@ -139,7 +140,7 @@ def _page(entries: Iterable[Entry], window: Window, name: str, kept: KeptItems) 
 
 
 def _items(entries: Iterator[Entry], name: str, calls: _KnownCalls, kept: KeptItems) -> Iterator[list[bytes]]:
-    """Yield the items of messages; those that are known are not written again."""
+    """Yield the items of messages; cached ones are not written again."""
     pack = packer()
     for entry in entries:
         if (known := kept.find(entry.id)) is not None:
@@ -187,7 +188,7 @@ class _Unwritten:
 
 
 def _page_from(seq: int, entries: Iterable[Entry], window: Window, name: str) -> tuple[list[list[bytes]], bool]:
-    """Return what :func:`_page` does of a page that begins at a seq, from entries of which some are before it."""
+    """Return a page as :func:`_page` does, but from entries of which some are before its first seq."""
     messages = (unpack(entry.message) for entry in entries if entry.message is not None)
     before: list[Json] = []
     first: Json = {}

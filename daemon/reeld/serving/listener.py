@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE = 0.1
-# How many seconds a connection beyond the limit may take to show its framing, in which it is refused; and how many
-# of them are refused at a time.
+# How many seconds a connection beyond the limit may take to show its framing, in which the refusal is sent; and how
+# many are refused at a time.
 _REFUSAL_TIMEOUT = 1.0
 _MAX_BEING_REFUSED = 32
 # Seconds for the replies that are in flight when the daemon stops; systemd kills it after 30 (reeld.service).
@@ -40,7 +40,7 @@ _CROWDED = "too many connections are open; close one, or raise the limit with re
 
 
 class Listener(Protocol):
-    """What connections come from."""
+    """A source of connections."""
 
     async def accept(self) -> SocketStream:
         """Wait for a connection."""
@@ -50,7 +50,7 @@ class Listener(Protocol):
 
 
 class PathListener:
-    """A socket at a path, which can be made again if it is gone from there; :func:`open_listener` makes one."""
+    """A socket at a path, which can be created again if it is removed; see :func:`open_listener`."""
 
     def __init__(self, path: str, listener: SocketListener) -> None:
         self._path = path
@@ -68,7 +68,7 @@ class PathListener:
                     raise
 
     async def renew(self) -> bool:
-        """Make the socket again if it is gone from its path; return whether it was.
+        """Create the socket again if it was removed from its path; return whether it was.
 
         Raises:
             StartupError: something else is at the path, or the socket cannot be made.
@@ -86,7 +86,7 @@ class PathListener:
             os.unlink(self._path)  # noqa: PTH108 - a Path would add nothing
 
     def _is_in_place(self) -> bool:
-        # The number of the inode is not given to another file while the socket is open.
+        # The inode number is not reused while the socket is open.
         return self._made is not None and _identity(self._path) == self._made
 
     async def aclose(self) -> None:
@@ -113,8 +113,8 @@ async def open_listener(path: str) -> AsyncIterator[PathListener]:
 async def _listen(path: str) -> SocketListener:
     """Create the socket.
 
-    A stream socket of ours that refuses connections is left over from a crash and is removed. Anything else belongs to
-    somebody. ``anyio.create_unix_listener`` would unlink even a live socket without a word.
+    A stream socket of our user that refuses connections was left behind by a crash, and is removed. Anything else is in
+    use. ``anyio.create_unix_listener`` would silently unlink even a live socket.
 
     Raises:
         StartupError: something else is at the path, or the socket cannot be made; it says what to do.
@@ -183,7 +183,7 @@ def _remove_stale(path: str) -> None:
     """Remove the socket that a crash has left at a path.
 
     Raises:
-        StartupError: what is there may be in use, or is not ours.
+        StartupError: the file may be in use, or is not ours.
     """
     try:
         found = os.lstat(path)
@@ -200,7 +200,7 @@ def _remove_stale(path: str) -> None:
         raise StartupError(f"another program has a socket of another kind at {path}; stop it, or {_ELSEWHERE}")
     if status in (0, errno.EAGAIN, errno.EINPROGRESS):
         raise StartupError(f"another program answers on {path}; stop it, or {_ELSEWHERE}")
-    if status != errno.ECONNREFUSED:  # the only answer that proves that nobody has it open
+    if status != errno.ECONNREFUSED:  # only this error proves that no process has it open
         raise StartupError(f"cannot find out who listens on {path}: {os.strerror(status)}; {_ELSEWHERE}")
     os.unlink(path)  # noqa: PTH108 - a Path would add nothing
 
@@ -240,7 +240,7 @@ class Server:
         }
 
     def describe_connections(self) -> list[dict[str, Any]]:
-        """Return what is known of each connection, the oldest first."""
+        """Describe each connection, the oldest first."""
         return [each.as_map() for each in sorted(self._connections, key=lambda connection: connection.number)]
 
     def report_warnings(self) -> None:
@@ -267,7 +267,7 @@ class Server:
                     await connection.finish()
                 for connection in self._connections:
                     connection.say_bye("the daemon stops")
-                for connection in list(self._connections):  # last: one that does not read delays no other
+                for connection in list(self._connections):  # last, so that one that does not read delays no other
                     await connection.drain()
             tasks.cancel_scope.cancel()
         self.report_warnings()

@@ -25,9 +25,9 @@ class Method(NamedTuple):
 
     The handler takes the services, the call, the agent if the method ``needs_agent``, the command's options if it
     ``is_command``, and the method's own parameters. If it ``may_create`` an agent, or the agent ``may_be_gone``, it
-    takes the address of a missing one in its place. A command that ``has_parts`` has no head of its own. What
+    takes the address of a missing one in its place. A command that ``has_parts`` has no head of its own. A method that
     ``is_about_the_daemon`` needs no conversation. A job that ``may_write_ahead`` is staged before it is known what
-    other daemons have written: its commit tells.
+    other daemons have written: its commit detects conflicts.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Method(NamedTuple):
 
 
 def asks_to_create(method: Method, values: Sequence[Any]) -> bool:
-    """Return whether a call with these values of the parameters after the agent makes an agent that is missing."""
+    """Return whether a call with these parameters (those after the agent) creates the agent if it is missing."""
     names = [param.name for param in method.signature.params[1:]] if method.may_create else []
     return "create" in names and bool(values[names.index("create")])
 

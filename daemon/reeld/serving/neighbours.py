@@ -1,19 +1,20 @@
-"""What daemons that share a database tell each other: what their clients are typing, and how many follow an agent.
+"""Messages between daemons that share a database: the drafts of their clients, and how many follow each agent.
 
-Nothing of it is stored. Each daemon tells what has changed, at most thirty times a second: of a text that grows only
-what is new, of followers how many there are. So each knows what all others have, and shows it to its own clients as it
-shows what is its own. A message is a list in JSON: its kind, the number of the daemon that sends it, and more.
+Nothing of this is stored. Each daemon sends its changes, at most thirty times a second: of a growing text only the new
+part, of followers their number. So each daemon has the state of all others, and shows it to its own clients like its
+own. A message is a JSON list: its kind, the number of the sending daemon, and more.
 
-- ``hello``: who starts, or was cut off, asks all others for everything; they forget what they knew of it.
-- ``ask``: who heard something that does not fit what it knows asks all others for everything.
-- ``all``: everything that the daemon has follows.
-- ``draft``: the rest of a text from a place on, in one piece or in several, of which the last one says so.
+- ``hello``: a daemon that starts, or was disconnected, asks all others for everything; they forget what they knew of
+  it.
+- ``ask``: a daemon that got a message that does not fit its state asks all others for everything.
+- ``all``: the complete state of the daemon follows.
+- ``draft``: the text from an offset on, in one or more pieces, of which the last one is marked.
 - ``followers``: how many connections follow some agents.
-- ``alive``: sent from time to time by a daemon that has told anything. Who is not heard any more is forgotten, with its
-  drafts and followers: it was killed, it hangs, or it cannot be reached.
-- ``bye``: it stops.
+- ``alive``: the heartbeat of a daemon that has sent anything. If it stops, the daemon was killed, hangs or cannot be
+  reached, and its drafts and followers are dropped.
+- ``bye``: the daemon stops.
 
-A message that is not understood is from a newer version, and ignored.
+Unknown messages come from newer versions, and are ignored.
 """
 
 import json
@@ -30,12 +31,12 @@ from reeld.agents.event_bus import EventBus, Whose, Writer
 from reeld.serving.drafts import Drafts
 from reeld.store.engine import Channel
 
-# Seconds between two sendings, and bytes a second beyond which they are rarer.
+# Seconds between two sends, and bytes per second beyond which sends become rarer.
 _PACE = 1 / 30
 _RATE = 2 << 20
-# Seconds between two signs of life, from the last of them until a daemon counts as gone, and between two questions.
+# Seconds between two heartbeats, from the last one until a daemon counts as gone, and between two `ask`.
 _BEAT, _GONE, _ASKING = 1.0, 5.0, 1.0
-# Daemons without drafts and followers that are remembered.
+# The most daemons without drafts and followers that are remembered.
 _SILENT = 1000
 # Bytes of a message: PostgreSQL takes less than 8000.
 _MOST = 7800
@@ -59,7 +60,7 @@ class _Key(NamedTuple):
 
 
 class _Neighbour:
-    """What is known of another daemon."""
+    """The known state of another daemon."""
 
     def __init__(self) -> None:
         self.heard = 0.0
@@ -68,7 +69,7 @@ class _Neighbour:
 
     @property
     def has_something(self) -> bool:
-        """Whether there is anything to forget if it is gone."""
+        """Whether it has any state that must be dropped when it is gone."""
         return bool(self.drafts or self.followers)
 
 
@@ -76,7 +77,7 @@ class Neighbours:
     """The other daemons.
 
     Args:
-        channel: leads to them.
+        channel: sends texts to them.
         bus: knows who follows what here.
         drafts: those of this daemon's connections; those of others are shown with them.
     """
@@ -86,11 +87,11 @@ class Neighbours:
         self._bus = bus
         self._drafts = drafts
         self._known: dict[int, _Neighbour] = {}
-        # What is being typed here, and what the others know of it.
+        # The drafts of this daemon, and what the others know of them.
         self._typed: dict[_Key, tuple[Writer, Whose, str]] = {}
         self._told: dict[_Key, str] = {}
         self._told_followers: dict[int, int] = {}
-        # What has changed since it was told.
+        # What has changed since the last send.
         self._changed: dict[_Key, tuple[Writer, Whose, str]] = {}
         self._changed_rows: set[int] = set()
         self._greets, self._asks, self._tells_all = True, False, False
@@ -123,7 +124,7 @@ class Neighbours:
 
     @property
     def _is_watched(self) -> bool:
-        """Whether others wait for signs of life, or signs of life of others are waited for."""
+        """Whether other daemons expect heartbeats of this one, or this one expects theirs."""
         others = any(neighbour.has_something for neighbour in self._known.values())
         return others or bool(self._told or self._told_followers)
 
@@ -154,7 +155,7 @@ class Neighbours:
         return json.dumps((kind, self._channel.daemon, *more), ensure_ascii=False, separators=(",", ":"))
 
     def _take(self) -> list[str]:
-        """Return what the others must be told now."""
+        """Return the messages to send now."""
         now = anyio.current_time()
         messages = []
         if self._greets:
@@ -182,7 +183,7 @@ class Neighbours:
         return messages
 
     def _of_draft(self, key: _Key, writer: Writer, whose: Whose, text: str, *, again: bool) -> Iterator[str]:
-        """Yield what tells a text, from its beginning if it is told again."""
+        """Yield the messages for a draft; from its beginning if everything is sent again."""
         before = self._told.pop(key, "")
         if text:
             self._told[key] = text
@@ -196,7 +197,7 @@ class Neighbours:
             place += len(piece)
 
     def _of_followers(self, *, again: bool) -> Iterator[str]:
-        """Yield what tells how many follow the agents for which that has changed, or once more for all."""
+        """Yield the messages with the numbers of followers that have changed, or with all of them."""
         rows, self._changed_rows = self._changed_rows, set()
         news = []
         for row in rows:
@@ -211,7 +212,7 @@ class Neighbours:
     # --- hearing
 
     def hear(self, text: str) -> None:
-        """Take a message of another daemon, or an own one."""
+        """Take a message of another daemon, or one of our own."""
         try:
             message = json.loads(text)
         except ValueError:
@@ -235,7 +236,7 @@ class Neighbours:
                 else:
                     neighbour.heard = anyio.current_time()
                     if not neighbour.has_something:
-                        self._wake.set()  # from now on it is waited for its signs of life
+                        self._wake.set()  # from now on its heartbeats are expected
                     self._learn(daemon, neighbour, kind, more)
 
     def _learn(self, daemon: int, neighbour: _Neighbour, kind: str, more: list[Any]) -> None:
@@ -267,7 +268,7 @@ class Neighbours:
             self._wake.set()
 
     def _forget_silent(self) -> None:
-        """Forget daemons that had something, and are not heard any more; those that had nothing need not say so."""
+        """Forget daemons whose heartbeats have stopped; those without any state send none."""
         before = anyio.current_time() - _GONE
         for daemon, neighbour in list(self._known.items()):
             if neighbour.heard <= before if neighbour.has_something else len(self._known) > _SILENT:
@@ -284,7 +285,7 @@ class Neighbours:
 
 
 async def keep_in_touch(channel: Channel | None, bus: EventBus, drafts: Drafts) -> None:
-    """Tell other daemons of drafts and followers, and show those of others, until cancelled; if there can be others."""
+    """Exchange drafts and followers with other daemons until cancelled, if the database can be shared."""
     if channel is not None:
         await Neighbours(channel, bus, drafts).run()
 

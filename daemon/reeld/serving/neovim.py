@@ -1,4 +1,4 @@
-"""What Neovim needs, and no other peer: who we are, and replies in an order that old versions accept.
+"""Special treatment of Neovim: an introduction, and replies in an order that old versions accept.
 
 A Neovim below 0.10 keeps its open calls on a stack and closes the channel when a reply is not for the newest of
 them. It is also slow to pop a call off that stack, so the next reply must not follow at once. From 0.10 on it takes
@@ -26,7 +26,7 @@ def is_neovim(client: str | None) -> bool:
 
 
 def needs_lifo_replies(client: str | None, version: str | None) -> bool:
-    """Return whether the peer is a Neovim that takes the reply to its newest call only; an unknown version may be."""
+    """Return whether the peer is a Neovim, of an old or unknown version, that needs its replies newest first."""
     if not is_neovim(client):
         return False
     found = _VERSION.match(version or "")

@@ -1,11 +1,11 @@
 """The queue to one peer: its replies and pushes, in the order in which they were queued.
 
-A reply is always taken; a peer that lets too many of them pile up is closed. A push is taken while there is room,
-so that a publisher never waits for a reader. An empty queue takes a message of any size.
+A reply is always accepted; a peer that lets too many of them pile up is disconnected. A push is accepted only while
+there is room, so that a publisher never waits for a reader. An empty queue accepts a message of any size.
 
-What is queued during a batch (:mod:`reeld.core.batch`) is sent at its end, and a reply outside of a batch at once, both
-without waiting. Only what the peer does not take at once is left to the sender, a task that there is only while
-something is left.
+Messages that are queued during a batch (:mod:`reeld.core.batch`) are sent at its end, and a reply outside of a batch is
+sent at once, both with non-blocking sends. What the socket does not accept is left to the sender, a task that exists
+only while something is left.
 """
 
 import socket
@@ -30,10 +30,10 @@ class Outbox:
 
     Args:
         number: the connection's.
-        limits: what may wait.
-        traffic: what waits on all connections.
+        limits: the limits of the queue.
+        traffic: the totals over all connections.
         give_up: called if the peer does not read its replies.
-        on_sent: called whenever everything that was queued at some moment has been sent.
+        on_sent: called whenever everything that was queued at some point has been sent.
     """
 
     def __init__(
@@ -48,19 +48,19 @@ class Outbox:
         # Bytes in the queue, by what they are.
         self._replies = 0
         self._pushes = 0
-        # Pushes that found no room and of which only the newest counts, by what they are about; and their bytes.
+        # Pushes that found no room and of which only the newest per key counts; and their bytes.
         self._latest: dict[object, bytes] = {}
         self._latest_bytes = 0
         self._stream: ByteStream | None = None
-        # Starts the sender; and whether it is at work, so that all that is queued meanwhile is its business.
+        # Starts the sender; and whether it is running, so that it also sends what is queued meanwhile.
         self._start: Start | None = None
         self._busy = False
-        # Set when there is room; ``None`` while nobody waits. Not a signal: several subscriptions may wait for room.
+        # Set when there is room; ``None`` while nobody waits. Not a Signal, because several subscriptions may wait.
         self._room: anyio.Event | None = None
-        # What can be sent to without waiting; ``None`` before :meth:`open`, and for a stream that is not a socket.
+        # The socket, for non-blocking sends; ``None`` before :meth:`open`, and for a stream that is not a socket.
         self._socket: socket.socket | None = None
         self._closed = False
-        # Whether a push found no room since :attr:`on_sent` was last called, or while it is.
+        # Whether a push found no room since the last call of :attr:`on_sent`, or during it.
         self.was_full = False
 
     @property
@@ -75,18 +75,18 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait."""
+        """How many bytes are queued."""
         return 0 if self._closed else self._replies + self._pushes + self._latest_bytes
 
     def close(self) -> None:
-        """Forget what waits, and take no more: nobody is at the other end."""
+        """Drop the queue and accept no more: the peer is gone."""
         self._traffic.waiting -= self.waiting
         self._closed = True
         self._queue.clear()
         self._latest.clear()
         self._announce_room()
         self._socket = self._stream = self._start = None
-        self._give_up = self._on_sent = do_nothing  # they know the connection, and so would keep it
+        self._give_up = self._on_sent = do_nothing  # they refer to the connection, and would keep it in memory
 
     def reply(self, data: bytes) -> None:
         """Queue a reply."""
@@ -95,7 +95,7 @@ class Outbox:
         if self._replies and self._replies + len(data) > self._limits.unread:
             self._overflow(self._replies)
             return
-        # The reply of a writer leaves before the pushes to all who follow.
+        # The reply to a writer is sent before the pushes to followers.
         self._replies += len(data)
         self._append(data, urgent=self._replies == len(data))
 
@@ -135,7 +135,7 @@ class Outbox:
         return data
 
     async def wait_for_room(self) -> None:
-        """Wait until something of what was queued has been sent, or nothing will be any more."""
+        """Wait until a part of the queue has been sent, or the outbox is closed."""
         if self._closed:
             return
         if self._room is None:
@@ -155,7 +155,7 @@ class Outbox:
                 self._wake_sender()
 
     def send_now(self) -> None:
-        """Send what is queued as far as that needs no waiting, and leave the rest to the sender."""
+        """Send as much as possible without waiting, and leave the rest to the sender."""
         queue = self._queue
         if self._busy or not queue:
             return
@@ -163,7 +163,7 @@ class Outbox:
             data = queue[0] if len(queue) == 1 else b"".join(queue)
             try:
                 sent = self._socket.send(data)
-            except OSError:  # there is no room, or nobody at the other end, which the sender will notice
+            except OSError:  # the buffer is full, or the peer is gone, which the sender will notice
                 sent = 0
             if sent == len(data):
                 queue.clear()
@@ -174,7 +174,7 @@ class Outbox:
         self._wake_sender()
 
     def open(self, stream: ByteStream, start: Start) -> None:
-        """Begin to send.
+        """Start sending.
 
         Args:
             stream: where to.
@@ -192,7 +192,7 @@ class Outbox:
             self._start(self._send)
 
     async def _send(self) -> None:
-        """Send what is queued and was not sent at once.
+        """Send what could not be sent at once.
 
         Raises:
             TimeoutError: the peer has stalled.
@@ -206,7 +206,7 @@ class Outbox:
         self._busy = False
 
     async def _send_queue(self, stream: ByteStream) -> None:
-        """Send what is queued. It is in no variable of the sender, which would keep it until the next reply."""
+        """Send the queue. No variable of the sender refers to it: that would keep it in memory until the next one."""
         batch, self._queue = self._queue, []
         try:
             with anyio.fail_after(self._limits.stall) as limit:
@@ -225,7 +225,7 @@ class Outbox:
     async def _send_piece(self, stream: ByteStream, piece: bytes | memoryview) -> None:
         """Send a piece.
 
-        The stream would ask the socket first, which has no room for most pieces of a page, and only then wait.
+        The stream would first try the socket, which has no room for most pieces of a page, and only then wait.
         """
         if self._socket is None:
             await stream.send(bytes(piece))

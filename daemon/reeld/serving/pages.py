@@ -1,4 +1,4 @@
-"""Pages: which part of a conversation one reply holds."""
+"""Pages: selects the part of a conversation that one reply holds."""
 
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 PAGE_BYTES = 8 << 20
 PAGE_ITEMS = 1000
-# From how many entries on a thread is worth it.
+# From this many entries on, a thread is worth its cost.
 _MANY = 50
 _MESSAGE = attrgetter("message")
 ROW = ("seq", "kind", "content", "data_json", "time")
@@ -43,7 +43,7 @@ def record(entry: Entry | Event, pack: Pack) -> bytes:
 
 
 class View(NamedTuple):
-    """A state as far as it is in memory: what a page is cut from.
+    """The part of a state that is in memory, from which pages are cut.
 
     Args:
         profile: the agent's.
@@ -68,13 +68,13 @@ def view_of(profile: Profile, conversation: Conversation, at: int, tip: int | No
 
 
 async def read_page(store: Store, shown: View, window: Window) -> dict[str, Any]:
-    """Return the reply of the method ``messages``; what is not in memory is read from the log."""
+    """Return the reply of the method ``messages``; entries that are not in memory are read from the log."""
     found = await read_entries(store, shown, window, partial(_counts, window.view), lambda found: _page(found, window))
     return {**page_head(shown), window.view: PackedList(found.items), "more": found.more}
 
 
 def page_head(shown: View) -> dict[str, Any]:
-    """Return what every page of a conversation says beside its items."""
+    """Return the fields of a page besides its items."""
     return {"agent": shown.profile.uid, "head": shown.profile.head, "at": shown.at, "system": shown.system}
 
 
@@ -86,7 +86,7 @@ async def read_entries(
     use: Callable[[Iterable[Entry]], T],
     in_thread: Callable[[Callable[[], T]], Awaitable[T]] | None = None,
 ) -> T:
-    """Return what a function makes of the entries from which a page is cut.
+    """Call a function with the entries from which a page is cut, and return its result.
 
     Args:
         store: the log.
@@ -106,7 +106,7 @@ async def read_entries(
 
 
 class _Begin(NamedTuple):
-    """Where a page begins: at an entry in memory, or before them; then ``missing`` of those wanted are there."""
+    """Where a page begins: at an entry in memory, or before all of them; ``missing`` wanted entries are before them."""
 
     first: int
     base: Milestone | None
@@ -139,7 +139,7 @@ def _page(entries: Iterable[Entry], window: Window) -> PackedPage:
     items = filter(None, map(_MESSAGE, entries))
     if type(entries) is not list:  # they are being read
         return packed_page(items, limit, max_bytes)
-    # Nearly every page fits, and to see that is faster than to fill it item by item.
+    # Nearly every page fits, and checking that is faster than filling it item by item.
     page = list(islice(items, limit))
     if sum(map(len, page)) <= max_bytes:
         return PackedPage(page, any(True for _ in items))

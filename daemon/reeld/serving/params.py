@@ -51,7 +51,7 @@ def _fail(reason: str) -> InvalidParams:
 
 
 def string(value: Any) -> str:
-    """Convert a string that means something to a program."""
+    """Convert a string that a program interprets."""
     if type(value) is not str:
         raise _fail(f"expected a string, got {kind_of(value)}")
     if not is_clean(value):
@@ -221,7 +221,7 @@ def parts(value: Any) -> list[Any]:
 
 
 def target(value: Any) -> list[str]:
-    """Convert the method and first arguments that every push is to be sent with."""
+    """Convert the method and the first arguments with which every push is to be sent."""
     given = strings(value)
     if sum(map(len, given)) > MAX_TARGET:
         raise _fail(f"may have {MAX_TARGET} characters in all")
@@ -234,11 +234,11 @@ def kinds(value: Any) -> list[str]:
     for kind in given:
         if kind not in KNOWN:
             raise _fail(f"{kind!r} is no kind of event; there are {', '.join(sorted(KNOWN))}")
-    return list(dict.fromkeys(given))  # each becomes a parameter of a query, of which SQLite takes so many
+    return list(dict.fromkeys(given))  # each becomes a parameter of a query, whose number SQLite limits
 
 
 def roles(value: Any) -> list[str]:
-    """Convert a list of those who may have said something."""
+    """Convert a list of roles."""
     given = strings(value)
     for role in given:
         if role not in ROLES:
@@ -288,7 +288,7 @@ def anything(value: Any) -> Any:
 
 
 def messages(value: Any) -> Any:
-    """Return messages for the handler to check, and a single one as a list: it has the same digest, then."""
+    """Return messages for the handler to check, a single one as a list: both forms have the same digest."""
     if type(value) is not dict or not value:
         return value
     if is_deeper(value, MAX_DEPTH - 2):  # the list is a level more
@@ -318,7 +318,7 @@ class Signature:
         return [f"{param.name}?" if param.optional else param.name for param in self.params]
 
     def bind(self, params: Any) -> tuple[list[Any], int]:
-        """Return the value of each parameter, ``None`` if it was left out, and how many characters were replaced.
+        """Return the value of each parameter, ``None`` if it was left out, and the number of replaced characters.
 
         Raises:
             InvalidParams: one is missing, unknown, doubled or wrong; ``data`` has its name as ``field``.

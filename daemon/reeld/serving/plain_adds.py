@@ -1,10 +1,10 @@
-"""Requests that add one plain text: nearly all do, and they skip what the others need.
+"""The fast path for requests that add one plain text, as nearly all do.
 
-What is read here is read in the same way by the signature of ``add`` and by its handler, at three times the cost; a
-request of any other form, valid or not, is left to them.
+The signature of ``add`` and its handler read the same requests with the same result, at three times the cost; requests
+of any other form, valid or not, are left to them.
 
-Such requests of one connection that follow each other, and are for one agent, become one job and get their replies
-together. What a request costs beside its own text is then paid once for all of them.
+Consecutive requests of one connection for the same agent become one job, and get their replies together. So the fixed
+cost of a request is paid once for all of them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from reeld.serving.call import Call, Outcome, Peer
 from reeld.serving.params import label
 from reeld.store.transactions import DivergedError
 
-# The fewest fields of a request, and those that it may have beside them.
+# The required fields of a request, and the optional ones.
 _LEAST = 2
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
@@ -50,7 +50,7 @@ class PlainAdd(NamedTuple):
 
 
 class TextCalls:
-    """Requests of one connection in a row that add a plain text each to one agent.
+    """Consecutive requests of one connection that each add a plain text to one agent.
 
     Args:
         peer: who asks.
@@ -83,7 +83,7 @@ class TextCalls:
         self._settle = settle
 
     def as_job(self) -> WriteTexts:
-        """Return the job of the agent's that they are, and that those which join will be."""
+        """Return the job that they form; requests that join later become a part of it."""
         return WriteTexts(self.address, self.peer.client, self.texts, self.keys, self._take, self.peer.end_draft)
 
     def add(self, request: Request, found: PlainAdd, key: IdempotencyKey | None) -> None:
@@ -107,10 +107,10 @@ class TextCalls:
 
 
 def plain_add(params: Any) -> PlainAdd | None:
-    """Return the parameters of an ``add`` if it is one of a plain text for an agent; ``None`` if it is another."""
+    """Return the parameters of an ``add`` of one plain text to a named agent; ``None`` for any other request."""
     key = None
     if type(params) is list and len(params) == 1:
-        params = params[0]  # named parameters, from those who cannot send a map in the place of a list
+        params = params[0]  # named parameters, from clients that can only send a list
     if type(params) is dict:
         address, messages = params.get("agent"), params.get("messages")
         create = params.get("create")

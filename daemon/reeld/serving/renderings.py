@@ -1,4 +1,4 @@
-"""What is remembered of renderings between two requests: their state, items, and for which model they were."""
+"""Caches between requests: the states of renderings, written items, and the models that renderings were for."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reeld.formats.render_state import RenderState
 
 T = TypeVar("T")
-# An agent's row in the database, and a format, or what else is kept of it.
+# An agent's row in the database, and a format or another kind of entry.
 Key = tuple[int, str]
 
 # Bytes: about ten long conversations.
@@ -20,7 +20,7 @@ _ASKED_ROOM = 10_000
 
 
 class Kept(Protocol):
-    """What can be kept: it knows how many bytes it takes."""
+    """An entry of the cache, which knows its size."""
 
     @property
     def size(self) -> int:
@@ -33,7 +33,7 @@ class RenderCache:
 
     An entry may be gone the next time.
 
-    It also runs what takes long, in a thread.
+    It also runs long computations in a thread.
 
     Args:
         room: how many bytes it holds.
@@ -43,11 +43,11 @@ class RenderCache:
         self.size = 0
         # How many renderings were found here, and how many were not.
         self.hits = self.misses = 0
-        # How often something was forgotten: a rendering of what was read before that is not kept.
+        # Counts the calls of ``forget``: a rendering of a conversation that was read before the last one is not kept.
         self.age = 0
         self._room = room
         self._entries: OrderedDict[Key, tuple[Kept, int]] = OrderedDict()
-        # One thread at a time: each one that computes takes its share of the loop's time under the GIL.
+        # One thread at a time: each computing thread takes a share of the event loop's time under the GIL.
         self._limiter = anyio.CapacityLimiter(1)
 
     def pop(self, key: Key) -> "RenderState | None":
@@ -89,17 +89,17 @@ class RenderCache:
             self.size -= size
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
-        """Run something that takes long in a thread, and wait for it."""
+        """Run a long computation in a thread, and wait for it."""
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
 
 class AskedModels:
     """Which model a conversation was last rendered for, until its answer is ingested.
 
-    The name that was asked for is often an alias of the one that answers, and both count as the same model (rule X16).
-    A client may name it with ``ingest``. If it does not, it is the model of the renderings since the last answer,
-    provided that they were all for one. With several, nobody knows whose answer comes, and a wrong guess would send a
-    model what another one signed.
+    The requested name is often an alias of the model that answers, and both count as the same model (rule X16). A
+    client may pass it to ``ingest``. Otherwise it is the model of the renderings since the last answer, if all of them
+    were for the same one. With several models it is unknown which one answered, and a wrong guess would send one model
+    what another one signed.
 
     Args:
         room: how many conversations it remembers; the oldest are forgotten.

@@ -1,4 +1,4 @@
-"""Replies: what came of each call, in the framing, the form and the order that the peer takes."""
+"""Replies: the outcome of each call, in the framing, form and order that the peer expects."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class ReplyWriter:
         outbox: sends them.
         max_held: how many bytes of replies may be held back for the sake of their order.
         give_up: called if there would be more.
-        warnings: log what the peer does wrong.
+        warnings: logs protocol errors of the peer.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ReplyWriter:
         self._max_held = max_held
         self._give_up = give_up
         self._warnings = warnings
-        # Holds replies back for the sake of their order, if the peer needs a special one.
+        # Holds replies back if the peer needs them in a special order.
         self._lifo: neovim.LifoReplies | None = None
         self._sent = Signal()
 
@@ -51,20 +51,20 @@ class ReplyWriter:
         return 0 if self._lifo is None else self._lifo.held
 
     def close(self) -> None:
-        """Forget what is held back: nobody is at the other end."""
+        """Drop what is held back: the peer is gone."""
         self._lifo = None
         self._give_up = do_nothing
 
     def on_sent(self) -> None:
-        """Take note that everything that was queued at some moment has been sent."""
+        """Take note that everything that was queued at some point has been sent."""
         if self._lifo is not None:
             self._sent.set()
 
     def introduce(self, info: ClientInfo, start_soon: Callable[..., bool]) -> None:
-        """Talk to the peer as it wants from now on.
+        """Adapt to what the peer says about itself.
 
         Args:
-            info: what it says of itself.
+            info: what it says about itself.
             start_soon: starts a task that ends with the connection; returns whether it did.
         """
         if info.notify is not None:
@@ -107,7 +107,7 @@ class ReplyWriter:
             self._give_up()
 
     def write_all(self, numbers: Sequence[Id], results: Sequence[Result | bytes]) -> None:
-        """Queue the results of requests whose order is free, together."""
+        """Queue several results together, if their order is free."""
         self._outbox.reply(b"".join(map(self.framing.answer, numbers, results)))
 
     def _log_error(self, call: Call, error: ReelError) -> None:

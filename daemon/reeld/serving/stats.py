@@ -1,4 +1,4 @@
-"""What the daemon counts, as the method ``stats`` returns it and the file of metrics has it."""
+"""The daemon's counters, for the method ``stats`` and the metrics file."""
 
 import os
 import resource
@@ -15,7 +15,7 @@ from reeld.serving.drafts import Drafts
 from reeld.store.store import Store
 from reeld.store.wal import wal_readers
 
-# Seconds that a server may take to count; people who look whether it is away do not wait for longer.
+# Seconds that a database server may take to count; `stats` must answer even if the server is gone.
 _ANSWERS = 3
 _STATM = Path("/proc/self/statm")
 # Agents and connections that are described, so that a reply is not larger than a page.
@@ -70,7 +70,7 @@ async def collect(services: Services) -> Result:
 
 
 async def _totals(store: Store) -> tuple[Result, str | None]:
-    """Return what the database counts, and why it does not: the figures are wanted most when it cannot be reached."""
+    """Return the counts of the database, or why there are none: `stats` must work without it, too."""
     try:
         with anyio.fail_after(None if store.is_file else _ANSWERS):
             return await store.totals(), None
@@ -119,10 +119,10 @@ def _size(path: str) -> int | None:
 
 
 def memory_kb() -> int:
-    """Return the resident memory; on a Mac its peak, because a process cannot read its own present use there.
+    """Return the resident memory; on macOS its peak, because a process cannot read its current use there.
 
     On Linux the peak would be that of the parent from before the exec, if that was larger.
     """
     if not _STATM.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # a Mac counts bytes
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # macOS counts bytes
     return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024

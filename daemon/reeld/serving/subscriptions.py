@@ -1,14 +1,13 @@
-"""Subscriptions: what a connection follows, and how far it has been told.
+"""Subscriptions: what a connection follows, and up to which event it has been notified.
 
-A subscription begins live, or by catching up with what the log has after a position that the peer names. While it
-catches up it reads the log as fast as the peer reads the pushes. Events that are committed meanwhile are only noted:
-they stand in the log as well. Once the log has nothing more, the subscription is live. So no event is missed, and
-none comes twice.
+A subscription begins live, or by catching up from a position in the log that the peer names. While it catches up, it
+reads the log as fast as the peer reads the pushes. Events that are committed meanwhile are not pushed, because they are
+in the log as well. At the end of the log the subscription goes live. So no event is missed or pushed twice.
 
-A live subscription whose peer does not read *lags*: events that find no room are dropped, and as soon as there is
-room again the peer is told from where to where. Then the subscription ends, and the peer subscribes again.
+A live subscription whose peer does not read *lags*: events that find no room are dropped, and as soon as there is room
+again the peer is told which range it missed. Then the subscription ends, and the peer subscribes again.
 
-A published event says how much of the conversation it left unchanged. The log does not say that; so while a
+A published event says how much of the conversation it left unchanged. The log does not have this; so while a
 subscription catches up, events are folded again, agent by agent, from the state before the first of them.
 """
 
@@ -39,7 +38,7 @@ from reeld.store.store import Store
 
 log = logging.getLogger(__name__)
 
-# Events, and bytes of their texts, that are read from the log at a time: a page is held until the peer has read it.
+# Events, and bytes of their texts, per page of the log: a page is kept until the peer has read it.
 _PAGE = 256
 _PAGE_BYTES = 1 << 20
 
@@ -47,7 +46,7 @@ _pack = packer()
 
 
 class PushSink(Protocol):
-    """Where pushes go: a connection."""
+    """The destination of pushes: a connection."""
 
     number: int
 
@@ -82,7 +81,7 @@ class Subscription:
     ) -> None:
         self.number = number
         self.connection: int | None = sink.number
-        # Ends the task that catches up; each has one of its own.
+        # Cancels the task that catches up; each task has its own.
         self._scope = anyio.CancelScope()
         self._sink = sink
         # It is settled: the peer has spoken.
@@ -91,18 +90,18 @@ class Subscription:
         self._row = row
         self._kinds = kinds
         self._view = view
-        # Whether the peer keeps a copy, and so must know how much of it each event leaves.
+        # Whether the peer keeps a copy, and so needs to know how much of it each event leaves unchanged.
         self._wants_extents = kinds is None and view != "none"
         # Subscriptions with the same one get the same fields.
         self._shape = (view, self._wants_extents)
-        # The position of the last event that the peer was told, or did not want.
+        # The position of the last event that was pushed, or that the peer did not want.
         self._cursor = 0
         self._live = False
         # Starts the task that catches up.
         self._start_catching_up: Callable[[], object] = do_nothing
-        # Something was committed since the log was last read.
+        # Whether something was committed since the log was last read.
         self._log_has_more = False
-        # The first and the last position that there was no room for.
+        # The first and the last position for which there was no room.
         self._lagged: tuple[int, int] | None = None
 
     def begin(self, position: int, start_catching_up: Callable[[], object], *, live: bool) -> None:
@@ -121,14 +120,14 @@ class Subscription:
             start_catching_up()
 
     def end(self) -> None:
-        """Take no more events, not even those that were published already."""
+        """Take no more events, not even those that are already published."""
         self._live = False
         self._bus.unsubscribe(self, self._row)
         self._start_catching_up = do_nothing
         self._scope.cancel()
 
     def on_elsewhere(self) -> None:
-        """Read from the log what others have written."""
+        """Read from the log what other daemons have written."""
         self._log_has_more = True
         if self._live and self._lagged is None:
             self._live = False
@@ -136,7 +135,7 @@ class Subscription:
             self._start_catching_up()
 
     async def catch_up(self, store: Store) -> None:
-        """Push what the log has, as fast as the peer reads, and go live."""
+        """Push events from the log as fast as the peer reads, then go live."""
         with self._scope:
             replayer = LogReplayer(store, with_extents=self._wants_extents)
             while not self._live:
@@ -182,7 +181,7 @@ class Subscription:
         return True
 
     def abort(self) -> None:
-        """Give up catching up: everything from here on counts as missed."""
+        """Stop catching up: everything from here on counts as missed."""
         self._live, self._lagged = True, (self._cursor + 1, self._cursor + 1)
 
     def on_reset(self, profile: Profile) -> None:
@@ -233,7 +232,7 @@ class Subscriptions:
     Args:
         sink: the connection.
         bus: publishes events.
-        store: read by those that catch up.
+        store: read by subscriptions that catch up.
         limit: how many there may be.
         start_soon: starts a task that ends with the peer; returns whether there is still a peer.
     """
@@ -279,10 +278,10 @@ class Subscriptions:
             self.report_lag()
 
     def report_lag(self) -> None:
-        """Tell those that missed something so, if there is room; they end with it."""
+        """Notify the subscriptions that missed something, if there is room; these end."""
         for number, subscription in list(self._begun.items()):
             if subscription.report_lag():
-                self._begun.pop(number, None)  # the push may have been too much, and have ended the connection
+                self._begun.pop(number, None)  # the push may have exceeded a limit and ended the connection
 
     def end(self, number: int) -> None:
         """End a subscription.
@@ -302,7 +301,7 @@ class Subscriptions:
         self._begun.clear()
 
     def close(self) -> None:
-        """End every subscription, and begin no more: nobody is at the other end."""
+        """End every subscription, and begin no more: the peer is gone."""
         self._closed = True
         self.end_all()
 
@@ -318,7 +317,7 @@ class LogReplayer:
 
     Args:
         store: reads the states before events.
-        with_extents: whether to say what the events did; if not, nothing is folded.
+        with_extents: whether to compute what the events did; if not, nothing is folded.
     """
 
     def __init__(self, store: Store, *, with_extents: bool) -> None:
@@ -354,7 +353,7 @@ class LogReplayer:
         return self._folded[row]
 
     def _make_room(self, more: int) -> None:
-        """Count entries that came, or went, and drop what was used least recently if there are too many."""
+        """Count added or removed entries, and drop the least recently used conversations if there are too many."""
         self._entries += more
         while self._entries > _MAX_FOLDED and len(self._folded) > 1:
             _, dropped = self._folded.popitem(last=False)
