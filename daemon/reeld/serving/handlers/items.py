@@ -45,23 +45,32 @@ def add_items(
     tags: dict[str, str] | None,
 ) -> Work:
     """Add items to an agent, or to one that is created for them; a missing agent is given by its address."""
+    if isinstance(target, str) or call.size >= _SMALL:
+        apart = partial(add_apart, services, call, target, options, given, create=create, begin=begin, tags=tags)
+        return Deferred(apart)
     read = partial(_addition, given, begin, _made_id())
-    is_small = call.size < _SMALL
-
-    async def run() -> Result:
-        in_thread = services.render_cache.run_in_thread
-        if isinstance(target, str):
-            added = read(()) if is_small else await in_thread(partial(read, ()))
-            return await create_and_add(services, target, options, added, tags=tags, create=create)
-        found = await in_thread(partial(_read_alone, read))
-        reply: Result = await services.registry.ask(
-            target, partial(_job, services, call, target.row, options, read, found)
-        )
-        return reply
-
-    if isinstance(target, str) or not is_small:
-        return Deferred(run)
     return _job(services, call, target.row, options, read, _read_alone(read), call.answer)
+
+
+async def add_apart(
+    services: Services,
+    call: Call,
+    target: Agent | str,
+    options: CommandOptions,
+    given: GivenItems,
+    *,
+    create: bool,
+    begin: int | None,
+    tags: dict[str, str] | None,
+) -> Result:
+    """Add items as :func:`add_items` does, and wait for it."""
+    read, in_thread = partial(_addition, given, begin, _made_id()), services.render_cache.run_in_thread
+    if isinstance(target, str):
+        added = read(()) if call.size < _SMALL else await in_thread(partial(read, ()))
+        return await create_and_add(services, target, options, added, tags=tags, create=create)
+    found = await in_thread(partial(_read_alone, read))
+    reply: Result = await services.registry.ask(target, partial(_job, services, call, target.row, options, read, found))
+    return reply
 
 
 async def read_items(

@@ -1,0 +1,50 @@
+"""The formats of providers are imported beside the loop."""
+
+import subprocess
+import sys
+
+import pytest
+
+# Calls a handler of a daemon that has imported nothing of the formats yet, and prints which threads imported them.
+_PROGRAM = """
+import sys
+from threading import current_thread, main_thread
+
+import trio
+from reeld.serving.handlers import late
+
+threads = set()
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name.startswith("reeld.formats."):
+            threads.add(current_thread() is main_thread())
+
+sys.meta_path.insert(0, Finder())
+
+async def call():
+    try:
+        await late.{handler}({arguments}).run()
+    except AttributeError:
+        pass  # there are no services
+
+trio.run(call)
+print(threads)
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "arguments"),
+    [
+        ("ingest", "*[None] * 10"),
+        ("load", "*[None] * 8"),
+        ("render", "*[None] * 10, None, *[None] * 3"),
+        ("add_items", "*[None] * 5, create=True, begin=None, tags=None"),
+    ],
+)
+def test_the_first_call(handler: str, arguments: str) -> None:
+    """The first call imports the formats in a thread, so that the loop goes on."""
+    program = _PROGRAM.format(handler=handler, arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("{False}\n", "")
