@@ -1,11 +1,10 @@
 """Writing a copy of the database into a new file: a job for a reading connection.
 
-``VACUUM INTO`` reads one state of the database, whatever is written meanwhile. The backup interface of SQLite begins
-again at each commit of another connection: under writes it did not end in 45 s where this took 2 s.
+``VACUUM INTO`` reads one snapshot of the database, whatever is written meanwhile. SQLite's backup API restarts at each
+commit of another connection: under writes it did not finish in 45 s where this took 2 s.
 
-A backup is always whole, and never an older one brought up to date. To copy a million events took 2 to 6 s, and to
-check the copy 19 to 43; all of it has to be checked in either case. And an older one would keep what was removed
-meanwhile.
+A backup is always complete, never incremental. Copying a million events took 2 to 6 s, and checking the copy 19 to 43
+s; an incremental backup would need the same check. It would also keep what was erased meanwhile.
 
 Before a database of an older version is migrated, a copy is kept beside it: the way back to that version.
 """
@@ -25,18 +24,19 @@ from reeld.store.presence import sync_descriptor
 log = logging.getLogger(__name__)
 
 _MODE = 0o600
-# How the name of the directory of an unfinished copy begins.
+# The prefix of the name of an unfinished copy's directory.
 PART_PREFIX = ".reel-backup-"
 # The suffixes of the files of a database and its daemon.
 _OWN = ("", "-wal", "-shm", "-journal", ".lock")
-# Steps of SQLite between two looks at whether anybody still wants the copy.
+# Steps of SQLite between two checks whether the copy was abandoned.
 _STEPS = 20_000
-# Seconds between two lines in the log. A client that has started the daemon waits as long as there are new ones.
+# Seconds between two progress lines in the log. A client that has started the daemon waits for as long as new ones
+# appear.
 _REPORT_EVERY = 5.0
 
 
 class Copy:
-    """A copy on its way: written and synced in a directory of its own beside the file, and then given its name.
+    """A copy in progress: written and synced in a temporary directory beside the destination, and then given its name.
 
     Args:
         path: the new file, an absolute path.
@@ -50,7 +50,7 @@ class Copy:
 
     @property
     def part(self) -> str:
-        """The file until it gets its name."""
+        """The temporary file."""
         return f"{self._place}/part"
 
     @property
@@ -62,14 +62,14 @@ class Copy:
             return 0
 
     def write(self, connection: sqlite3.Connection, *, abandoned: Callable[[], bool]) -> int:
-        """Write and sync all that is committed; return the size in bytes.
+        """Write and sync everything that is committed; return the size in bytes.
 
         Args:
             connection: a reading connection.
-            abandoned: asked again and again; once it returns true, the copy is given up.
+            abandoned: polled; once it returns true, the copy is abandoned.
 
         Raises:
-            Cancelled: it was given up.
+            Cancelled: it was abandoned.
             InvalidParams: there is a file of this name.
             Storage: the copy cannot be written.
         """
@@ -97,7 +97,7 @@ class Copy:
         os.close(os.open(self.part, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE))
 
     def give_name(self) -> None:
-        """Give the copy its name. Whether that works or not, no temporary file is left.
+        """Give the copy its name. No temporary file is left, whether this succeeds or not.
 
         Raises:
             InvalidParams: there is a file of this name by now.
@@ -168,8 +168,8 @@ def sync(path: str) -> None:
 def keep_copy(connection: sqlite3.Connection, path: str, version: int) -> str:
     """Copy a database beside itself, unless that was done at an earlier start; return the path of the copy.
 
-    Its name has the id of the newest event. So starts that are interrupted again and again keep one copy, and a file
-    that the older version has written to since is copied again.
+    Its name contains the id of the newest event. So repeated interrupted starts keep only one copy, and a file to which
+    the older version has written since is copied again.
 
     Args:
         connection: to the database.

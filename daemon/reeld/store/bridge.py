@@ -1,9 +1,9 @@
 """The bridge between the daemon's trio loop and the asyncio loop that aiosqlite needs.
 
 The asyncio loop runs in a thread of its own. A call goes out with ``call_soon_threadsafe`` and comes back through the
-poller. Neither blocks, and no worker thread is involved: there and back takes 84 us, where ``BlockingPortal.call`` in a
-worker thread takes 235. trio's guest mode and trio-asyncio would put both loops into one
-thread, and so let SQLite's callbacks delay connections.
+poller. Neither blocks, and no worker thread is involved: a round trip takes 84 us, while ``BlockingPortal.call`` in a
+worker thread takes 235. trio's guest mode and trio-asyncio would run both loops in one thread, where SQLite's callbacks
+could delay connections.
 
 A cancelled caller abandons the outcome, never the work: a cancelled aiosqlite call would leave its transaction open.
 """
@@ -62,9 +62,9 @@ class Future(Generic[T]):
 
 
 class Callback(Generic[T]):
-    """Takes an outcome as a :class:`Future` does, and gives it to a function that is called in trio's thread.
+    """Takes an outcome like a :class:`Future`, and passes it to a function in trio's thread.
 
-    Nobody waits, so no task is woken. The function gets the result or the error, and must not raise anything.
+    Nothing awaits it, so no task is woken. The function gets the result or the error, and must not raise.
     """
 
     __slots__ = ("_function", "_poller")
@@ -87,7 +87,7 @@ class AsyncioBridge:
 
     Args:
         loop: the asyncio loop, which runs in another thread.
-        poller: takes what comes back.
+        poller: delivers the outcomes.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, poller: Poller) -> None:
@@ -100,7 +100,7 @@ class AsyncioBridge:
         return Future(self.poller)
 
     def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Start an async function on the asyncio side, and do not wait for it."""
+        """Start an async function on the asyncio side without waiting for it."""
 
         def start() -> None:
             task = self._loop.create_task(function())
@@ -110,7 +110,7 @@ class AsyncioBridge:
         self._loop.call_soon_threadsafe(start)
 
     async def call(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run an async function on the asyncio side; return what it returns, raise what it raises."""
+        """Run an async function on the asyncio side; return its result or raise its error."""
         future: Future[T] = self.future()
 
         async def run() -> None:

@@ -1,9 +1,9 @@
-"""The checksum of an event. It shows that a stored row is no longer what was written, because bits flipped on the disk.
+"""The checksum of an event, which detects that a stored row has changed because bits flipped on the disk.
 
-It is the CRC-32 (zlib's) of the row as a list in MessagePack, with the columns in the order of ``COLUMNS``, and of
-``ORIGIN`` as far as the event has them: so the events of older files keep their checksums. A CRC-32
-finds all flips within 32 adjacent bits, and misses one in four billion of the others. It is no defence against a person
-who changes the file. Computing it takes 0.7 µs, and 0.7 µs for each kilobyte.
+It is the CRC-32 (zlib's) of the row as a list in MessagePack, with the columns in the order of ``COLUMNS``, and with
+those of ``ORIGIN`` that the event has: so the events of older files keep their checksums. A CRC-32 finds all flips
+within 32 adjacent bits, and misses one in four billion of the others. It does not protect against deliberate changes.
+Computing it takes 0.7 µs, and 0.7 µs for each kilobyte.
 """
 
 import logging
@@ -19,18 +19,19 @@ from reeld.core.events import Pack
 log = logging.getLogger(__name__)
 
 COLUMNS = ("id", "agent", "seq", "command", "kind", "content", "data_json", "parent", "client", "time")
-# What an event was before it was added here; nearly all have none of it.
+# The columns of an imported event's origin; nearly all events have none.
 ORIGIN = ("sent", "ref")
 ID, AGENT, SEQ, CONTENT, PARENT = map(COLUMNS.index, ("id", "agent", "seq", "content", "parent"))
-# What a checksum is computed of, and the checksum.
+# The columns that a checksum covers, and the checksum.
 EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, *ORIGIN, "checksum"))
 _LEAST = len(COLUMNS)
 DAMAGED = "the stored event is not what was written"
 # The checksum of a row with bytes that are not text: no row has this CRC.
 NO_CHECKSUM = -1
-# Rows of one statement. SQLite copies what a statement changes into a temporary file while it runs.
+# Rows per statement. While a statement runs, SQLite keeps the old pages in a temporary file.
 _BATCH = 1000
-# Seconds between two lines in the log. A client that has started the daemon waits as long as there are new ones.
+# Seconds between two progress lines in the log. A client that has started the daemon waits for as long as new ones
+# appear.
 _REPORT_EVERY = 5.0
 _SEAL = """
     UPDATE events SET checksum = event_checksum(
@@ -45,7 +46,7 @@ def checksum(pack: Pack, row: Sequence[Any]) -> int:
 
     Args:
         pack: encodes a value as MessagePack.
-        row: the columns of the event that count, see :func:`counted`.
+        row: the columns that it covers, see :func:`counted`.
     """
     try:
         return crc32(pack(row))
@@ -54,14 +55,14 @@ def checksum(pack: Pack, row: Sequence[Any]) -> int:
 
 
 def counted(row: Sequence[Any]) -> Sequence[Any]:
-    """Return those columns of an event that its checksum is computed of: no empty ones of ``ORIGIN`` at the end."""
+    """Return the columns of an event that its checksum covers, without trailing empty ones of ``ORIGIN``."""
     if row[-1] is not None:
         return row
     return row[:_LEAST] if row[-2] is None else row[:-1]
 
 
 def is_intact(pack: Pack, row: Sequence[Any], stored: Any) -> bool:
-    """Return whether the columns of an event are those that its stored checksum was computed of."""
+    """Return whether the columns of an event match its stored checksum."""
     return bool(stored != NO_CHECKSUM and stored == checksum(pack, counted(row)))
 
 
@@ -89,7 +90,7 @@ def write_checksums(connection: sqlite3.Connection) -> None:
         )
         (last,) = found.fetchone()
         if last is not None:
-            if last <= after:  # there would be no end
+            if last <= after:  # the loop would not end
                 raise sqlite3.DatabaseError(f"a page of the file is there twice: event {last} comes after {after}")
             connection.execute(_SEAL, (after, last))
             if time.monotonic() - reported >= _REPORT_EVERY:

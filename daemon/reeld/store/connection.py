@@ -1,10 +1,9 @@
-"""What a job may do with its connection, whatever the database is.
+"""The interface of connections, for jobs that run on any database.
 
-A job is written once, in SQL that SQLite and PostgreSQL understand. A connection of :mod:`sqlite3` is one as it is:
-nothing comes between a job and SQLite.
+A job is written once, in SQL that SQLite and PostgreSQL understand. A :mod:`sqlite3` connection implements the
+interface as it is: there is no wrapper between a job and SQLite.
 
-What fails raises one of the classes that PEP 249 gives every engine, under the names of this module. They are those of
-:mod:`sqlite3`.
+Failures raise the exceptions of PEP 249, under the names of this module. They are those of :mod:`sqlite3`.
 """
 
 import json
@@ -41,7 +40,7 @@ class Numbers(tuple[int, ...]):
 
 
 class Cursor(Protocol):
-    """Runs statements, and returns the rows of the last one; those that nobody asks for need not be read."""
+    """Runs statements, and returns the rows of the last one, reading them lazily."""
 
     @property
     def rowcount(self) -> int:
@@ -71,7 +70,7 @@ class Connection(Protocol):
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction was begun."""
+        """Whether a transaction is open."""
 
     def cursor(self) -> Cursor:
         """Return what runs several statements, one after the other."""

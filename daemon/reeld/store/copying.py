@@ -1,9 +1,9 @@
 """Copying a log from one database to another, whatever their engines are.
 
-Events come first, in the order of their ids, in batches of a transaction each: the newest one that is there says where
-an interrupted copy goes on. Everything else follows in one last transaction. It compares the two databases, row by row,
-and is committed only if they are equal. So a database with events and without agents is a copy that was not finished,
-and no daemon starts over it (:func:`require_whole`). Milestones follow from the events, and are made again.
+Events come first, in the order of their ids, in batches of one transaction each: an interrupted copy resumes after the
+newest one that was copied. Everything else follows in one final transaction. It compares the two databases row by row,
+and is committed only if they are equal. So a database with events but without agents is an unfinished copy, and no
+daemon starts on it (:func:`require_whole`). Milestones are derived from the events, and are recomputed.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from reeld.store.erasures import newest
 _Row: TypeAlias = tuple[Any, ...]
 Tell: TypeAlias = Callable[[int, int], None]
 
-# What is copied, in an order in which each row finds those that it names. The first column orders the rows.
+# The tables to copy, ordered so that each row comes after the rows that it refers to. The first column orders the rows.
 COLUMNS = {
     "events": "id, agent, seq, command, kind, content, data_json, parent, client, time, checksum, sent, ref",
     "agents": "id, uid, name, title, tags, source, source_at, created, updated, killed, head",
@@ -30,7 +30,7 @@ COLUMNS = {
 }
 # A batch ends with this many rows, or characters.
 _ROWS, _SIZE = 1000, 4 << 20
-# Rows that are compared between two looks at how far it is.
+# Rows that are compared between two progress reports.
 _LOOK = 1000
 
 
@@ -47,7 +47,7 @@ class End:
         self.name = name
 
     def begin(self) -> None:
-        """Begin a transaction that nobody else writes beside."""
+        """Begin a transaction that excludes all other writers."""
         self.connection.execute("BEGIN IMMEDIATE")
 
     def newest(self) -> int:
@@ -55,10 +55,10 @@ class End:
         return newest(self.connection)
 
     def advance(self, event: int) -> None:
-        """Note the newest id that was given to an event; a file has it from its rows."""
+        """Record the newest id that was given to an event; a file derives it from its rows."""
 
     def finish(self) -> None:
-        """Let later rows have greater numbers than those that were copied: a file does it by itself."""
+        """Make later rows have greater numbers than the copied ones; a file does so by itself."""
 
 
 class Copied(NamedTuple):
@@ -75,18 +75,17 @@ def require_whole(connection: Connection, name: str) -> None:
 
 
 def copy(source: End, target: End, copied: Tell, compared: Tell) -> Copied:
-    """Copy all that a database has to an empty one, or go on with a copy that was interrupted.
+    """Copy a whole database to an empty one, or resume an interrupted copy.
 
     Args:
-        source: the database, which stays what it is.
+        source: the database, which is not changed.
         target: the other one.
-        copied: told how many events have been copied, and how many there are.
-        compared: told how many events have been compared, and how many there are.
+        copied: called with how many events have been copied, and how many there are.
+        compared: called with how many events have been compared, and how many there are.
 
     Raises:
-        Conflict: the target is not empty and not the beginning of this copy, or somebody writes to it.
-        Storage: the source is itself such a beginning, or an erasure in it was not finished; or the two differ in the
-            end.
+        Conflict: the target is neither empty nor the beginning of this copy, or another process writes to it.
+        Storage: the source is itself an unfinished copy, or has an unfinished erasure; or the two differ at the end.
     """
     source.connection.execute("BEGIN")
     _require_complete(source)
@@ -154,7 +153,7 @@ def _require_alone(target: End, place: int) -> None:
 
 @contextmanager
 def _writing(target: End, place: int) -> Iterator[None]:
-    """Write to the target in one transaction, if nobody else has written to it."""
+    """Write to the target in one transaction, unless another process has written to it."""
     connection = target.connection
     target.begin()
     try:

@@ -1,10 +1,10 @@
 """A connection to the database: the one module that knows aiosqlite.
 
-A job is a plain function of an ``sqlite3.Connection``. It runs as a whole on aiosqlite's thread, so that a
-transaction of a hundred statements crosses threads once. aiosqlite itself is given a single call that lasts as long
-as the connection: :meth:`Database.serve` takes jobs from a queue and hands their results straight to trio. A call of
-aiosqlite for each job would go through the asyncio loop, one more thread to wake before the disk is reached; one hop
-in place of three awaits saves 100 us of a lone commit.
+A job is a plain function of an ``sqlite3.Connection``. It runs as a whole on aiosqlite's thread, so that a transaction
+of a hundred statements crosses threads only once. aiosqlite itself gets a single call that lasts as long as the
+connection: :meth:`Database.serve` takes jobs from a queue and hands their results straight to trio. One aiosqlite call
+per job would go through the asyncio loop, one more thread to wake before the disk is reached; one hop instead of three
+awaits saves 100 us of a single commit.
 """
 
 import os
@@ -25,7 +25,7 @@ from reeld.poller import Poller
 from reeld.store.bridge import AsyncioBridge, Callback, Future
 
 SQLITE = sqlite3.sqlite_version
-# For the owner only. SQLite gives the WAL and the shared memory the mode of the database.
+# For the owner only. SQLite gives the WAL and the -shm file the same mode as the database.
 _MODE = 0o600
 T = TypeVar("T")
 Job: TypeAlias = Callable[[sqlite3.Connection], T]
@@ -36,11 +36,11 @@ class _NoRows:
 
     @staticmethod
     def fetchall() -> None:
-        """Return nothing: each job has handed over its own result."""
+        """Return nothing: each job has delivered its own result."""
 
 
 class _FunctionRunner(sqlite3.Connection):
-    """Runs a function in place of a statement: the way onto aiosqlite's thread through its public interface."""
+    """Runs a function instead of a statement: the way onto aiosqlite's thread through its public interface."""
 
     # Another connection that jobs of this one use.
     log: Any = None
@@ -61,7 +61,7 @@ class Database:
         self.waiting = 0
 
     async def run(self, job: Job[T]) -> T:
-        """Run a job on the connection's thread; a cancelled caller abandons the result, not the job."""
+        """Run a job on the connection's thread; cancelling the caller abandons the result, not the job."""
         future: Future[T] = Future(self.poller)
         self.waiting += 1
         try:
@@ -71,7 +71,7 @@ class Database:
             self.waiting -= 1
 
     def submit(self, job: Job[T], take: Callable[[T | BaseException], None]) -> None:
-        """Run a job on the connection's thread; ``take`` then gets its result, or its error, in trio's thread."""
+        """Run a job on the connection's thread; ``take`` gets its result or its error, in trio's thread."""
         self._jobs.put((job, Callback(self.poller, take)))
 
     def serve(self, connection: Any) -> None:
@@ -81,14 +81,14 @@ class Database:
             try:
                 future.set_result(job(connection))
             except BaseException as error:
-                # The error keeps the frames that it went through. A half-read cursor in one of them would keep the
-                # connection's read transaction open, and so its view of the file in the past.
+                # The error keeps alive the frames of its traceback. A half-read cursor in one of them would keep the
+                # connection's read transaction open, on an old snapshot of the file.
                 clear_frames(error.__traceback__)
                 future.set_error(error)
-            del item, job, future  # a batch may be large, and the next job may be long in coming
+            del item, job, future  # a batch may be large, and the next job may be a long time away
 
     def end(self) -> None:
-        """Run no more jobs after those that wait."""
+        """Stop after the jobs that are queued."""
         self._jobs.put(None)
 
 
@@ -107,7 +107,7 @@ async def open_database(
     if not readonly:
         _keep_to_owner(path)
     uri = f"file:{quote(os.path.abspath(path))}?mode={'ro' if readonly else 'rw'}"  # noqa: ASYNC240, PTH100 - no I/O in it, and a symlink stays one
-    with anyio.CancelScope(shield=True):  # a connection whose opening is cancelled would never be closed
+    with anyio.CancelScope(shield=True):  # a connection would never be closed if opening it were cancelled
         connection = await bridge.call(_connect, uri)
     database = Database(bridge.poller)
     bridge.spawn(partial(_serve, connection, database))

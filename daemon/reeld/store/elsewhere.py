@@ -1,4 +1,4 @@
-"""What other daemons have written to the same database, as the rest of this daemon is told of it."""
+"""What other daemons have written to the same database, in the form in which the rest of this daemon gets it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,12 +15,12 @@ class ForeignEvent(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """What others have written since the last time.
+    """What other daemons have written since the last time.
 
     Args:
         rows: the agents to which they have written.
-        events: in the order of their ids, the events of those agents that are in memory here, as far as these are few.
-            Of some agents there may be none, and of some not all.
+        events: in the order of their ids, the events of agents that are in memory here, if there are only a few. The
+            events of an agent may be missing, or incomplete.
     """
 
     rows: frozenset[int] = frozenset()

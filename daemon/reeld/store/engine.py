@@ -1,4 +1,4 @@
-"""What a store needs of its database, whether that is a file or on a server."""
+"""The interface between the store and its database, be it a file or on a server."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -10,13 +10,13 @@ from reeld.store.presence import Presence
 from reeld.store.traces import Carried
 from reeld.store.transactions import EventWriter
 
-# Reading connections. The first never does anything that may take long, so that no command waits for a look-up behind
-# somebody's long pages; two do, so that a page does not wait for the whole of a long log.
+# Reading connections. The first one only does short work, so that no command's look-up waits behind long pages; two do
+# long work, so that a page does not wait until a whole log has been read.
 READERS = 3
 
 
 class Lone(NamedTuple):
-    """How a daemon makes sure that no other one uses the database.
+    """Exclusive use of the database: how a daemon keeps others out.
 
     Args:
         take: keeps others out, and returns whether there is none.
@@ -28,12 +28,12 @@ class Lone(NamedTuple):
 
 
 class Channel(Protocol):
-    """The way to other daemons that use the same database, for texts that nobody stores.
+    """A channel to the other daemons that use the same database, for texts that are not stored.
 
     Args:
         daemon: the number of this one.
-        on_open: is called when there is a way, and again when there is one again: texts may have been lost meanwhile.
-        on_text: is called with each text that somebody has sent, in the order of its sender; also with the own ones.
+        on_open: called when the channel is open, and again after each reconnection: texts may have been lost meanwhile.
+        on_text: called with each text, in the order of its sender, including our own.
     """
 
     daemon: int
@@ -41,7 +41,7 @@ class Channel(Protocol):
     on_text: Callable[[str], None]
 
     async def send(self, texts: Sequence[str]) -> None:
-        """Send texts to all, and wait until they are sent; if there is no way, they are lost."""
+        """Send texts to all, and wait until they are sent; without a connection they are lost."""
 
 
 class Engine(NamedTuple):
@@ -50,15 +50,15 @@ class Engine(NamedTuple):
     Args:
         database: the writing connection.
         readers: the reading connections.
-        reader: opens another one.
+        reader: opens another reading connection.
         copier: the connection that copies it; ``None`` if that is not possible.
         events: writes events.
         presence: its files.
         next_row: the row of the next agent.
-        row_step: how much more the row of the one after it is.
-        carried: what was left of an erasure.
-        listen: calls a function whenever another daemon has committed, and opens a channel to these; ``None`` if there
-            can be no other.
+        row_step: the distance between two such rows.
+        carried: what the start found of an unfinished erasure.
+        listen: calls a function whenever another daemon has committed, and opens a channel to these; ``None`` for a
+            file.
         id: the id of a database on a server; empty for a file.
         open_log: opens a connection that only reads, in the thread that calls it; ``None`` for a file.
         lone: keeps other daemons out; ``None`` if there can be none.

@@ -1,4 +1,4 @@
-"""Erasures beside all other work: one at a time, in slices between which others read and commit.
+"""Runs erasures concurrently with all other work: one at a time, in slices between which others read and commit.
 
 See :mod:`reeld.store.erasures` for the steps, and :mod:`reeld.store.redacting` and :mod:`reeld.store.purging` for what
 is erased.
@@ -28,12 +28,12 @@ from reeld.store.wal import truncate_wal
 
 log = logging.getLogger(__name__)
 
-# Milliseconds in which nothing is committed while it waits for readers of the WAL, seconds between two tries, and tries
-# until the caller is told that traces are left.
+# Milliseconds for which commits are blocked while it waits for readers of the WAL, seconds between two attempts, and
+# the attempts after which the caller is told that traces are left.
 _PATIENCE = 50
 _PAUSE = 0.1
 _TRIES = 100
-# How long a file may take to be rewritten: seconds, and bytes a second of the slowest disk that works.
+# How long rewriting a file may take: seconds, and bytes per second of the slowest disk that counts as working.
 _REWRITING = 60
 _SLOWEST = 2_000_000
 _AGAIN = "start the daemon again when the disk works"
@@ -64,23 +64,23 @@ class Eraser:
         self._read = read
         self._turn = anyio.Lock()
         self._lone = lone
-        # How many erasures of this run are over, as far as readers of the log see.
+        # How many erasures of this run are visible to readers of the log.
         self.applied = 0
-        # Whether the search index may have traces of an erasure that was carried through when the database was opened.
+        # Whether the search index may have traces of an erasure that was completed when the database was opened.
         self.carried = False
-        # Whether the file may have traces of what was erased, because somebody reads an old state of it.
+        # Whether the file may have traces of erased content, because a reader still uses an old snapshot.
         self.has_traces = False
-        # Whether something is decided that could not be applied.
+        # Whether an erasure was decided and could not be applied.
         self._is_stuck = False
-        # When the file that is being rewritten must be done.
+        # The deadline of the current rewrite of the file.
         self._rewritten_by = -math.inf
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until no other erasure goes on; one that is undecided at the end of the block is forgotten.
+        """Wait for other erasures; one that is undecided at the end of the block is abandoned.
 
         Raises:
-            Storage: another one is decided, and could not be applied; or other daemons use the database.
+            Storage: another one was decided and could not be applied; or other daemons use the database.
         """
         async with self._turn, self._alone():
             if self._is_stuck:
@@ -95,7 +95,7 @@ class Eraser:
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
-        """Keep other daemons out: they have in memory, and in their search indexes, what is erased."""
+        """Keep other daemons out: what is erased is in their memory and in their search indexes."""
         if self._lone is None:
             yield
             return
@@ -110,7 +110,7 @@ class Eraser:
                 await self._database.run(self._lone.give_back)
 
     async def plan(self, plan: Plan[T]) -> T:
-        """Run the jobs of a plan while others read, too; return what it planned."""
+        """Run the jobs of a plan interleaved with other reads; return the result of the plan."""
         result = None
         while True:
             try:
@@ -121,7 +121,7 @@ class Eraser:
             result = await self._read(job)
 
     async def stage(self, order: Order, changes: Iterable[Change], backups: Sequence[str] = ()) -> int:
-        """Write beside the log what events become; return the number of the erasure.
+        """Write the new form of events beside the log; return the number of the erasure.
 
         Raises:
             Storage: it cannot be written; nothing has changed.
@@ -136,7 +136,7 @@ class Eraser:
         return erasure
 
     async def erase_in_backups(self, paths: Sequence[str], order: Order, find: Find) -> list[dict[str, Any]]:
-        """Erase in backups what :meth:`stage` has named them for; return the path of each and how many events it was.
+        """Erase in the backups that :meth:`stage` has recorded; return the path of each, and how many events changed.
 
         Raises:
             InvalidParams: one is not a backup of this version.
@@ -149,15 +149,15 @@ class Eraser:
         return done
 
     async def apply(self) -> None:
-        """Apply what was decided.
+        """Apply the decided erasure.
 
         Raises:
-            Storage: it cannot be written; it is carried through at the next start.
+            Storage: it cannot be written; it is completed at the next start.
         """
         pack = packer()
         try:
             while await self._database.run(partial(erasures.apply, pack=pack)):
-                pass  # commits take their turn in between
+                pass  # so that commits can run in between
             self.applied += 1
             after: int | None = 0
             while after is not None:
@@ -196,11 +196,11 @@ class Eraser:
             self._rewritten_by = -math.inf
 
     def is_rewriting(self) -> bool:
-        """Return whether the whole file is being rewritten, which holds up all commits, and has not taken too long."""
+        """Return whether the file is being rewritten, which blocks all commits, and is still within its deadline."""
         return anyio.current_time() < self._rewritten_by
 
     async def _empty_wal(self) -> bool:
-        """Empty the WAL if nobody reads it; return whether there are no traces any more."""
+        """Empty the WAL if nobody reads it; return whether no traces are left."""
         if await self._database.run(partial(truncate_wal, patience=_PATIENCE)):
             for connection in (self._database, *self._others):
                 await connection.run(traces.forget_pages)
@@ -209,25 +209,25 @@ class Eraser:
         return not self.has_traces
 
     async def tidy(self) -> None:
-        """Remove the traces that are left of an erasure: for quiet moments."""
+        """Remove the remaining traces of an erasure, at an idle moment."""
         if self.has_traces and not self._turn.locked():
             async with self._turn:
                 await self._empty_wal()
 
     async def end(self) -> None:
-        """Note that the search index has no traces of an erasure that was carried through at the start."""
+        """Note that the search index has no traces of an erasure that was completed at the start."""
         async with self._turn:
             self.carried = False
             await self._end()
 
     async def _end(self) -> None:
-        """Note that what was applied is done, if nothing has traces of it."""
+        """Mark the applied erasure as done, if nothing has traces of it."""
         if not (self.carried or self.has_traces):
             await self._database.run(erasures.end)
 
 
 def _abandon(connection: sqlite3.Connection) -> bool:
-    """Forget an erasure that was not decided; return whether one is decided and not applied."""
+    """Abandon an undecided erasure; return whether one is decided and not applied."""
     found = erasures.unfinished(connection)
     if found & {erasures.STAGED, erasures.DECIDED} == {erasures.STAGED}:
         erasures.abandon(connection)

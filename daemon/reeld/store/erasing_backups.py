@@ -1,7 +1,7 @@
-"""Erasing in backups: the same steps as in the database, in a file that nobody else has open.
+"""Erasing in backups: the same steps as in the database, in a file that no other process has open.
 
-A backup that is named with a command is done before the command is decided. Its path is in the table of erasures
-meanwhile: what was decided in the backup when the daemon was killed is carried through at the next start.
+The backups that a command names are erased before the command is decided. Meanwhile their paths are in the table of
+erasures: if the daemon is killed, what was decided in a backup is completed at the next start.
 """
 
 import json
@@ -23,7 +23,7 @@ from reeld.store.schema import APPLICATION_ID, VERSION
 
 log = logging.getLogger(__name__)
 
-# Milliseconds to wait for another program that has a backup open.
+# Milliseconds to wait for another program that has locked a backup.
 _PATIENCE = 2000
 
 
@@ -35,16 +35,16 @@ class Found(NamedTuple):
     decision: Decision
 
 
-# Finds what is erased in an open backup.
+# Finds what to erase in an open backup.
 Find = Callable[[sqlite3.Connection], Found]
 
 
 def redaction_in(row: int, past: Past, redaction: Redaction, seqs: list[int] | None) -> Find:
-    """Return what finds a redaction in a backup.
+    """Return the function that finds a redaction in a backup.
 
     Args:
         row: the agent.
-        past: its past as it is in the database; a backup may not know of all that it took over since.
+        past: its past according to the database; the backup may lack states that it took over later.
         redaction: what is removed.
         seqs: the only events that are redacted; ``None`` for all.
     """
@@ -58,7 +58,7 @@ def redaction_in(row: int, past: Past, redaction: Redaction, seqs: list[int] | N
 
 
 def purge_in(uids: Sequence[str], *, cascade: bool, force: bool) -> Find:
-    """Return what finds a purge in a backup.
+    """Return the function that finds a purge in a backup.
 
     Args:
         uids: the ids of the agents.
@@ -107,7 +107,7 @@ def erase_in(path: str, order: Order, find: Find) -> int:
 
 
 def finish_in_backups(connection: sqlite3.Connection) -> None:
-    """Carry through, or forget, what was begun in backups when the daemon was killed.
+    """Complete or abandon erasures in backups that a killed daemon had begun.
 
     Args:
         connection: to the database, which knows their paths.

@@ -1,12 +1,12 @@
-"""Erasing events for good: the steps, as jobs of the writing connection, and what a start carries through.
+"""Erasing events permanently: the steps, as jobs of the writing connection, and their completion at the next start.
 
-An erasure is *staged*: what each event becomes is written beside the log, in slices, and nothing has changed yet. It is
-*decided* in one transaction, with the event that logs it. Then it is *applied* to the events, in slices between which
-others commit; and the file is *cleaned*: ``VACUUM`` writes it again without the free space in which deleted rows leave
-traces, and the WAL is truncated. If the process dies, an erasure that was decided is carried through at the next start,
-and one that was only staged is forgotten; its caller was not told of it.
+An erasure is *staged*: the new form of each event is written beside the log, in slices, and nothing has changed yet. It
+is *decided* in one transaction, with the event that logs it. Then it is *applied* to the events, in slices between
+which others commit; and the file is *cleaned*: ``VACUUM`` writes it again without the free space in which deleted rows
+leave traces, and the WAL is truncated. If the process dies, an erasure that was decided is completed at the next start,
+and one that was only staged is abandoned; its caller had no reply yet.
 
-The table of erasures is what remains: when something was erased, by whom and of which agent, without the content.
+A row in the table of erasures remains: when something was erased, by whom and of which agent, without the content.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ _FORGET_KEYS = """
 
 
 class Change(NamedTuple):
-    """What becomes of an event: other content, or nothing at all if it ``is_gone``."""
+    """The new form of an event: other content, or its removal if it ``is_gone``."""
 
     event: int
     content: str | None = None
@@ -46,7 +46,7 @@ class Change(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """What an agent's title and tags become, the tags as JSON."""
+    """The new title and tags of an agent, the tags as JSON."""
 
     row: int
     title: str | None
@@ -54,14 +54,14 @@ class Labels(NamedTuple):
 
 
 class KeptKey(NamedTuple):
-    """What becomes of the reply that a key has stored."""
+    """The new form of the reply that is stored with a key."""
 
     id: int
     reply: bytes
 
 
 class Order(NamedTuple):
-    """Who asks for an erasure: the method, the id of the agent, the client and the time."""
+    """The origin of an erasure: the method, the id of the agent, the client and the time."""
 
     method: str
     agent: str
@@ -70,7 +70,7 @@ class Order(NamedTuple):
 
 
 class OwnKey(NamedTuple):
-    """The idempotency key of a purge: none of its agents is left that the table of keys could name."""
+    """The idempotency key of a purge; the table of keys cannot have it, because its agents are gone."""
 
     key: str
     digest: bytes
@@ -79,7 +79,7 @@ class OwnKey(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What is done in the moment in which an erasure is decided.
+    """The content of the transaction that decides an erasure.
 
     Args:
         erasure: its number.
@@ -113,7 +113,7 @@ def _transaction(connection: Connection) -> Iterator[None]:
 
 
 def begin(connection: Connection, order: Order, backups: str = "[]") -> int:
-    """Stage an erasure of nothing yet; return its number.
+    """Begin an erasure, empty so far; return its number.
 
     Args:
         connection: the writing connection.
@@ -128,7 +128,7 @@ def begin(connection: Connection, order: Order, backups: str = "[]") -> int:
 
 
 def stage(connection: Connection, changes: Sequence[Change]) -> None:
-    """Write what some events become beside the log."""
+    """Write the new form of some events beside the log."""
     with _transaction(connection):
         connection.executemany(
             "INSERT INTO erased_events (event, content, data_json, ref, is_gone) VALUES (?, ?, ?, ?, ?)", changes
@@ -136,14 +136,14 @@ def stage(connection: Connection, changes: Sequence[Change]) -> None:
 
 
 def abandon(connection: Connection) -> None:
-    """Forget an erasure that was not decided."""
+    """Abandon an erasure that was not decided."""
     with _transaction(connection):
         connection.execute("DELETE FROM erased_events")
         connection.execute("DELETE FROM erasures WHERE state = ?", (STAGED,))
 
 
 def decide(cursor: Cursor, decision: Decision, newest: int) -> None:
-    """Decide an erasure, inside of a transaction.
+    """Decide an erasure, inside a transaction.
 
     Args:
         cursor: of the writing connection.
@@ -167,18 +167,18 @@ def decide(cursor: Cursor, decision: Decision, newest: int) -> None:
 
 
 def unfinished(connection: Connection) -> set[str]:
-    """Return how far the erasures are that are not done: one that goes on, and any that left traces."""
+    """Return the state of the unfinished erasures: one in progress, and any that left traces."""
     return {state for (state,) in connection.execute("SELECT state FROM erasures WHERE state <> ?", (DONE,))}
 
 
 def apply(connection: Connection, pack: Pack, limit: int = SLICE) -> bool:
-    """Apply a slice of what was decided; return whether there is more."""
+    """Apply a slice of the decided erasure; return whether there is more."""
     with _transaction(connection):
         rows = connection.execute(_NEXT, (limit,)).fetchall()
         for *row, stored, content, data_json, ref in rows:
             made = [*row]
             made[_CONTENT], made[_DATA], made[_REF] = content, data_json, ref
-            # What was damaged stays so: nobody knows whether its link to its parent is right.
+            # Damaged events stay damaged, because their link to the parent may be wrong.
             sealed = checksum(pack, counted(made)) if is_intact(pack, row, stored) else stored
             query = "UPDATE events SET content = ?, data_json = ?, ref = ?, checksum = ? WHERE id = ?"
             connection.execute(query, (content, data_json, ref, sealed, row[0]))
@@ -198,7 +198,7 @@ def apply(connection: Connection, pack: Pack, limit: int = SLICE) -> bool:
 
 
 def forget_keys(connection: Connection, after: int) -> int | None:
-    """Forget the keys of purged agents in a slice; return where the next slice begins, ``None`` at the end."""
+    """Delete a slice of the keys of purged agents; return where the next slice begins, ``None`` at the end."""
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
     with _transaction(connection):
         connection.execute(_FORGET_KEYS, {"after": after, "last": after + _KEYS})
@@ -206,7 +206,7 @@ def forget_keys(connection: Connection, after: int) -> int | None:
 
 
 def forget_agents(connection: Connection) -> None:
-    """Forget purged agents of which no event is left, and which are nobody's source."""
+    """Delete purged agents that have no events left and are not the source of another agent."""
     with _transaction(connection):
         connection.execute("INSERT INTO purged_agents SELECT uid FROM agents WHERE name = '' ON CONFLICT DO NOTHING")
         # A clone is younger than its source. So the youngest come first, and their sources follow.
@@ -225,12 +225,12 @@ def forget_agents(connection: Connection) -> None:
 
 
 def end(connection: Connection) -> None:
-    """Note that what was decided is done."""
+    """Mark decided erasures as done."""
     connection.execute("UPDATE erasures SET state = ?, backups = '[]' WHERE state = ?", (DONE, APPLIED))
 
 
 def carry_through(connection: Connection, pack: Pack) -> bool:
-    """Forget what was only staged, and carry through what was decided, up to the end of it; return if there was any.
+    """Abandon what was only staged, and complete what was decided; return whether there was any.
 
     The caller calls :func:`end` when nothing has traces of it.
     """

@@ -1,7 +1,7 @@
-"""Failing commits in the log: a line when they begin to fail and when they work again, and a count in between.
+"""Logs failing commits: a line when they begin to fail and when they succeed again, and a count in between.
 
-A client that repeats a command must not fill the log: there is at most one error a minute, also if commits fail and
-succeed by turns. No failure is passed over: the next line has the number of those before it.
+A client that repeats a command must not fill the log: there is at most one error a minute, even if commits fail and
+succeed alternately. No failure is lost: the next line counts those before it.
 """
 
 import logging
@@ -25,12 +25,12 @@ class CommitFailures:
     def __init__(self, path: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._clock = clock
-        # Commits that failed since the last line of the log, and why the last of them did.
+        # Commits that failed since the last log line, and the reason of the last one.
         self._untold = 0
         self._reason = ""
         # Why the newest commit failed; ``None`` if it did not.
         self.current: str | None = None
-        # When the first of a row of failures happened, and how many there were; only while they are in the log.
+        # The time of the first of consecutive failures, and their number; only if they were logged.
         self._began: float | None = None
         self._count = 0
         self._quiet_until = clock()

@@ -1,4 +1,4 @@
-"""Opening a file of SQLite's: the connections, and what the store needs of them."""
+"""Opens a SQLite file: the connections, and their configuration for the store."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -37,8 +37,8 @@ async def open_file(path: str, durability: str, lock: int | None) -> AsyncIterat
             next_row = await database.run(_next_row)
             reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
-            # Opened now, for a file that was removed or replaced cannot be opened later; a backup takes long, and
-            # nobody should wait behind it.
+            # Opened now, because a file that is removed or replaced later cannot be opened any more. It has its own
+            # connection, because a backup takes long and nothing should wait behind it.
             opened = open_database(bridge, path, prepare_copier, readonly=True)
             copier = await stack.enter_async_context(opened)
         presence.look()

@@ -1,4 +1,4 @@
-"""The log forward, as it was written: pages of an agent's history, and the events after a position."""
+"""The log in the order in which it was written: pages of an agent's history, and the events after a position."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +20,7 @@ _EVENTS = f"""
     FROM events e LEFT JOIN events p ON p.id = e.parent LEFT JOIN agents pa ON pa.id = p.agent
     WHERE e.agent = ? AND e.seq > ? AND e.seq <= ?
 """
-# The plus keeps SQLite from going through the events in the order of their seqs.
+# The plus keeps SQLite from using the index on seqs.
 _EVENTS_BY_REF = (
     _EVENTS.replace("e.seq >", "+e.seq >").replace("e.seq <=", "+e.seq <=")
     + " AND e.ref IN (SELECT value FROM json_each(?))"
@@ -50,18 +50,18 @@ class Logged(NamedTuple):
 
 
 def ascending(rows: Iterable[Sequence[Any]], column: int, after: int) -> Iterator[Sequence[Any]]:
-    """Yield rows, each with a greater number in a column than the one before.
+    """Yield rows whose numbers in a column are strictly ascending.
 
-    A lost write may leave a page twice in a tree of the file. Then SQLite returns rows again, as if they came later: a
-    caller that asks for the rows after the last one would never come to an end.
+    After a lost write a page may be in a B-tree twice. Then SQLite returns rows repeatedly, as if they came later: a
+    caller that keeps asking for the rows after the last one would never finish.
 
     Args:
-        rows: what a query returns that asks for numbers above ``after``, in order.
+        rows: the result of a query for numbers above ``after``, in order.
         column: the index of the number.
         after: the number before the first.
 
     Raises:
-        DatabaseError: the rows are not in order, or there again.
+        DatabaseError: the rows are not in order, or repeated.
     """
     for row in rows:
         if row[column] <= after:
@@ -118,7 +118,7 @@ class _Selected:
         yield from ascending(rows, SEQ, bounds[1])
 
     def before_last(self, connection: Connection, spans: Sequence[Span], since: int, last: int) -> int:
-        """Return the seq before the ``last`` newest events of spans, but none before ``since``."""
+        """Return the seq before the ``last`` newest events of spans, but at least ``since``."""
         query = (_SEQS_BY_REF if self._by_ref else _SEQS) + self._where
         seqs: list[int] = []
         for span in reversed(spans):
@@ -133,14 +133,14 @@ class _Selected:
 def _events(
     connection: Connection, spans: Iterable[Span], since: int, limit: int, selected: _Selected, pack: Pack
 ) -> Iterator[dict[str, Any]]:
-    """Yield the selected events of spans after a seq: one more than a page has, if there are more."""
+    """Yield the selected events of spans after a seq: one more than fits on a page, if there are more."""
     for span in spans:
         for event in selected.rows(connection, span, since, limit + 1):
             yield _as_map(span.uid, event, pack)
 
 
 def known(connection: Connection, row: int, refs: Iterable[str]) -> dict[str, int]:
-    """Return those of some references that an agent's past has, the inherited one included, and the seq of each."""
+    """Return the references that occur in an agent's past, the inherited one included, and the seq of each."""
     asked = Texts(refs)
     found: dict[str, int] = {}
     for owner, _, upto in lineage(connection, row, NEWEST):
@@ -200,7 +200,7 @@ def after(connection: Connection, row: int | None, place: int, limit: int, max_b
         row: the agent; ``None`` for all.
         place: the seq, or the id.
         limit: how many events at most.
-        max_bytes: how many bytes their texts may have together; there is always one event.
+        max_bytes: how many bytes their texts may have together; at least one event is returned.
         pack: encodes a message for the wire.
     """
     query, column = (_LOGGED_OF_ALL, ID) if row is None else (_LOGGED_OF_ONE, SEQ)
@@ -232,7 +232,7 @@ def _event(row: Sequence[Any]) -> Event:
 
 
 def event_of(row: Sequence[Any], pack: Pack) -> Event:
-    """Return the event of a row; one whose message cannot be read stays a record, as everywhere.
+    """Return the event of a row; if its message cannot be read, it is a record without one, as everywhere.
 
     Args:
         row: its columns, without the checksum.

@@ -1,8 +1,8 @@
-"""The list of agents, and what a person wants to know of each without opening it.
+"""The list of agents, with the details that a person wants to see without opening them.
 
-Nothing is loaded for a list. The order by the newest change has no index, because every command would have to update
-it: SQLite sorts the rows when it is asked, 100,000 in 30 ms. Counts are not stored either: a page of details walks the
-newest messages of each of its agents, and one of values reads these from their index.
+A list loads no agent. The order by the newest change has no index, because every command would have to update it:
+SQLite sorts the rows on demand, 100,000 in 30 ms. Counts are not stored either: a page of details walks the newest
+messages of each of its agents, and one of values reads these from their index.
 """
 
 import json
@@ -19,7 +19,7 @@ from reeld.store.queries import profile_of
 from reeld.store.states import tip_of
 from reeld.store.values import values
 
-# How many of an agent's messages details are about, and how many characters the first words have.
+# How many of an agent's messages the details cover, and how many characters the first words have.
 MOST_MESSAGES = 1000
 _WORDS = 200
 # How many of an agent's values a list has, and how many bytes of them.
@@ -49,14 +49,14 @@ _SUMMARY = """
         min(id) FILTER (WHERE kind = 'user'), min(id) FROM path
 """
 _SPEAKER = "SELECT kind, data_json FROM events WHERE id = ?"
-# What describes an agent, as it is stored; and whether it has more than ASCII, or a NUL, which ends it for `length`.
+# The stored description of an agent; and whether it has non-ASCII characters, or a NUL, at which `length` stops.
 _STORED = "a.name || ' ' || coalesce(a.title, '') || ' ' || a.tags"
 _IS_NOT_ASCII = f"length({_STORED}) <> length(CAST({_STORED} AS BLOB))"
 _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
 
 
 class Listing(NamedTuple):
-    """Which agents a page has: at most ``limit`` and ``max_bytes``, and at least one."""
+    """Selects the agents of a page: at most ``limit`` and ``max_bytes``, and at least one."""
 
     prefix: str = ""
     alive: bool | None = None
@@ -70,9 +70,9 @@ class Listing(NamedTuple):
     drafts: Mapping[int, list[str | None]] | None = None
     # Tags that each agent has.
     tags: Mapping[str, str] = {}
-    # Whether an agent with these lines is listed: its name, its title, and each tag as ``key=value``.
+    # A predicate of the lines that describe an agent: its name, its title, and each tag as ``key=value``.
     accepts: Callable[[str], bool] | None = None
-    # Lower-case ASCII texts that are in what describes an accepted agent, unless that is not ASCII.
+    # Lower-case ASCII texts that every accepted agent's description contains, unless it is not ASCII.
     pieces: Sequence[str] = ()
     # Whether the values of each agent are listed.
     state: bool = False
@@ -101,9 +101,8 @@ def _rows(connection: Connection, listing: Listing, pack: Pack) -> Iterator[dict
 def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
     """Return a query for the agents that may be listed, in order, and its parameters.
 
-    SQLite compares only what is stored: of 100,000 agents it leaves those that deserve a closer look, in 40 ms for tags
-    and 300 ms for words. The closer look takes 8 us each, and ends with the page. To read the tags of each agent in SQL
-    took a second.
+    SQLite only prefilters the stored text: of 100,000 agents it finds the candidates in 40 ms for tags and 300 ms for
+    words. Checking a candidate takes 8 us, and ends with the page. Parsing the tags of each agent in SQL took a second.
     """
     later, order = _ORDERS[listing.order]
     where = ["substr(a.name, 1, length(:prefix)) = :prefix", "a.name <> ''"]
@@ -126,7 +125,7 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
 
 
 def _labels(profile: Profile) -> str:
-    """Return what describes an agent, in lines."""
+    """Return the lines that describe an agent."""
     return "\n".join([profile.name, profile.title or "", *(f"{key}={value}" for key, value in profile.tags.items())])
 
 
@@ -141,7 +140,7 @@ def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
             break
         count += messages
         newest, first = newest or last, words or first
-        # A clone goes on in its source. If the link there is damaged, it may lead into any conversation.
+        # A clone's path continues in its source. If the link to it is damaged, it may lead into any conversation.
         row = _intact_event(connection, before, pack)
         tip = None if row is None else row[PARENT]
     return {
@@ -152,7 +151,7 @@ def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
 
 
 def _values(connection: Connection, profile: Profile, pack: Pack) -> dict[str, Any]:
-    """Return the values of an agent at its head, as far as a list has them, and the key after which there are more."""
+    """Return the values of an agent at its head, up to the limit of a list, and the key after which there are more."""
     page = values(connection, profile.row, profile.head, None, "", _MOST_VALUES, _VALUE_BYTES, pack)
     shown: dict[str, Any] = {"values": [unpack(each) for each in page.items]}
     return shown if page.after is None else {**shown, "next": page.after}
@@ -172,7 +171,7 @@ def _intact_event(connection: Connection, event_id: int, pack: Pack) -> list[Any
 
 
 def _turn(kind: str, data_json: str | None) -> str:
-    """Return who comes after a message of this kind: the user, the assistant, or a tool if it calls one."""
+    """Return whose turn is next after a message of this kind: the user, the assistant, or a tool if it calls one."""
     if kind == "tool_call":
         return "tool"
     if kind != "assistant":

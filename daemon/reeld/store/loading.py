@@ -1,6 +1,6 @@
-"""Loading agents: of those that are loaded at the same time, each reads only what the one before has not read.
+"""Loading agents: when several are loaded at the same time, each reads only what the one before it did not.
 
-Two hundred clones of one conversation that are killed at once have nearly all entries in common.
+For example, two hundred clones of one conversation that are killed together share nearly all entries.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ class Loaded(NamedTuple):
 
 
 class _Latest(NamedTuple):
-    """The state that was read last, for nobody to change, and how many erasures were over before that.
+    """The state that was read last, which must not be changed, and how many erasures were finished before that.
 
     All of its events could be read: of others, each who has them says so.
     """
@@ -40,7 +40,8 @@ class Loading:
     """Loads agents.
 
     Args:
-        erasures: returns how many erasures are over. What was read before the end of one is not used after it.
+        erasures: returns how many erasures are finished. A state that was read before one finished is not used after
+            it.
     """
 
     def __init__(self, erasures: Callable[[], int]) -> None:
@@ -50,7 +51,7 @@ class Loading:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Say that somebody waits for :meth:`load`; when nobody does, nothing is kept."""
+        """Count a caller that waits for :meth:`load`; without any, nothing is kept."""
         self._waiting += 1
         try:
             yield
@@ -60,7 +61,7 @@ class Loading:
                 self._latest = None
 
     def load(self, connection: Connection, row: int) -> Loaded:
-        """Load an agent through a reading connection, in its thread."""
+        """Load an agent through a reading connection, in that connection's thread."""
         erasures = self._erasures()
         profile = queries.profile_of(connection, row)
         while True:

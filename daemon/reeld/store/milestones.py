@@ -1,6 +1,6 @@
 """The table of milestones: see :mod:`reeld.core.milestones`.
 
-Each row has a CRC-32 of its own, like events: a damaged milestone is passed over, and made again.
+Each row has a CRC-32 of its own, like events: a damaged milestone is skipped, and recomputed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ _CHAIN = f"""
 
 
 def write_milestones(cursor: Cursor, milestones: Iterable[Milestone], pack: Pack) -> None:
-    """Write milestones; one that is there already is replaced, for it may be damaged."""
+    """Write milestones; an existing one is replaced, because it may be damaged."""
     for made in milestones:
         row = (
             made.id,
@@ -67,7 +67,7 @@ def milestone(connection: Connection, node_id: int, pack: Pack) -> Milestone | N
 
 
 def chain(connection: Connection, node_id: int, pack: Pack) -> Iterator[Waypoint]:
-    """Yield where the milestone at a node is, and those before it; end before one that is damaged."""
+    """Yield the place of the milestone at a node, and of those before it; stop at a damaged one."""
     for row in connection.execute(_CHAIN, (node_id,)):
         if not _is_intact(row, pack):
             break

@@ -1,9 +1,9 @@
-"""Whether the files that the daemon has open are still the ones at their paths.
+"""Checks that the open files of the daemon are still the ones at their paths.
 
-A file that was removed or replaced stays open. Commits to it go on to succeed, and are lost when the process ends. So
-the files are looked at before each batch and, while nobody writes, once a second. Three calls of ``os.stat`` take 3 us
-(8 us on a busy machine), a commit takes 130 us or more. They are made on the loop's thread while the writer's thread is
-idle: each call releases the GIL, and to get it back beside a busy loop costs more than the call.
+A file that is removed or replaced stays open. Commits to it keep succeeding, and are lost when the process ends. So the
+files are checked before each batch and, while nobody writes, once a second. Three calls of ``os.stat`` take 3 us (8 us
+on a busy machine), a commit takes 130 us or more. They are made on the event loop's thread while the writer's thread is
+idle: each call releases the GIL, and reacquiring it beside a busy loop would cost more than the call.
 """
 
 import fcntl
@@ -34,7 +34,7 @@ _REMEDIES = {
 class Displaced(NamedTuple):
     """A file that is no longer at its path.
 
-    ``kind`` is one of ``DATABASE``, ``WAL`` and ``LOCK``, ``about`` a sentence about what happened.
+    ``kind`` is one of ``DATABASE``, ``WAL`` and ``LOCK``, and ``about`` a sentence that says what happened.
     """
 
     kind: str
@@ -45,16 +45,16 @@ class Displaced(NamedTuple):
 
 
 class Presence:
-    """The files of an open database; :meth:`look` compares them with what is at their paths.
+    """The files of an open database; :meth:`look` compares them with those at their paths.
 
     Args:
-        path: the database, which is about to be opened: if it is replaced meanwhile, that is noticed. ``None`` if it is
-            on a server, and there are no files.
+        path: the database, which is about to be opened, so that a replacement in between is noticed. ``None`` for a
+            database on a server, which has no files.
         lock: the descriptor of its lock file; ``None`` if there is no lock.
     """
 
     def __init__(self, path: str | None, lock: int | None = None) -> None:
-        # What was found by the last look.
+        # The result of the last check.
         self.displaced: Displaced | None = None
         self.paths: dict[str, str] = {}
         self._known: dict[str, _Identity | None] = {}
@@ -65,7 +65,7 @@ class Presence:
 
     def _watch(self, path: str, lock: int | None) -> None:
         self.paths = {DATABASE: path, WAL: f"{path}-wal", LOCK: f"{path}.lock"}
-        # A file that is not there yet becomes known when it is first seen. An older WAL may be replaced at the opening.
+        # A file that does not exist yet is recorded when it is first seen. Opening may replace an older WAL.
         self._known = {DATABASE: None, WAL: None}
         with suppress(FileNotFoundError):
             self._known[DATABASE] = _identity(os.stat(path))  # noqa: PTH116 - a Path costs as much as the call
@@ -76,7 +76,8 @@ class Presence:
     def hold_wal(self) -> Iterator[None]:
         """Keep the WAL open until the block ends, so that it can be copied after it was removed.
 
-        SQLite locks the database and the ``-shm`` only: a lock would end with the first descriptor that is closed.
+        This is safe because SQLite locks only the database and the ``-shm``; closing any descriptor of a locked file
+        would release the lock.
         """
         self._wal = os.open(self.paths[WAL], os.O_RDONLY | os.O_CLOEXEC)
         self._known[WAL] = _identity(os.fstat(self._wal))
@@ -87,7 +88,7 @@ class Presence:
             self._wal = None
 
     def look(self) -> Displaced | None:
-        """Return the first file that is not at its path; log once that it is not, and that it is back."""
+        """Return the first file that is no longer at its path; log its disappearance and its return once."""
         displaced = next(filter(None, map(self._compare, self._known)), None)
         if displaced != self.displaced:
             if displaced is None:
@@ -114,7 +115,7 @@ class Presence:
         return None
 
     def copy_wal(self, path: str) -> None:
-        """Write what the WAL has into a new file for its owner only, and sync it."""
+        """Copy the WAL into a new file, for its owner only, and sync it."""
         assert self._wal is not None  # noqa: S101 - a WAL that is displaced is held
         copy = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
         with os.fdopen(copy, "wb") as target, os.fdopen(os.dup(self._wal), "rb") as source:
@@ -124,12 +125,12 @@ class Presence:
             sync_descriptor(target.fileno())
 
     def put_wal_back(self, copy: str) -> None:
-        """Put a copy of the WAL, which was removed, to its path: the next process that opens the database reads it.
+        """Put a copy of the removed WAL at its path: the next process that opens the database reads it.
 
         Nothing may be committed from then on: the copy would be older than the database.
 
         Raises:
-            OSError: it is not possible, or a file that is not empty is there.
+            OSError: it is not possible, or a non-empty file is there.
         """
         self._copy_of_wal = _identity(os.stat(copy))  # noqa: PTH116 - as above
         path = self.paths[WAL]
@@ -144,7 +145,7 @@ class Presence:
 def sync_descriptor(descriptor: int) -> None:
     """Wait until the content of a file, or of a directory, is on the disk.
 
-    On a Mac fsync leaves it in the disk's own cache, which a power cut empties (see the manual page of fcntl there).
+    On macOS fsync leaves it in the disk's own cache, which is lost in a power cut (see fcntl(2) there).
     """
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is None:

@@ -1,4 +1,4 @@
-"""Which events go when agents are purged, and which stay because the past of another agent needs them.
+"""Determines which events of purged agents are removed, and which stay because another agent's past needs them.
 
 An agent that was cloned from a purged one may restore any state up to the position at which it was cloned. So it needs
 all events up to there. An agent that took over a state with ``clone`` into it needs the events of that state alone.
@@ -11,7 +11,7 @@ from reeld.store.connection import Connection
 from reeld.store.history import NEWEST, lineage
 from reeld.store.redacting import Plan
 
-# Events that are read at once.
+# Events that are read at a time.
 _PAGE = 5000
 _CLONES = """
     SELECT c.agent, c.seq, p.id, p.agent FROM events c JOIN events p ON p.id = c.parent
@@ -21,13 +21,13 @@ _PARENT = "SELECT agent, parent FROM events WHERE id = ?"
 
 
 class Purge(NamedTuple):
-    """What goes, and what stays.
+    """The plan of a purge: what is removed, and what stays.
 
     Args:
-        agents: the rows of the agents that go, with those that were purged before and of which something is left.
-        events: the ids of the events that go.
-        kept: how many events stay of the agents that are purged now.
-        heirs: the rows of the agents that took these over.
+        agents: the rows of the agents to remove, including those that were purged before and have events left.
+        events: the ids of the events to remove.
+        kept: how many events of the purged agents stay.
+        heirs: the rows of the agents that need these.
     """
 
     agents: list[int]
@@ -37,7 +37,7 @@ class Purge(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """The events of purged agents that stay: up to a seq, and single ones; and who took over what is purged now."""
+    """The events of purged agents that stay: up to a seq, and single ones; and the agents that need them."""
 
     bounds: dict[int, int]
     single: set[int]
@@ -48,7 +48,7 @@ class _Kept(NamedTuple):
 
 
 def plan_purge(rows: set[int]) -> Plan[Purge]:
-    """Find what goes if some agents are purged.
+    """Plan the purge of some agents.
 
     Args:
         rows: the agents.
@@ -92,7 +92,7 @@ def _with_remnants(connection: Connection, rows: set[int]) -> list[int]:
 
 def _kept(connection: Connection, purged: set[int], now: set[int]) -> _Kept:
     kept = _Kept({}, set(), set())
-    # Who has inherited of a purged agent, and up to which seq.
+    # The agents that inherit from a purged agent, and up to which seq.
     claims: dict[int, list[tuple[int, int]]] = {}
     for heir in _descendants(connection, purged) - purged:
         for owner, _, upto in lineage(connection, heir, NEWEST)[:-1]:
@@ -101,7 +101,7 @@ def _kept(connection: Connection, purged: set[int], now: set[int]) -> _Kept:
                 claims.setdefault(owner, []).append((heir, upto))
                 if owner in now:
                     kept.heirs.add(heir)
-    # Whether a path has something of what is purged now, by the event that it ends with.
+    # Whether a path has an event of an agent that is purged now, by the last event of the path.
     paths: dict[int, bool] = {}
     for agent, seq, parent, owner in connection.execute(_CLONES):
         needed = agent not in purged or seq <= kept.bounds.get(agent, -1)
@@ -121,7 +121,7 @@ def _has_events(connection: Connection, owner: int, upto: int) -> bool:
 def _walk(
     connection: Connection, event: int | None, purged: set[int], now: set[int], paths: dict[int, bool]
 ) -> list[int]:
-    """Return the events of purged agents on a path, from its end up to where another path was, and note the path."""
+    """Return the events of purged agents on a path, back to where it joins an earlier path, and record the path."""
     walked: list[tuple[int, bool]] = []
     while event is not None and event not in paths:
         owner, parent = connection.execute(_PARENT, (event,)).fetchone()

@@ -1,6 +1,6 @@
 """Queries about agents, keys and the whole database: jobs for the reading connections.
 
-The rules of the model are in :mod:`reeld.core`: here is only how the log is asked. :mod:`reeld.store.states` and
+The rules of the model are in :mod:`reeld.core`; this module only queries the log. :mod:`reeld.store.states` and
 :mod:`reeld.store.history` read what agents hold.
 """
 
@@ -19,7 +19,7 @@ from reeld.store.states import Skip
 _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
 AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
 # A live agent with this name, else the agent with this id, else the killed one with this name that has the newest
-# event. The times of deaths do not say which was killed last: a clock may have been set back in between.
+# event. Timestamps do not tell which was killed last: the clock may have been set back in between.
 _FIND = f"""
     {AGENTS} WHERE a.id = coalesce(
         (SELECT id FROM agents WHERE name = :address AND killed IS NULL),
@@ -85,7 +85,7 @@ def descendants(connection: Connection, row: int) -> dict[int, bool]:
         )
         SELECT kin.id, a.killed IS NULL FROM kin JOIN agents a ON a.id = kin.id WHERE a.name <> ''
     """
-    # Sorted here: to have them in order, PostgreSQL would go through all agents.
+    # Sorted here: with ORDER BY, PostgreSQL would scan all agents.
     return {number: bool(alive) for number, alive in sorted(connection.execute(query, (row,)))}
 
 
@@ -127,7 +127,7 @@ def _newest(connection: Connection, row: int) -> Newest:
 def _end_of_first_state(connection: Connection, row: int) -> int:
     found = connection.execute("SELECT min(seq) FROM events WHERE agent = ?", (row,)).fetchone()
     first = found[0] or 0
-    # Without a limit of its seq every event of the agent would be looked at: there is no index of commands.
+    # Without a bound on seq it would scan every event of the agent: there is no index of commands.
     kinds = connection.execute(
         "SELECT kind FROM events WHERE agent = ? AND command = ? AND seq < ? ORDER BY seq", (row, first, first + 3)
     )
@@ -144,7 +144,7 @@ def key(connection: Connection, name: str) -> StoredKey | None:
     if row is not None:
         return StoredKey(*row)
     purge = first_reply(connection, name)
-    # No agent has this row: it is only the same agent if it is addressed as it was.
+    # No agent has this row: only the same address stands for the same agent.
     if purge is None:
         return None
     digest, reply, address, uid = purge
@@ -160,6 +160,6 @@ def totals(connection: Connection) -> dict[str, int]:
 
 
 def newest_of_all(connection: Connection) -> int:
-    """Return the id of the newest event that anybody has committed; on a server."""
+    """Return the id of the newest event that any daemon has committed; for a server."""
     (newest,) = connection.execute("SELECT newest FROM log").fetchone()
     return int(newest)

@@ -1,8 +1,8 @@
-"""Which events a redaction changes, in the past of an agent and in that of others.
+"""Determines which events a redaction changes, in the past of an agent and in that of others.
 
 The past of an agent is its own log, what it inherited, and what it took over from others with ``clone`` into it. What
-is redacted there is gone for everybody. Those who inherited it are *affected*; what they repeat of it in events of
-their own is redacted as well: the prompt after a ``clear``, the label of a ``rewind``, and a title or tag that came
+is redacted there is redacted for all agents. Those that inherited it are *affected*; what they repeat of it in their
+own events is redacted as well: the prompt after a ``clear``, the label of a ``rewind``, and a title or tag that came
 with a clone.
 
 A plan is a generator of jobs for a reading connection, so that others read in between: see :func:`carry_out`.
@@ -23,16 +23,16 @@ from reeld.store.erasures import Change, KeptKey, Labels
 from reeld.store.history import NEWEST, lineage
 
 T = TypeVar("T")
-# Yields jobs, gets the result of each, and returns what was planned.
+# A generator that yields jobs, receives their results, and returns the plan.
 Plan: TypeAlias = Generator[Callable[[Connection], Any], Any, T]
 
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
 
-# Events that are read at once, and keys.
+# Events, and keys, that are read at a time.
 _PAGE = 500
 _KEYS = 5000
-# Fields of a reply that stay as they are.
+# Fields of a reply that are kept.
 _PLAIN = ("agent", "id", "name", "head", "command", "time")
 # Kinds that a seq may name: the others have content only in a title or a tag.
 _BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed"}
@@ -41,7 +41,7 @@ _SPAN = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = :owner AND e.seq > :af
 _ORDER = " ORDER BY e.seq LIMIT :limit"
 _AT = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = ? AND e.seq = ?"
 _OF_SEQS = " AND e.seq IN (SELECT value FROM json_each(:seqs))"
-# In these an agent repeats what it inherited.
+# Kinds of events in which an agent repeats what it inherited.
 _REPEATING = """
     AND (e.kind IN ('changed', 'rewind') OR e.kind = 'system' AND EXISTS (
         SELECT 1 FROM events c WHERE c.agent = e.agent AND c.seq = e.command AND c.kind = 'clear'))
@@ -65,7 +65,7 @@ _CLONES = "SELECT id, source_at FROM agents WHERE source = ?"
 
 
 class Found(NamedTuple):
-    """An event that is redacted, where it is, and what it becomes."""
+    """An event to redact, its place, and its new form."""
 
     id: int
     owner: int
@@ -77,17 +77,17 @@ class Found(NamedTuple):
 
     @property
     def change(self) -> Change:
-        """What is staged of it."""
+        """The change to stage."""
         return Change(self.id, self.made.content, self.made.data_json, self.made.ref)
 
     @property
     def text(self) -> Text:
-        """What the search index gets in its place."""
+        """Its new text in the search index."""
         return self.kind, self.made.content, self.made.data_json
 
 
 class Redactions(NamedTuple):
-    """What a redaction changes.
+    """The plan of a redaction.
 
     Args:
         found: the events, in the order of their ids.
@@ -113,7 +113,7 @@ class Redactions(NamedTuple):
 
 
 def carry_out(plan: Plan[T], connection: Connection) -> T:
-    """Run the jobs of a plan on a connection; return what it planned."""
+    """Run the jobs of a plan on a connection; return the result of the plan."""
     result = None
     while True:
         try:
@@ -125,11 +125,11 @@ def carry_out(plan: Plan[T], connection: Connection) -> T:
 
 
 class _Scan:
-    """Collects what is redacted.
+    """Collects the events to redact.
 
     Args:
         redaction: what is removed.
-        seqs: the only seqs that are looked at; ``None`` for all.
+        seqs: the only seqs to consider; ``None`` for all.
     """
 
     def __init__(self, redaction: Redaction, seqs: list[int] | None) -> None:
@@ -154,7 +154,7 @@ class _Scan:
         self._take(connection, [row for row in rows if wanted is None or row[2] in wanted])
 
     def forms(self, connection: Connection) -> None:
-        """Take the form of each item of which a message is redacted: its first message has it, with words of all."""
+        """Remove the form of each item that has a redacted message; it is stored with the item's first message."""
         for each in [*self.found.values()]:
             place = place_in(each.kind, each.content, each.data_json)
             rows = connection.execute(_AT, (each.owner, each.seq - place)).fetchall() if place else []
@@ -165,7 +165,7 @@ class _Scan:
                     self.found[event] = Found(event, owner, seq, kind, content, data_json, redacted)
 
     def repeats(self, connection: Connection, owner: int, after: int) -> int | None:
-        """Look at what an affected agent repeats of its past; return where to go on, as :meth:`span`."""
+        """Look at what an affected agent repeats of its past; return where to continue, like :meth:`span`."""
         values = {"owner": owner, "after": after, "upto": NEWEST, "limit": _PAGE}
         rows = connection.execute(_SPAN + _REPEATING + _ORDER, values).fetchall()
         prompts = {(each.content, each.data_json) for each in self.found.values() if each.kind == "system"}
@@ -199,7 +199,7 @@ class _Scan:
 
 
 class Past(NamedTuple):
-    """What is in the past of an agent.
+    """The past of an agent.
 
     Args:
         line: the agent and its sources, each with the last seq that belongs to it.
@@ -229,7 +229,8 @@ def plan_redaction(
         row: the agent.
         redaction: what is removed.
         seqs: the only events that are redacted; ``None`` for all.
-        past: a past of the agent in another file, of which this one has a part, or nothing. Default: that in this file.
+        past: the agent's past according to another file; this file has a part of it, or nothing. Default: that in this
+            file.
 
     Raises:
         InvalidParams: a seq is of no event that may have content.
@@ -270,7 +271,7 @@ def _ids_taken_over(connection: Connection, row: int, upto: int) -> list[int]:
 
 def _affected(connection: Connection, found: list[Found]) -> set[int]:
     """Return the rows of the agents whose past has one of some events."""
-    # The seq from which on an agent's past has something of it, and the agents of which that is not followed up yet.
+    # The seq from which on an agent's past contains such events; and the agents whose clones are still to be visited.
     first: dict[int, int] = {}
     waiting: list[int] = []
 
@@ -297,7 +298,7 @@ def _affected(connection: Connection, found: list[Found]) -> set[int]:
 
 
 def _with_labels(connection: Connection, redaction: Redaction, rows: set[int]) -> set[int]:
-    """Return those of some agents and their clones whose title or tags change: a clone has both from its source."""
+    """Return the agents, among these and their clones, whose title or tags change: a clone has both from its source."""
     seen, waiting = set(rows), list(rows)
     while waiting:
         later = {clone for clone, _ in connection.execute(_CLONES, (waiting.pop(),))} - seen
@@ -312,7 +313,7 @@ def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> lis
     made = []
     for row in sorted(rows):
         found = connection.execute("SELECT title, tags FROM agents WHERE id = ?", (row,)).fetchone()
-        if found is None:  # an older file
+        if found is None:  # the file is of an older version
             continue
         title, tags = found
         changed = redaction.title(title), redaction.value(json.loads(tags))
@@ -322,7 +323,7 @@ def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> lis
 
 
 def _plan_keys(redaction: Redaction, affected: set[int]) -> Plan[list[KeptKey]]:
-    """Find the stored replies that tell what is removed: of prompts, titles, tags, labels, names and ids of calls."""
+    """Find the stored replies that contain something removed: prompts, titles, tags, labels, names and ids of calls."""
     made: list[KeptKey] = []
     after: int | None = 0
     while after is not None:

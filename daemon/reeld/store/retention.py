@@ -1,4 +1,4 @@
-"""Which agents nobody needs any more, by what ``[retention]`` says."""
+"""Determines which agents have expired by the rules of ``[retention]``."""
 
 import json
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reeld.store.connection import Connection
 
 _DAY = 86_400_000
-# The time of the newest event counts, not that of a message that was sent elsewhere: what was imported today is new.
+# The time of the newest event counts, not the original time of an imported message: what was imported today is new.
 _OLD = """
     SELECT id, tags FROM agents a
     WHERE name <> '' AND (

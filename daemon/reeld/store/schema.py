@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 # "reel" in ASCII: SQLite's application_id tells our files from those of other programs.
 APPLICATION_ID = 0x7265656C
 
-# A chain of comparisons, the most frequent kinds first: SQLite would build the list of a NOT IN again for each row.
+# A chain of comparisons, the most frequent kinds first: SQLite would rebuild the list of a NOT IN for each row.
 _FREQUENT = ("user", "assistant", "tool_call", "tool_result")
 UNKNOWN_KIND = " AND ".join(f"kind <> '{kind}'" for kind in (*_FREQUENT, *sorted(KNOWN.difference(_FREQUENT))))
 _INDEX_OF_UNKNOWN_KINDS = f"CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE {UNKNOWN_KIND};"
@@ -73,8 +73,8 @@ CREATE TABLE keys (
 CREATE INDEX keys_by_time ON keys (time);
 """
 
-# Keys are numbered in the order in which they came, because the oldest are forgotten. Time cannot order them: a wall
-# clock may jump.
+# Keys are numbered in order of arrival, so that the oldest can be deleted. Timestamps cannot order them: a wall clock
+# may jump.
 _NUMBER_KEYS = """
 ALTER TABLE keys RENAME TO keys_by_text;
 CREATE TABLE keys (
@@ -101,14 +101,14 @@ ALTER TABLE keys ADD COLUMN about INTEGER REFERENCES agents (id);
 def _add_checksums(connection: sqlite3.Connection) -> None:
     """Give each event a checksum; for this one change the log is not append-only."""
     connection.execute("DROP TRIGGER IF EXISTS events_are_never_changed")
-    # A row that somebody else adds without a checksum is damaged: no row has this one.
+    # A row that another program adds without a checksum counts as damaged: no valid row has this one.
     connection.execute(f"ALTER TABLE events ADD COLUMN checksum INTEGER NOT NULL DEFAULT {NO_CHECKSUM}")
     write_checksums(connection)
     connection.execute(_NEVER_CHANGED)
 
 
-# What a conversation is up to one of its entries, see reeld.core.milestones. They follow from the events, and a missing
-# one is made again, so older files begin without any.
+# Milestones, see reeld.core.milestones. They are derived from the events, and a missing one is recomputed, so older
+# files begin without any.
 _ADD_MILESTONES = """
 CREATE TABLE milestones (
     id INTEGER PRIMARY KEY,
@@ -129,9 +129,9 @@ CREATE TABLE milestones (
 def _free_events_of_references(connection: sqlite3.Connection) -> None:
     """Let SQLite insert an event without looking up its agent and its parent, and without counting ids in a table.
 
-    It took a sixth of the time of an insert, and a page of the WAL for each commit. The writer gives out the ids, and
-    has the agents and parents from the log; `verify` looks for rows whose agent or parent does not exist. An id is not
-    used again, because events are never deleted.
+    That took a sixth of the time of an insert, and a page of the WAL for each commit. The writer assigns the ids, and
+    has the agents and parents from the log; `verify` finds rows whose agent or parent does not exist. An id is never
+    reused, because events are never deleted.
 
     The declaration is all that changes: rows and indexes are stored in the same way, however many there are. SQLite
     recommends to edit it in the schema in such a case (https://sqlite.org/lang_altertable.html, section 7).
@@ -145,20 +145,19 @@ def _free_events_of_references(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA writable_schema = ON")
     try:
         connection.execute("UPDATE sqlite_schema SET sql = ? WHERE type = 'table' AND name = 'events'", (declared,))
-        connection.execute(f"PRAGMA schema_version = {version + 1}")  # all connections read the schema again
+        connection.execute(f"PRAGMA schema_version = {version + 1}")  # makes all connections read the schema again
     finally:
-        connection.execute("PRAGMA writable_schema = RESET")  # this connection reads the schema again, too
+        connection.execute("PRAGMA writable_schema = RESET")  # makes this connection read the schema again, too
     connection.execute("DELETE FROM sqlite_sequence WHERE name = 'events'")
 
 
-# When a message was sent that was not sent to us. The index says whether there are such messages before some time, and
-# has no entry for any other.
+# The original time of an imported message. The partial index answers whether there are such messages before some time.
 _ADD_ORIGINAL_TIMES = """
 ALTER TABLE events ADD COLUMN sent INTEGER;
 CREATE INDEX events_by_sent ON events (sent) WHERE sent IS NOT NULL;
 """
 
-# The id that an event has elsewhere. No two events of an agent have the same.
+# The id that an imported event has elsewhere; unique within an agent.
 _ADD_REFERENCES = """
 ALTER TABLE events ADD COLUMN ref TEXT;
 CREATE UNIQUE INDEX events_by_ref ON events (agent, ref) WHERE ref IS NOT NULL;
@@ -206,14 +205,14 @@ DROP INDEX events_of_unknown_kind;
 """
 _ADD_ERASURES += _INDEX_OF_UNKNOWN_KINDS
 
-# The newest value of a key is found however long the log is. The other index is made again: there is one more kind.
+# The index finds the newest value of a key in a log of any length. The other index is rebuilt for the new kind.
 _ADD_STATE = """
 CREATE INDEX events_of_state ON events (agent, content, seq) WHERE kind = 'state';
 DROP INDEX events_of_unknown_kind;
 """
 _ADD_STATE += _INDEX_OF_UNKNOWN_KINDS
 
-# Statements, or a function of the writing connection.
+# Statements, or a function that takes the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
 MIGRATIONS: tuple[Migration, ...] = (
@@ -231,16 +230,16 @@ MIGRATIONS: tuple[Migration, ...] = (
 VERSION = len(MIGRATIONS)
 
 
-# What a power cut may lose: nothing that was acknowledged (full), or what was committed since the last checkpoint.
+# What a power cut may lose: nothing that was acknowledged (full), or the commits since the last checkpoint (normal).
 FULL, NORMAL = DURABILITIES = ("full", "normal")
 
 _WRITER_PRAGMAS = (
-    "auto_vacuum = INCREMENTAL",  # first: it has no effect in a file that is in WAL mode already
+    "auto_vacuum = INCREMENTAL",  # first, because it has no effect once the file is in WAL mode
     "journal_mode = WAL",
     "foreign_keys = ON",
-    "recursive_triggers = ON",  # or REPLACE would delete rows without firing the trigger
+    "recursive_triggers = ON",  # otherwise REPLACE would delete rows without firing the trigger
     f"journal_size_limit = {64 << 20}",  # the size to which the WAL is truncated after a huge batch
-    "checkpoint_fullfsync = ON",  # for a Mac, whose fsync leaves the file in the disk's cache; no other system has it
+    "checkpoint_fullfsync = ON",  # for macOS, whose fsync leaves data in the disk's cache; no other system has it
     "secure_delete = ON",  # what an erasure deletes is overwritten in the file
     "wal_autocheckpoint = 0",  # the writer makes checkpoints itself, between two commits
 )
@@ -280,21 +279,21 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
         durability: one of ``DURABILITIES``.
 
     Raises:
-        Storage: the file is another program's or from a newer version, or no copy of an older one can be kept; it says
+        Storage: the file belongs to another program or a newer version, or no copy of an older one can be made; it says
             what to do.
     """
     version = require_ours(connection, path)
     for pragma in _WRITER_PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(f"PRAGMA synchronous = {durability}")
-    connection.execute(f"PRAGMA fullfsync = {durability == 'full':d}")  # for a Mac, as above
+    connection.execute(f"PRAGMA fullfsync = {durability == 'full':d}")  # for macOS, as above
     is_older = 0 < version < VERSION
     if is_older:
         log.warning("migrating %s from version %d to %d; a large file takes minutes", path, version, VERSION)
         log.warning("the file of version %d is kept in %s", version, keep_copy(connection, path, version))
     migrate(connection, MIGRATIONS)
     if is_older:
-        # The WAL may have become as large as the file.
+        # The WAL may have grown as large as the file.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         log.warning("migrated %s to version %d", path, VERSION)
 
@@ -324,11 +323,11 @@ def require_ours(connection: sqlite3.Connection, path: str) -> int:
     """Return the version of a file; 0 if it is new.
 
     Raises:
-        Storage: the file is another program's, or from a newer version; it says what to do.
+        Storage: the file belongs to another program or a newer version; it says what to do.
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    # A first start that was interrupted leaves a file without tables.
+    # An interrupted first start leaves a file without tables.
     begun = not (application or version or connection.execute("SELECT 1 FROM sqlite_master").fetchone())
     if application != APPLICATION_ID and not begun:
         raise Storage(f"{path} is another program's database; name a file of reel's own with --database")

@@ -1,7 +1,8 @@
-"""Which parts of an agent's past a page of its history is about: spans of seqs, each in one agent's log.
+"""The parts of an agent's past that a page of its history covers: spans of seqs, each in one agent's log.
 
-Between two jumps (a clear, a rewind, a restore or a clone) a log only grows. So what is in effect consists of a few
-spans: from the last jump to the end, then from where that jump went back to the jump before that place, and so on.
+Between two jumps (a clear, a rewind, a restore or a clone) a log only grows. So the events in effect are a few spans:
+from the last jump to the end; before that, up to the target of that jump from the jump that precedes the target; and so
+on.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ class Span(NamedTuple):
 
 
 class _Jump(NamedTuple):
-    """Where an event goes back to: a seq; ``into`` is the id of the agent that has it, if it is another's."""
+    """The target of a jump: a seq; ``into`` is the id of the agent that has it, if that is another one."""
 
     seq: int
     to: int
@@ -41,16 +42,17 @@ class _Jump(NamedTuple):
 
 
 def whole(line: Sequence[tuple[int, str, int]]) -> list[Span]:
-    """Return the spans of all that agents have, each up to its last seq."""
+    """Return the spans of whole logs, each up to its last seq."""
     return [Span(row, uid, 0, upto) for row, uid, upto in line]
 
 
 def in_effect(connection: Connection, line: Sequence[tuple[int, str, int]]) -> list[Span]:
-    """Return the spans of what no jump has taken back, the oldest first.
+    """Return the spans of events that no jump has undone, the oldest first.
 
     Args:
         connection: a reading connection.
-        line: an agent behind those that it inherits from, each with its id and the last seq that belongs to the past.
+        line: the agents that it inherits from and the agent itself, each with its id and the last seq that belongs to
+            the past.
     """
     return list(_back(connection, line))[::-1]
 

@@ -1,7 +1,7 @@
-"""The log in SQLite, as :class:`reeld.core.reading.Log` wants it, and the positions in an agent's past.
+"""The implementation of :class:`reeld.core.reading.Log` in SQL, and the positions in an agent's past.
 
-A damaged event stays in a state as an empty record. If its link to its parent has changed too, the link is found again,
-or the state begins there: it never has anything of another conversation.
+A damaged event stays in a state as an empty record. If its parent link is damaged too, the link is recovered, or the
+state begins there: it never contains events of another conversation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,9 +28,9 @@ _PLAIN_WALK = f"""
     SELECT {EVENT_COLUMNS}, 0 FROM path CROSS JOIN events e ON e.id = path.id
 """
 _WALK = _PLAIN_WALK.replace(", 0 FROM", ", m.id IS NOT NULL FROM") + "LEFT JOIN milestones m ON m.id = path.id"
-# The last event of a command, from one of its events on. Later events are of later commands, so it is searched for by
-# steps that become shorter: a command may have 10,000 events, and none has more than 16 million. One statement does it,
-# because the server may be far away.
+# The last event of a command, searched from one of its events on. Later events belong to later commands, so the search
+# takes steps that become shorter: a command may have 10,000 events, and none has more than 16 million. It is one
+# statement, because the server may be far away.
 _END = f"""
     WITH RECURSIVE search (at, step) AS (
         SELECT :seq, {1 << 23}
@@ -43,7 +43,7 @@ _END = f"""
     SELECT seq, id, kind, parent FROM events
     WHERE agent = :agent AND seq <= (SELECT at FROM search WHERE step = 0) ORDER BY seq DESC LIMIT 1
 """
-# The outer query looks the event up in the table: what the index says of it could be of another agent.
+# The outer query looks the event up in the table: a damaged index could return an event of another agent.
 _LAST = f"""
     SELECT {EVENT_COLUMNS} FROM events e
     WHERE e.id = (SELECT id FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1)
@@ -82,7 +82,7 @@ def tip_before(connection: Connection, row: int, seq: int) -> int | None:
 
 
 def sound_tip_of(connection: Connection, row: int, pack: Pack) -> tuple[int | None, list[Skip]]:
-    """Return the tip of an agent's current state, and its last event if that is damaged and no node.
+    """Return the tip of an agent's current state, and its last event if that is damaged and not a node.
 
     Raises:
         DatabaseError: the index of the events is damaged.
@@ -116,7 +116,7 @@ def position(connection: Connection, row: int, at: int) -> Position:
 
 
 class _Found(NamedTuple):
-    """An event, as far as positions need it."""
+    """The part of an event that positions need."""
 
     seq: int
     command: int
@@ -135,7 +135,7 @@ def _newest(connection: Connection, row: int, at: int) -> _Found | None:
 
 
 def _end_of(connection: Connection, row: int, event: _Found) -> Position:
-    """Return the position of the last event of the command that an event is of."""
+    """Return the position of the last event of an event's command."""
     found = connection.execute(_END, {"agent": row, "seq": event.seq, "command": event.command}).fetchone()
     return Position(found[0], tip_after(*found[1:]))
 
@@ -151,7 +151,7 @@ class SqlLog:
     def __init__(self, connection: Connection, pack: Pack) -> None:
         self._connection = connection
         self._pack = pack
-        # The events that were met and cannot be read.
+        # The unreadable events that were encountered.
         self.skipped: list[Skip] = []
         self._has_milestones = True
 
@@ -164,7 +164,7 @@ class SqlLog:
             yield self._node(row) if is_sound else _empty_node(row), has_milestone
 
     def ids(self, tip: int) -> Iterator[int]:
-        """Yield the ids of what :meth:`path` yields; rows that are not damaged are not read."""
+        """Yield the ids of what :meth:`path` yields; only damaged rows are read."""
         for row, _, _ in self._rows(tip):
             yield row[0]
 
@@ -182,7 +182,7 @@ class SqlLog:
         return None
 
     def chain(self, node_id: int) -> Iterator[Waypoint]:
-        """Yield where the milestone at a node is, and those before it; end before one that is damaged."""
+        """Yield the place of the milestone at a node, and of those before it; stop at a damaged one."""
         with suppress(DatabaseError):
             yield from chain(self._connection, node_id, self._pack)
 
@@ -230,7 +230,7 @@ class SqlLog:
 
 
 def origin_of(columns: Sequence[Any]) -> Origin | None:
-    """Return what an event was before it was added here, from its last columns; ``None`` if these are empty."""
+    """Return the origin of an event, from its last columns; ``None`` if these are empty."""
     sent, ref = columns
     return None if sent is None and ref is None else Origin(sent, ref)
 
@@ -243,7 +243,7 @@ def _empty_node(row: Sequence[Any]) -> Node:
 def _parent_of_damaged(
     connection: Connection, row: Sequence[Any], stored: int, owner: int | None, pack: Pack
 ) -> list[int | None]:
-    """Return the parent of a damaged node in a list; it is empty if the stored one may be of another conversation.
+    """Return the parent of a damaged node in a list, empty if the stored one may belong to another conversation.
 
     Args:
         connection: a reading connection.
@@ -258,7 +258,7 @@ def _parent_of_damaged(
         return [parent]
     if expected is not None and expected < event_id:
         repaired = [*row[:PARENT], expected, *row[PARENT + 1 :]]
-        if is_intact(pack, repaired, stored):  # it is the parent that changed, and nothing else
+        if is_intact(pack, repaired, stored):  # only the parent has changed
             return [expected]
     found = connection.execute("SELECT agent FROM events WHERE id = ?", (parent,)).fetchone()
     return [parent] if found is not None and found[0] in (agent, owner) else []

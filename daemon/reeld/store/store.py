@@ -42,14 +42,14 @@ from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
 
-# Seconds between two looks at what holds the writer up. A heartbeat takes milliseconds otherwise, and needs none.
+# Seconds between two checks whether a slow heartbeat waits for a rewrite of the file. Normally it takes milliseconds.
 _LOOK_EVERY = 0.5
-# Seconds that a server may take to say what is the newest event.
+# Seconds that a server may take to return the newest event.
 _ANSWERS = 10
 
 
 class Rebuilt(NamedTuple):
-    """A state that was made from the log alone, and the events that could not be read."""
+    """A state that was rebuilt from the log alone, and the events that could not be read."""
 
     conversation: Conversation
     skipped: list[Skip]
@@ -59,7 +59,7 @@ class Store:
     """An open database; see :func:`open_store`."""
 
     def __init__(self, writer: Writer, engine: Engine, path: str) -> None:
-        # What brings commits back; sockets wait with it.
+        # The poller, which delivers the outcomes of commits.
         self.poller = engine.database.poller
         self._database = engine.database
         self._readers = engine.readers
@@ -67,22 +67,23 @@ class Store:
         self._row_step = engine.row_step
         self._reader = engine.reader
         self._copier = engine.copier
-        # The backups that are being written.
+        # The backups in progress.
         self.copies: list[Copy] = []
         self._noticed: Displaced | None = None
-        # Everything is in a backup that was written after a file was displaced.
+        # Whether a backup that was written after a file was displaced has everything.
         self._saved = False
         self._path = path
         self._long_read = anyio.Lock()
-        # Looks at what others committed: how many began, the last that succeeded, and that only one at a time goes on.
+        # Checks of what other daemons committed: how many began, the last that succeeded, and a lock so that only one
+        # runs at a time.
         self._looks = 0
         self._looked = 0
         self._looking = anyio.Lock()
         self.writer = writer
         self.is_file = engine.copier is not None
-        # The way to other daemons; ``None`` if there can be none.
+        # The channel to other daemons; ``None`` if there can be none.
         self.channel: Channel | None = None
-        # Of a database on a server: its id, and what opens a connection of its own to it.
+        # For a database on a server: its id, and a function that opens a separate connection to it.
         self.id = engine.id
         self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
@@ -96,12 +97,12 @@ class Store:
         return not self.is_file
 
     async def be_current(self) -> None:
-        """Wait until everything that anybody committed before the call is known here.
+        """Wait until everything that any daemon committed before the call is known here.
 
-        One look at the server is for all who asked before it began.
+        One round trip to the server serves all callers that asked before it began.
 
         Raises:
-            Storage: the server cannot be reached, or does not answer.
+            Storage: the server cannot be reached, or does not respond.
         """
         wanted = self._looks + 1
         try:
@@ -117,10 +118,10 @@ class Store:
             raise Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does") from None
 
     def new_row(self, above: int = 0) -> int:
-        """Return the number for a new agent; if it is never written, a gap remains, which does no harm.
+        """Return the row of a new agent; if it is never used, a harmless gap remains.
 
         Args:
-            above: the row of its source, which may be from another daemon: a clone has a greater one.
+            above: the row of its source, which another daemon may have created: a clone must have a greater one.
         """
         row, step = self._next_row, self._row_step
         if row <= above:
@@ -140,11 +141,11 @@ class Store:
             raise Storage(f"the database cannot be read: {error}") from error
 
     async def _read_log(self, job: Job[T], *, is_long: bool = False) -> T:
-        """Run a job that tells damaged events from others: bytes that are not text must not stop it."""
+        """Run a job that handles damaged events: bytes that are not text must not make it fail."""
         return await self._read(partial(_reading_any_bytes, job), is_long=is_long)
 
     async def _read_much(self, job: Job[T]) -> T:
-        """Run a job on the log that may take long, so that no command should wait for it."""
+        """Run a job on the log that may take long, on a connection for which no command waits."""
         return await self._read_log(job, is_long=True)
 
     async def find(self, address: str) -> Profile | None:
@@ -157,7 +158,7 @@ class Store:
             loaded = await self._read_log(lambda connection: self._loading.load(connection, row))
         self.writer.note(loaded.made)
         for skip in dict.fromkeys(loaded.skipped):
-            # Any other reason may quote what was said, as may the path of the field.
+            # Any other reason may quote content, as may the path of the field.
             what = skip.reason if skip.field == "checksum" else f"its {skip.field.partition('.')[0]} is invalid"
             log.warning("agent=%s seq=%d is not a message: %s; see reel replay", loaded.profile.name, skip.seq, what)
         return State(loaded.profile, loaded.conversation)
@@ -206,7 +207,7 @@ class Store:
         counts: Callable[[Entry], bool],
         use: Callable[[Iterator[Entry]], T],
     ) -> T:
-        """Return what a function makes of the entries up to a milestone; see :meth:`reeld.core.reading.Reader.entries`.
+        """Return a function's result for the entries up to a milestone; see :meth:`reeld.core.reading.Reader.entries`.
 
         Args:
             base: the milestone.
@@ -218,7 +219,7 @@ class Store:
         return await self._read_much(lambda connection: use(_reader(connection).entries(base, since, last, counts)))
 
     async def rebuild(self, row: int, at: Position | None = None) -> Rebuilt:
-        """Return an agent's state, now or at a position, made from its log alone, and write its milestones again."""
+        """Rebuild an agent's state, current or at a position, from its log alone, and write its milestones again."""
 
         def job(connection: Connection) -> tuple[Rebuilt, list[Milestone]]:
             if at is None:
@@ -311,23 +312,24 @@ class Store:
 
     @property
     def displaced(self) -> Displaced | None:
-        """The file of the database that was removed or replaced, as was last seen; commands are refused."""
+        """The database file that was removed or replaced, by the last check; commands are refused then."""
         return self.writer.presence.displaced
 
     @property
     def unsaved(self) -> Displaced | None:
-        """The file that was displaced, if what it has would be lost with the process.
+        """The file that was displaced, if its content would be lost with the process.
 
-        What is in a WAL would not: closing the database copies it into the file.
+        The content of a WAL would not be lost: closing the database copies it into the file.
         """
         lost = self.displaced is not None and self.displaced.kind == DATABASE and not self._saved
         return self.displaced if lost else None
 
     async def watch(self) -> None:
-        """Notice that a file of the database was removed or replaced; if it was the WAL, put a copy to its path.
+        """Check whether a file of the database was removed or replaced; if it was the WAL, put a copy at its path.
 
-        Without the copy, everything since the last checkpoint would be lost if the process was killed. A checkpoint
-        instead would be worse: killed in the middle of it, the database is damaged, and no WAL is there to repair it.
+        Without the copy, everything since the last checkpoint would be lost if the process were killed. A checkpoint
+        instead would be worse: if the process were killed during it, the database would be damaged, without a WAL to
+        repair it.
         """
         displaced = self.writer.presence.look()
         if displaced == self._noticed:
@@ -355,7 +357,7 @@ class Store:
 
     @asynccontextmanager
     async def open_reader(self) -> AsyncIterator[Database]:
-        """Open a reading connection of its own for work that takes long; only one is open at a time.
+        """Open a separate reading connection for long work; only one is open at a time.
 
         Raises:
             Storage: a file of the database was removed or replaced, so that it cannot be opened again.
@@ -408,16 +410,16 @@ class Store:
         except Exception:
             await copier.run(lambda _: copy.clear_away())
             raise
-        except BaseException:  # it is cancelled, and must not wait for the thread
+        except BaseException:  # cancelled, so it must not wait for the thread
             copier.submit(lambda _: copy.clear_away(), lambda _: None)
             raise
 
     async def heartbeat(self) -> None:
         """Wait until the writer has shown a watchdog that it is alive.
 
-        While the whole file is rewritten after an erasure, nothing is committed. That is no reason to restart the
-        daemon: the next start would rewrite the file again. So the rewriting counts as life, for the time that a slow
-        disk needs.
+        While the file is being rewritten after an erasure, nothing is committed. That is no reason to restart the
+        daemon: the next start would rewrite the file again. So a rewrite counts as alive, for as long as a slow disk
+        may need.
         """
         async with anyio.create_task_group() as tasks:
 
@@ -431,24 +433,24 @@ class Store:
             tasks.cancel_scope.cancel()
 
     async def tidy(self) -> None:
-        """Forget old keys and copy the WAL into the file: for quiet moments."""
+        """Delete old keys and copy the WAL into the file, at an idle moment."""
         await self.writer.report_failures()
         self.writer.flush()
         if self.is_shared:
-            self.writer.hear()  # in case that the server was lost when it had something to tell
+            self.writer.hear()  # in case a notification was lost with the connection
         if self.displaced is not None:
             return
         try:
             while await self._database.run(partial(transactions.forget_keys, keep=KEYS_KEPT)):
-                pass  # commits take their turn in between
+                pass  # so that commits can run in between
         except sqlite3.Error as error:
             log.warning("old keys could not be forgotten: %s", error)
         await self.eraser.tidy()
         await self.writer.checkpoint()
 
 
-# How many keys are remembered: 250 bytes each, as measured with replies of ``add``. At ten thousand commands a second
-# the oldest is a hundred seconds old; clients repeat a command within seconds.
+# How many keys are kept: 250 bytes each, as measured with replies of ``add``. At ten thousand commands per second the
+# oldest is a hundred seconds old; clients repeat a command within seconds.
 KEYS_KEPT = 1_000_000
 
 
@@ -457,7 +459,7 @@ def _reader(connection: Connection) -> Reader:
 
 
 def _reading_any_bytes(job: Job[T], connection: sqlite3.Connection) -> T:
-    """Run a job; if it meets bytes that are not UTF-8, run it again with U+FFFD for them."""
+    """Run a job; if it finds bytes that are not UTF-8, run it again with U+FFFD for them."""
     try:
         return job(connection)
     except sqlite3.OperationalError as error:
@@ -472,7 +474,7 @@ def _reading_any_bytes(job: Job[T], connection: sqlite3.Connection) -> T:
 
 @asynccontextmanager
 async def open_store(database: str, durability: str = FULL, lock: int | None = None) -> AsyncIterator[Store]:
-    """Open the database until the block ends; what was submitted is written before.
+    """Open the database until the block ends; everything that was submitted is written first.
 
     The caller holds the lock on a file.
 
@@ -482,7 +484,8 @@ async def open_store(database: str, durability: str = FULL, lock: int | None = N
         lock: the descriptor of the lock file, which is watched like the database.
 
     Raises:
-        Storage: the file is another program's, damaged, from a newer version, or cannot be opened; it says what to do.
+        Storage: the file is another program's, damaged, from a newer version, or cannot be opened; the message says
+            what to do.
     """
     async with AsyncExitStack() as stack:
         if is_url(database):

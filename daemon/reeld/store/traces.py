@@ -1,7 +1,7 @@
-"""Traces of what was erased from a file of SQLite's.
+"""Removes the traces of erased content from a SQLite file.
 
 Deleted rows leave copies of themselves in the free space of other pages, even with ``secure_delete``. So ``VACUUM``
-writes the file again, and the WAL is truncated once nobody reads an old state.
+writes the file again, and the WAL is truncated once nobody reads an old snapshot.
 """
 
 import sqlite3
@@ -13,16 +13,16 @@ from reeld.store.wal import truncate_wal
 
 
 class Carried(NamedTuple):
-    """What a start found: whether there was something to carry through, and whether traces of it are left."""
+    """What a start found: whether there was an erasure to complete, and whether traces of it are left."""
 
     was_decided: bool
     has_traces: bool
 
 
 def carry_through(connection: sqlite3.Connection, pack: Pack) -> Carried:
-    """Carry through what was decided, and clean the file.
+    """Complete decided erasures, and clean the file.
 
-    The WAL has traces if another process reads an old state.
+    The WAL keeps traces while another process reads an old snapshot.
     """
     if not erasures.carry_through(connection, pack):
         return Carried(was_decided=False, has_traces=False)

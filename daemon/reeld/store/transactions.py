@@ -1,7 +1,7 @@
 """The transactions: jobs for the writing connection.
 
-All transactions that wait are written in one transaction of SQLite's. If that fails, each is written by itself, so
-that only the guilty one fails.
+All queued transactions are written in one SQLite transaction. If that fails, each is written by itself, so that only
+the guilty one fails.
 """
 
 import json
@@ -24,10 +24,10 @@ from reeld.store.milestones import write_milestones
 
 
 class Key(NamedTuple):
-    """A command's idempotency key, the digest of what it asked for, and the reply to repeat.
+    """A command's idempotency key, the digest of its parameters, and the reply to repeat.
 
-    ``agent`` is the row of the agent whose log has the command, ``about`` that of the agent that was asked for, by
-    ``address``: a clone is about its source.
+    ``agent`` is the row of the agent whose log has the command, and ``about`` that of the agent that the command named
+    by ``address``: a clone names its source.
     """
 
     key: str
@@ -40,9 +40,9 @@ class Key(NamedTuple):
 
 
 class Values(NamedTuple):
-    """The values of events as they are bound, those of events with an origin by themselves.
+    """The bound values of events; those of events with an origin are separate.
 
-    They have the events' ids in them, from ``first`` on.
+    They contain the ids of the events, from ``first`` on.
     """
 
     first: int
@@ -56,9 +56,9 @@ class AgentWrite(NamedTuple):
     profile: Profile
     events: list[Event]
     new: bool = False
-    # Whether more of the profile than its head and time changed: its name, title, tags, or that it is killed.
+    # Whether the profile changed besides its head and time: name, title, tags, or whether it is killed.
     changed: bool = False
-    # The values of the events, if they were made before; they are made again if one of their ids was given meanwhile.
+    # The prebuilt values of the events, if any; they are rebuilt if one of their ids was assigned meanwhile.
     values: Values | None = None
 
 
@@ -75,20 +75,20 @@ class Transaction(NamedTuple):
     parts: list[AgentWrite]
     keys: list[Key]
     milestones: Sequence[Milestone] = ()
-    # Written and synced even if it is empty, whatever the durability: its outcome shows that the disk answers.
+    # Written and synced even if it is empty, whatever the durability: its outcome proves that the disk responds.
     is_probe: bool = False
     # The erasure that it decides.
     decision: Decision | None = None
-    # What must be as it was when it was staged, beside the agents that it writes to: other agents, and a family. Only
-    # other daemons can change it meanwhile.
+    # What must not have changed since it was staged, besides the agents that it writes to: other agents, and a family.
+    # Only other daemons can change these meanwhile.
     reads: frozenset[int] = frozenset()
     family: Family | None = None
 
 
 def prepared(transaction: Transaction, first: int) -> Transaction:
-    """Return a transaction with the values of its events, whose ids begin with ``first``.
+    """Return a transaction with prebuilt values of its events, whose ids begin with ``first``.
 
-    The ids before that, as far as they are not given until then, are left out.
+    Ids before that which are still unassigned at the commit are skipped.
     """
     pack, parts = packer(), []
     for part in transaction.parts:
@@ -99,8 +99,8 @@ def prepared(transaction: Transaction, first: int) -> Transaction:
     return transaction._replace(parts=parts)
 
 
-# Rows that one statement writes. Each step of a statement releases the GIL and must get it back, which beside a busy
-# event loop takes longer than writing the row.
+# Rows that one statement writes. Each step of a statement releases the GIL and has to reacquire it, which takes longer
+# than writing the row while the event loop is busy.
 _SIZES = (128, 64, 32, 16, 8, 4, 2, 1)
 
 
@@ -138,24 +138,25 @@ _AGENT = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)"
 )
 
-# What a transaction may fail with. The last two mean a value that cannot be bound; anything else is a bug.
+# The exceptions with which a transaction may fail. The last two mean a value that cannot be bound; anything else is a
+# bug.
 FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
 
 
 class KeyTakenError(ReelError):
-    """A command with this key was applied before. It is never sent: the first reply is looked up instead."""
+    """A command with this key was applied before; never sent to a client, which gets the first reply instead."""
 
 
 class CommitInDoubt(Internal):
-    """Nobody knows whether a commit was written; it is sent like any other internal error."""
+    """It is unknown whether a commit was written; sent to clients like any other internal error."""
 
 
 class DivergedError(Exception):
-    """The log has an event that the live state does not know of."""
+    """The log has an event that the live state does not have."""
 
 
 _NOTHING = Elsewhere()
-# To delete this many keys takes about 20 ms.
+# Deleting this many keys takes about 20 ms.
 _FORGOTTEN_AT_ONCE = 1000
 
 # The id of the first event of each agent's write, or why the transaction was not written.
@@ -163,23 +164,23 @@ Outcome: TypeAlias = list[int] | ReelError | DivergedError
 
 
 class InDoubtError(sqlite3.OperationalError):
-    """A commit was written, but neither synced nor overwritten: after a crash it may be there."""
+    """A commit was written, but neither synced nor overwritten: after a crash it may or may not exist."""
 
 
 class EventWriter:
-    """Writes events, and gives them their ids; only jobs of the writing connection use it.
+    """Writes events, and assigns their ids; only jobs of the writing connection use it.
 
     Args:
         connection: the writing connection.
         database: what the log calls the database.
     """
 
-    # Whether events may get the ids that their values were made for, and those before are never used.
+    # Whether events may get the ids in their prebuilt values, so that the ids before are never used.
     _may_leave_out_ids = True
 
     def __init__(self, connection: Connection, database: str) -> None:
         self.next_id: int = newest(connection) + 1
-        # How many events were written since somebody asked, and the characters of their texts.
+        # How many events were written since the last call of `take_written`, and the characters of their texts.
         self._written = 0
         self._size = 0
         self.failures = CommitFailures(database)
@@ -207,10 +208,10 @@ class EventWriter:
         return written, size
 
     def use(self, is_used: Callable[[int], bool]) -> None:
-        """Take a function that says whether an agent is in memory: a file has one writer, so nobody asks."""
+        """Set the function that returns whether an agent is in memory; unused, because a file has one writer."""
 
     def take_elsewhere(self) -> Elsewhere:
-        """Return what others have written since the last call: nothing, for a file has one writer."""
+        """Return what other daemons have written since the last call: nothing, because a file has one writer."""
         return _NOTHING
 
     def _alone(self, connection: sqlite3.Connection, transaction: Transaction) -> Outcome:
@@ -249,7 +250,7 @@ class EventWriter:
     def _draft(
         self, transactions: Sequence[Transaction], next_id: int, values: list[Any], wide: list[Any]
     ) -> tuple[list[list[int]], int]:
-        """Append the values of the events to lists; return the first id of each part, and the id after the last one."""
+        """Append the values of the events to lists; return the first id of each part, and the id after the last."""
         firsts: list[list[int]] = []
         for transaction in transactions:
             firsts.append([])
@@ -268,7 +269,7 @@ class EventWriter:
     def _write(
         self, cursor: Cursor, transactions: Sequence[Transaction], values: list[Any], wide: list[Any], newest: int
     ) -> None:
-        """Write all that transactions have, inside of a transaction of the database's.
+        """Write everything in the transactions, inside a transaction of the database.
 
         Args:
             cursor: of the writing connection.
@@ -286,7 +287,7 @@ class EventWriter:
         self._write_more(cursor, transactions, newest)
 
     def _write_more(self, cursor: Cursor, transactions: Sequence[Transaction], newest: int) -> None:
-        """Write what few transactions have."""
+        """Write the rarer parts of transactions."""
         for transaction in transactions:
             if transaction.milestones:
                 write_milestones(cursor, transaction.milestones, self._pack)
@@ -316,7 +317,7 @@ def _syncing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _rewrite_header(connection: sqlite3.Connection) -> None:
-    """Write the first page of the database as it is: a commit of nothing would not touch the disk."""
+    """Rewrite the first page of the database unchanged: an empty commit would not touch the disk."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     connection.execute(f"PRAGMA user_version = {version}")
 
@@ -333,8 +334,8 @@ def _is_environmental(error: Exception) -> bool:
 def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
     """Overwrite a commit that was not synced with one that changes nothing; return whether it is gone.
 
-    SQLite has rolled the commit back, but all its frames are in the WAL: after a crash, the next process that opens the
-    file would find it committed, although its caller was told that it failed.
+    SQLite has rolled the commit back, but all of its frames are in the WAL: after a crash, the next process that opens
+    the file would see it as committed, although its caller was told that it failed.
     """
     try:
         _rewrite_header(connection)
@@ -344,7 +345,7 @@ def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
 
 
 def _event_values(part: AgentWrite, first: int, values: list[Any], wide: list[Any], pack: Pack) -> None:
-    """Append the values of events, those of events with an origin to another list: the others need not bind them."""
+    """Append the values of events; those with an origin go to a separate list, so that the others bind fewer values."""
     agent = part.profile.row
     for event_id, event in enumerate(part.events, first):
         seq, command, kind, content, data_json, parent, time, client, _, _, origin = event
@@ -364,7 +365,7 @@ def keys_of(transactions: Sequence[Transaction]) -> list[Any]:
 
 
 def heads_of(transactions: Sequence[Transaction]) -> list[int]:
-    """Return the values of the heads of agents of which nothing else changed, one row after the other."""
+    """Return the values of the heads of agents of which only the head changed, one row after the other."""
     heads: list[int] = []
     for transaction in transactions:
         for profile, _, new, changed, _ in transaction.parts:
@@ -374,7 +375,7 @@ def heads_of(transactions: Sequence[Transaction]) -> list[int]:
 
 
 def write_profiles(cursor: Cursor, transactions: Sequence[Transaction]) -> None:
-    """Write agents that are new, or of which more than their heads changed."""
+    """Write agents that are new, or of which more than the head changed."""
     for transaction in transactions:
         for profile, _, new, changed, _ in transaction.parts:
             if new:
@@ -406,7 +407,7 @@ def _changed_row(profile: Profile) -> tuple[Any, ...]:
 
 
 def explain(error: Exception) -> ReelError | DivergedError:
-    """Return the error that a failed commit means to its caller."""
+    """Return the error to raise for a failed commit."""
     text = str(error)
     if isinstance(error, InDoubtError):
         return CommitInDoubt(
@@ -423,17 +424,17 @@ def explain(error: Exception) -> ReelError | DivergedError:
 
 
 def is_about(transaction: Transaction, rows: Collection[int]) -> bool:
-    """Return whether a transaction is about one of these agents, to which others have written: none is new to them."""
+    """Return whether a transaction is about one of these agents, to which other daemons have written."""
     return bool(rows) and any(
         row in rows for row in (*transaction.reads, *(part.profile.row for part in transaction.parts))
     )
 
 
 def forget_keys(connection: Connection, keep: int) -> bool:
-    """Forget some of the oldest keys, and return whether there are more to forget.
+    """Delete some of the oldest keys, and return whether there are more to delete.
 
-    Age is counted in later keys, never in time: one look at a wall clock that has jumped would forget keys whose
-    commands may be repeated at any moment.
+    Age is counted in later keys, never in time: after a jump of the wall clock, keys whose commands may still be
+    repeated would be deleted.
 
     Args:
         connection: the writing connection.

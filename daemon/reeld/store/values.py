@@ -1,4 +1,4 @@
-"""The values of an agent: the newest `state` event of each key in its past. No undo takes one back.
+"""The values of an agent: the newest `state` event of each key in its past. Undo does not affect them.
 
 The past is the agent's own log and what it inherited as a clone, up to the position at which it was cloned. The index
 ``events_of_state`` leads from one key to the next, and from a key to its newest event, however long the log is.
@@ -13,7 +13,7 @@ from reeld.store.checksums import EVENT_COLUMNS, is_intact
 from reeld.store.connection import Connection
 from reeld.store.history import lineage
 
-# Keys that are looked at for one page: most of them may have been removed.
+# The most keys that are examined for one page: most of them may have been removed.
 _LOOKED_AT = 10_000
 _NEXT = "SELECT content FROM events WHERE kind = 'state' AND agent = ? AND content > ? ORDER BY content LIMIT 1"
 _NEWEST = (

@@ -1,7 +1,7 @@
-"""The WAL: how it is copied into the database, and which other processes prevent that.
+"""The WAL: copying it into the database, and finding other processes that prevent it.
 
-A transaction of a reader that stays open makes the WAL grow. What was written since it began cannot be copied into the
-database, or not be overwritten, before it ends.
+A long read transaction makes the WAL grow: frames that were written after it began cannot be checkpointed, or cannot be
+overwritten, until it ends.
 """
 
 import os
@@ -13,32 +13,32 @@ from typing import NamedTuple
 
 _PROC = Path("/proc")
 _LOCKS = _PROC / "locks"
-# A reader locks one of these bytes of the ``-shm`` as long as its transaction is open (SQLite's wal.c and os_unix.c). A
-# process that only has the file open locks the next byte. Adjacent locks are listed as one.
+# A reader locks one of these bytes of the ``-shm`` while its transaction is open (SQLite's wal.c and os_unix.c). A
+# process that merely has the file open locks the next byte. Adjacent locks are listed as one.
 _FIRST, _LAST = 123, 127
-# Seconds for lsof.
+# The time limit for lsof in seconds.
 _PATIENCE = 5.0
 
 
 class Wal(NamedTuple):
-    """The frames in the WAL, and how many of them are not in the file yet."""
+    """The number of frames in the WAL, and how many of them are not checkpointed yet."""
 
     frames: int
     left: int
 
 
 def checkpoint(connection: sqlite3.Connection) -> Wal:
-    """Copy the WAL into the file as far as readers allow it.
+    """Copy the WAL into the file, as far as readers allow.
 
-    Passive and without truncation: a commit to a WAL that is overwritten is twice as fast as one to a WAL that grows.
-    It is overwritten from its beginning if all of it has been copied and nobody reads it when the next commit comes.
+    Passive and without truncation: a commit is twice as fast if it overwrites the WAL as if the WAL grows. The next
+    commit overwrites it from its beginning if all of it has been copied and nobody reads it.
     """
     _busy, frames, done = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return Wal(int(frames), int(frames) - int(done))
 
 
 def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
-    """Wait until nobody reads the WAL, so that it can be overwritten; return whether that came about.
+    """Wait until nobody reads the WAL, so that it can be overwritten; return whether that succeeded.
 
     Args:
         connection: the writing connection.
@@ -48,7 +48,7 @@ def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
 
 
 def truncate_wal(connection: sqlite3.Connection, patience: int) -> bool:
-    """Copy the WAL into the file and empty it; return whether no reader kept that from happening.
+    """Copy the WAL into the file and empty it; return whether no reader prevented it.
 
     Args:
         connection: the writing connection.
@@ -68,9 +68,9 @@ def _wait_for_readers(connection: sqlite3.Connection, mode: str, patience: int) 
 
 
 def wal_readers(database: str) -> list[str]:
-    """Return the other processes that have a read transaction open, as far as the system says who.
+    """Return the other processes that have a read transaction open, as far as the system can tell.
 
-    A Mac only says who has the file open.
+    macOS can only tell which processes have the file open.
 
     Args:
         database: the path of the database.
@@ -89,7 +89,7 @@ def _lockers(shm: str) -> Iterator[int]:
     """Yield the processes that hold a read lock: see proc(5) for the lines of the file."""
     found = os.stat(shm)  # noqa: PTH116 - a Path would add nothing
     for line in _LOCKS.read_text(encoding="ascii").splitlines():
-        # A lock that is waited for has an arrow before its kind.
+        # A blocked lock has an arrow before its kind.
         _, kind, *_, mode, pid, file, first, last = line.split()
         major, minor, inode = file.split(":")
         if kind != "POSIX" or mode != "READ" or int(inode) != found.st_ino or last == "EOF":
@@ -104,7 +104,7 @@ def _has_open(pid: int, file: os.stat_result) -> bool:
     try:
         return any(os.path.samestat(each.stat(), file) for each in (_PROC / str(pid) / "fd").iterdir())
     except OSError:
-        return False  # it has ended, or belongs to somebody else
+        return False  # it has ended, or belongs to another user
 
 
 def _openers(shm: str) -> list[int]:
@@ -118,4 +118,4 @@ def _program(pid: int) -> str:
         name = (_PROC / str(pid) / "comm").read_text(errors="replace").removesuffix("\n")
     except OSError:
         return "a process"
-    return "".join(char if char.isprintable() else "?" for char in name)  # any process names itself
+    return "".join(char if char.isprintable() else "?" for char in name)  # a process may choose any name

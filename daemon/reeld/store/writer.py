@@ -1,15 +1,16 @@
 """The persistence task: a batch is whatever queued up during the last commit.
 
 There is no timer and no batch size to configure (Redis's append-only file and bbolt's ``Batch`` work the same way): a
-lone command is committed at once, and under load the batches grow by themselves. A commit begins at the end of a batch
-of requests (:mod:`reeld.core.batch`), or where the commit before it was settled, so that it wakes no task. The writer's
-task does what must await something, such as a checkpoint, and begins a commit that was submitted outside of a batch.
+single command is committed at once, and under load the batches grow by themselves. A commit begins at the end of a
+batch of requests (:mod:`reeld.core.batch`), or right after the previous commit was settled, so that it wakes no task.
+The writer's task does what has to await something, such as a checkpoint, and begins commits that were submitted outside
+of a batch.
 
-Nobody is told before the commit returned. Each transaction's ``settle`` is then called from here, in commit order, on
-the trio thread: it applies the events and answers without waking another task. An exception in ``settle`` is a bug and
-takes the daemon down; the supervisor starts it again, and the log decides what was true.
+Nothing is reported before the commit has returned. Each transaction's ``settle`` is then called from here, in commit
+order, on the trio thread: it applies the events and answers without waking another task. An exception in ``settle`` is
+a bug and takes the daemon down; the supervisor restarts it, and the log is the truth.
 
-A transaction stays in the queue until it is settled, so that a writer that fails leaves nobody waiting.
+A transaction stays in the queue until it is settled, so that a failing writer leaves no caller waiting.
 """
 
 import logging
@@ -39,13 +40,13 @@ Settle: TypeAlias = Callable[[Outcome], None]
 # Pages between two checkpoints; the WAL stays at a few megabytes. A commit to a WAL that grows takes twice as long as
 # one that overwrites it (300 us in COMMIT against 150), so the first checkpoint should come soon after the start.
 _CHECKPOINT_EVERY = 1000
-# Pages that a commit writes beside those of its rows: of the table of agents and of the indexes.
+# Pages that a commit writes besides those of its rows: of the table of agents and of the indexes.
 _PAGES_OF_A_COMMIT = 4
 _PAGE = 4096
-# Bytes of a row beside its texts, its entries in the indexes included.
+# Bytes of a row besides its texts, including its index entries.
 _ROW = 128
-# Overlapping readers keep the WAL from being overwritten. From this size on, in bytes, commits wait for the
-# readers: _PATIENCE milliseconds, more for a larger WAL, at most _MAX_PATIENCE.
+# Overlapping readers prevent the WAL from being overwritten. From this size in bytes on, commits wait for the readers:
+# _PATIENCE milliseconds, more for a larger WAL, at most _MAX_PATIENCE.
 _LARGE = 64 << 20
 _PATIENCE = 250
 _MAX_PATIENCE = 5000
@@ -57,7 +58,7 @@ class Writer:
     Args:
         database: the writing connection.
         events: writes the events.
-        presence: looks whether the files are still there.
+        presence: checks whether the files are still there.
     """
 
     def __init__(self, database: Database, events: EventWriter, presence: Presence) -> None:
@@ -65,24 +66,24 @@ class Writer:
         self.presence = presence
         self._event_writer = events
         self._queue: deque[tuple[Transaction, Settle]] = deque()
-        # They go with the next commit, whoever's it is: a sync of their own would cost more than they do.
+        # Milestones to write with the next commit: a separate sync would cost more than they do.
         self._milestones: list[Milestone] = []
         self._wake = Signal()
         self._idle = anyio.Event()
         self._closing = False
-        # Whether what is submitted must wait: for a commit, or for the task.
+        # Whether submitted transactions must wait: for a commit, or for the task.
         self._busy = True
         # How many transactions of the queue are being committed.
         self._in_flight = 0
         self._began = 0.0
         # Why the next commit is refused.
         self._displaced: Displaced | None = None
-        # What ends the writer.
+        # The error that ends the writer.
         self._bug: BaseException | None = None
-        # All that is submitted during one shares a commit.
+        # All transactions that are submitted during a batch share a commit.
         self._batch = database.poller.batch
         self._pages = 0
-        # Whether the checkpoint that is due waits for one more commit.
+        # Whether the due checkpoint waits for one more commit.
         self._postponed = False
         self._large = _LARGE
         self.commits = 0
@@ -93,14 +94,15 @@ class Writer:
         self.commit_events = Recorder(SIZES)
         # The id of the newest committed event.
         self.newest = events.next_id - 1
-        # Whether it will be looked what others have committed, and once more after that.
+        # Whether a check of what others have committed is pending, and another one after it.
         self._looks = self._looks_again = False
-        # Is told what others have written, and the id of the newest event, before what was committed here after that is
-        # settled.
+        # Called with what other daemons have written, and the id of the newest event, before later commits of this
+        # daemon are settled.
         self._on_elsewhere: Callable[[Elsewhere, int], None] = _ignore
-        # The agents in memory whose states are older than the log: what is staged over these is not written.
+        # The agents in memory whose states are older than the log: transactions that were staged over these are not
+        # written.
         self.behind: set[int] = set()
-        # Is set after each commit, for one task that reads what is new.
+        # Set after each commit, for the one task that reads new events.
         self.news: Signal | None = None
 
     @property
@@ -119,14 +121,14 @@ class Writer:
         elif not self._busy:
             self._busy = True
             if not self._batch.note(self._commit):
-                self._wake.set()  # in its turn, so that what others submit in this one shares the commit
+                self._wake.set()  # in its next turn, so that everything that is submitted in this one shares the commit
 
     def note(self, milestones: Sequence[Milestone]) -> None:
-        """Write milestones with the next commit; if they are lost before, they are made again when they are missed."""
+        """Write milestones with the next commit; if they are lost before that, they are recomputed when needed."""
         self._milestones += milestones
 
     def flush(self) -> None:
-        """Write noted milestones now."""
+        """Write pending milestones now."""
         if self._milestones:
             self.submit(self._take_milestones(), lambda _: None)
 
@@ -135,20 +137,21 @@ class Writer:
         return Transaction([], [], taken)
 
     def follow(self, is_used: Callable[[int], bool], on_elsewhere: Callable[[Elsewhere, int], None]) -> None:
-        """Tell a function what others have written, before what was committed here after that is settled.
+        """Call a function with what other daemons have written, before later commits of this daemon are settled.
 
         Args:
-            is_used: whether an agent is in memory, so that the events themselves are of use; any thread may ask.
-            on_elsewhere: the function; it is told the id of the newest event as well.
+            is_used: returns whether an agent is in memory, so that its events are worth reading; called from any
+                thread.
+            on_elsewhere: the function; it also gets the id of the newest event.
         """
         self._event_writer.use(is_used)
         self._on_elsewhere = on_elsewhere
 
     async def look(self) -> None:
-        """Wait until what others committed before the call is known here.
+        """Wait until everything that other daemons committed before the call is known here.
 
         Raises:
-            Storage: the server could not be asked.
+            Storage: the server could not be queried.
         """
         settled = anyio.Event()
         outcomes: list[Outcome] = []
@@ -165,7 +168,7 @@ class Writer:
             ) from outcomes[0]
 
     def hear(self, _: None = None) -> None:
-        """Look what others have committed."""
+        """Check what other daemons have committed."""
         self._looks_again = self._looks
         if not self._looks:
             self._looks = True
@@ -173,14 +176,14 @@ class Writer:
 
     def _looked(self, _: Outcome) -> None:
         self._looks = False
-        if self._looks_again:  # what was heard of meanwhile may have been committed after the look
+        if self._looks_again:  # a commit that was signalled meanwhile may be later than the check
             self.hear()
 
     async def heartbeat(self) -> None:
         """Wait until a commit that changes nothing has returned: queue, thread and disk are alive then.
 
-        Whether it succeeds does not matter: a full disk answers, too. It writes and syncs one page of the WAL. Whatever
-        writes nothing need not reach the disk: an empty transaction, a sync of a file that has not changed, a read.
+        Whether it succeeds does not matter: a full disk responds, too. It writes and syncs one page of the WAL, because
+        anything less need not reach the disk: an empty transaction, a sync of an unchanged file, a read.
         """
         settled = anyio.Event()
         self.submit(Transaction([], [], is_probe=True), lambda _: settled.set())
@@ -188,7 +191,7 @@ class Writer:
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Commit until closed and drained."""
-        with anyio.CancelScope(shield=True):  # what was accepted is written before the daemon stops
+        with anyio.CancelScope(shield=True):  # accepted transactions are written before the daemon stops
             task_status.started()
             try:
                 await self._work()
@@ -197,7 +200,7 @@ class Writer:
                 self._fail_queued()
 
     async def _work(self) -> None:
-        """Do what must await something between two commits; the commits themselves wake no task."""
+        """Do what has to await something between two commits; the commits themselves wake no task."""
         while True:
             if self._bug is not None:
                 raise self._bug
@@ -215,7 +218,7 @@ class Writer:
             await self._wake.wait()
 
     def _fail_queued(self) -> None:
-        """Fail what still waits, which is nothing unless a bug ended the writer."""
+        """Fail all queued transactions; there are none unless a bug ended the writer."""
         while self._queue:
             _, settle = self._queue.popleft()
             try:
@@ -232,7 +235,7 @@ class Writer:
             await self._idle.wait()
 
     def _commit(self) -> None:
-        """Begin to commit what waits, or wake the task if it must not be committed."""
+        """Begin to commit the queue, or wake the task if it must not be committed."""
         self._displaced = self.presence.look()
         if self._displaced is not None:
             self._wake.set()
@@ -247,7 +250,7 @@ class Writer:
         )
 
     def _on_committed(self, outcomes: list[Outcome] | BaseException) -> None:
-        """Settle a commit, and begin the next one; a bug is for the task to raise."""
+        """Settle a commit, and begin the next one; a bug is raised by the task."""
         self._in_flight = 0
         try:
             if isinstance(outcomes, BaseException):
@@ -255,7 +258,7 @@ class Writer:
             else:
                 self._settle(outcomes)
             due = self._pages >= _CHECKPOINT_EVERY
-            # Who waited for a long commit does not wait for its checkpoint, too.
+            # Commits that waited for a long one need not wait for its checkpoint, too.
             self._postponed = due and not self._postponed and bool(self._queue)
             if self._bug is not None or self._closing or (due and not self._postponed):
                 self._wake.set()
@@ -293,7 +296,7 @@ class Writer:
                 settle(DivergedError())
 
     def _take_stale(self, settled: int, rows: frozenset[int]) -> list[Settle]:
-        """Take from the queue what was staged over states that others have changed, but for the first transactions."""
+        """Dequeue transactions that were staged over states that others have changed, except for the first ones."""
         taken: list[Settle] = []
         if rows:
             waiting = list(islice(self._queue, settled, None))
@@ -307,7 +310,7 @@ class Writer:
         return taken
 
     async def _refuse(self, displaced: Displaced) -> None:
-        """Fail what waits now: a commit to a file that is gone would be lost."""
+        """Fail all queued transactions: a commit to a removed file would be lost."""
         for _ in range(len(self._queue)):
             _, settle = self._queue.popleft()
             settle(Storage(f"nothing was written: {displaced}"))
@@ -316,7 +319,7 @@ class Writer:
 
     @property
     def problem(self) -> str | None:
-        """Why commands are refused now, as a sentence that says what to do; ``None`` if commits work."""
+        """Why commands are currently refused, with the remedy; ``None`` if commits work."""
         if (displaced := self.presence.displaced) is not None:
             return str(displaced)
         failure = self._event_writer.failures.current
@@ -328,7 +331,7 @@ class Writer:
         )
 
     async def report_failures(self) -> None:
-        """Log the commits that failed and are not in the log yet."""
+        """Log the failed commits that were not logged yet."""
         await self._database.run(lambda _: self._event_writer.failures.report())
 
     async def checkpoint(self) -> None:
@@ -338,7 +341,7 @@ class Writer:
             return
         try:
             size = (await self._database.run(checkpoint)).frames * _PAGE
-            if size < self._large // 2:  # it was overwritten from its beginning since
+            if size < self._large // 2:  # it has been overwritten from its beginning since
                 self._large = _LARGE
             elif size >= self._large:
                 await self._restart_wal(size)
@@ -346,7 +349,7 @@ class Writer:
             log.warning("checkpoint failed, the WAL goes on growing: %s", error)
 
     async def _restart_wal(self, size: int) -> None:
-        """Restart the WAL; the larger it is, the longer commits may wait for that, and the more rarely it is tried."""
+        """Restart the WAL; the larger it is, the longer commits may wait for it, and the less often it is tried."""
         patience = _PATIENCE * size // _LARGE
         done = await self._database.run(lambda connection: restart_wal(connection, min(patience, _MAX_PATIENCE)))
         self._large = _LARGE if done else 2 * size
@@ -357,4 +360,4 @@ class Writer:
 
 
 def _ignore(_elsewhere: Elsewhere, _newest: int) -> None:
-    """Ignore that others have written: nobody has read anything yet."""
+    """Ignore what other daemons have written: nothing has been read yet."""

@@ -1,5 +1,5 @@
-"""The log on a PostgreSQL server, by psycopg, which nothing else imports.
+"""The log on a PostgreSQL server, through psycopg, which only this package imports.
 
-``url`` tells what names a server, ``dialect`` translates the SQL of the jobs, ``connection`` runs them, ``schema`` has
-the tables, ``writer`` commits, and ``engine`` opens all of it.
+``url`` recognizes the URLs of a server, ``dialect`` translates the SQL of the jobs, ``connection`` runs them,
+``schema`` has the tables, ``writer`` commits, and ``engine`` opens all of it.
 """

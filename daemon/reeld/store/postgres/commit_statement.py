@@ -1,7 +1,7 @@
-"""The statement that writes the events of a commit, the heads of their agents, and the keys of their commands.
+"""The statement of a commit: it writes events, the heads of their agents, and the keys of their commands.
 
-Each column is one array, however many rows there are: the server plans the statement once. It writes nothing if the log
-has moved on, so it may be sent without a look at the log, and then it is a transaction of its own.
+Each column is one array, whatever the number of rows, so that the server plans the statement only once. It writes
+nothing if the log has moved on, so it may be sent without reading the log first, as a transaction of its own.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from reeld.store.checksums import COLUMNS, ORIGIN
 from reeld.store.postgres.arrays import Blobs, Integers, Strings
 from reeld.store.postgres.connection import ServerConnection
 
-# The channel on which a commit wakes the other daemons, which read in the log what there is.
+# The channel on which a commit wakes the other daemons, which then read the log.
 CHANNEL = "reel"
 
 _EVENT = (*COLUMNS, *ORIGIN, "checksum")
@@ -50,10 +50,10 @@ _STATEMENT = f"""
 
 
 class Rows(NamedTuple):
-    """What the statement writes; the values of one row follow those of the row before.
+    """The rows that the statement writes, each as a flat list of values.
 
     Args:
-        newest: the id of the newest event that there must be.
+        newest: the id that the newest event in the log must have.
         next_id: the id after the last event that is written.
         events: the values of events without an origin.
         wide: those of events with one.
@@ -69,11 +69,11 @@ class Rows(NamedTuple):
     heads: list[Any]
 
     def send(self, connection: ServerConnection, daemon: str) -> "psycopg.Cursor[Any]":
-        """Send the statement. It returns one row if it has written, and none if the log has moved on.
+        """Send the statement. It returns one row if it wrote, and none if the log has moved on.
 
         Args:
             connection: the writing connection.
-            daemon: the number of this daemon, which the others are told.
+            daemon: the number of this daemon, for the notification of the others.
         """
         columns = (*_event_columns(self.events, self.wide), *_columns(_KEY, self.keys), *_columns(_HEAD, self.heads))
         return connection.send(_STATEMENT, (self.next_id - 1, self.newest, self.newest, daemon, *columns))

@@ -1,13 +1,12 @@
-"""A connection to a server that looks like one of :mod:`sqlite3` to the jobs.
+"""A connection to a server, with the interface of :mod:`sqlite3` that the jobs use.
 
-It is psycopg's synchronous one, in a thread of its own, as SQLite's is: the same jobs run on both. psycopg's connection
-for asyncio would need each job a second time.
+It uses psycopg's synchronous connection, in a thread of its own, as with SQLite: the same jobs run on both. psycopg's
+asyncio connection would require a second version of each job.
 
-A query is sent when somebody asks for its rows. Who asks for one row or for all gets them with one exchange; who goes
-through them gets them in pages, and pays for no more than that. So the jobs may look at the beginning of a long path,
-as they do with SQLite.
+A query is sent when its rows are fetched. ``fetchone`` and ``fetchall`` take one round trip; iterating fetches pages
+lazily. So a job may read just the beginning of a long path, as with SQLite.
 
-A connection that was lost is made again for the next statement that is not inside a transaction.
+A lost connection is reopened for the next statement that is not inside a transaction.
 """
 
 import logging
@@ -29,21 +28,21 @@ from reeld.store.postgres.dialect import escaped, only_reads, translated, unesca
 from reeld.store.postgres.presence import ENTER
 
 log = logging.getLogger(__name__)
-# It warns of each pipeline that a failed statement has ended, which is told by the error of that statement.
+# It warns of each pipeline that a failed statement aborts; the error of that statement already says so.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 # Seconds until a server that does not answer counts as gone, unless the URL says otherwise.
 _PATIENCE = 10
-# A host that is gone is noticed within half a minute, also while something is sent: without these, in hours.
+# An unreachable host is noticed within half a minute, also while sending; without these settings it takes hours.
 _ALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
 # Rows of the first page of a query, and of a later one at most.
 _FIRST, _MOST = 64, 512
-# What every connection is set to.
+# The settings of every connection.
 _SETTINGS = {
     "client_encoding": "UTF8",
     "default_transaction_isolation": "read committed",
-    # SQLite knows nested loops only, and the queries are written for them. The planner cannot know how soon a walk
-    # ends: it would read the whole table of events to walk ten of them.
+    # SQLite has only nested loops, and the queries are written for them. The planner cannot know how early a walk ends:
+    # it would read the whole table of events to walk ten of them.
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "enable_seqscan": "off",
@@ -59,7 +58,7 @@ _SEARCH_PATH = r"""
 
 
 class ServerError(classes.OperationalError):
-    """The server failed, or cannot be reached; ``is_lost`` if the connection is gone."""
+    """The server failed or cannot be reached; ``is_lost`` tells whether the connection is gone."""
 
     is_lost = False
 
@@ -83,7 +82,7 @@ class _TextLoader(Loader):
 
 
 def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.Connection[Any]":
-    """Open a connection of psycopg's.
+    """Open a psycopg connection.
 
     Args:
         url: says where the database is.
@@ -112,7 +111,7 @@ def connect(url: str, *, readonly: bool, settings: dict[str, str]) -> "psycopg.C
 
 
 def open_raw(url: str) -> "psycopg.Connection[Any]":
-    """Open a connection that is set to nothing.
+    """Open a connection without any settings.
 
     Raises:
         ServerError: it cannot be opened.
@@ -124,10 +123,10 @@ def open_raw(url: str) -> "psycopg.Connection[Any]":
 
 
 def _read(url: str) -> dict[str, Any]:
-    """Return what a URL says.
+    """Parse a URL.
 
     Raises:
-        ServerError: it is invalid; a password in it is not quoted, which libpq would do.
+        ServerError: it is invalid; unlike libpq's, the message does not contain the password.
     """
     given: dict[str, Any] = {}
     with suppress(psycopg.ProgrammingError) if has_password(url) else nullcontext():
@@ -142,7 +141,7 @@ def _read(url: str) -> dict[str, Any]:
 
 @contextmanager
 def _translating() -> Iterator[None]:
-    """Raise the classes of PEP 249 that the jobs know, without what was said: the server quotes it in details."""
+    """Translate errors into the PEP 249 classes that the jobs know; the details are left out, as they quote content."""
     try:
         yield
     except psycopg.Error as error:
@@ -154,7 +153,7 @@ def _raise(error: psycopg.Error) -> NoReturn:
     state = error.sqlstate or ""
     if isinstance(error, psycopg.IntegrityError):
         raise classes.IntegrityError(text) from error
-    # Classes of SQLSTATE: connection exceptions, the server shuts down or crashed; without one, the socket failed.
+    # SQLSTATE classes: connection exceptions, and the server shuts down or has crashed; without one, the socket failed.
     is_lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not state
     if is_lost or state[:2] == "08" or state in {"57P01", "57P02", "57P03", "57P05"}:
         raise LostError(text) from error
@@ -164,7 +163,7 @@ def _raise(error: psycopg.Error) -> NoReturn:
 
 
 def _said(error: psycopg.Error) -> str:
-    """Return what libpq said: each line once, because it tells of every attempt, and without its advice."""
+    """Return libpq's message without duplicate lines, because it reports every attempt, and without its advice."""
     lines = (line.removeprefix("connection failed: ") for line in str(error).splitlines() if not line.startswith("\t"))
     return " ".join(" ".join(dict.fromkeys(lines)).split())
 
@@ -173,19 +172,19 @@ class ServerConnection:
     """A connection; see :class:`reeld.store.connection.Connection`.
 
     Args:
-        open_raw: opens a connection of psycopg's.
+        open_raw: opens a psycopg connection.
     """
 
     def __init__(self, open_raw: Callable[[], "psycopg.Connection[Any]"]) -> None:
         self._open_raw = open_raw
         self._raw = open_raw()
         self._names = count(1)
-        # How many queries are being gone through in a transaction of their own.
+        # How many queries are being iterated in a transaction of their own.
         self._reading = 0
 
     @property
     def raw(self) -> "psycopg.Connection[Any]":
-        """The connection of psycopg's, opened again if it was lost."""
+        """The psycopg connection, reopened if it was lost."""
         if self._raw.closed:
             self._reading = 0
             self._raw = self._open_raw()
@@ -193,7 +192,7 @@ class ServerConnection:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction was begun."""
+        """Whether a transaction is open."""
         raw = self._raw
         return not (raw.closed or self._reading or raw.info.transaction_status == pq.TransactionStatus.IDLE)
 
@@ -202,7 +201,7 @@ class ServerConnection:
         return Rows(self, "", ())
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> "Rows":
-        """Run a statement; a query runs when somebody asks for its rows."""
+        """Run a statement; a query runs when its rows are fetched."""
         text = translated(sql)
         return Rows(self, text, parameters, None if only_reads(sql) else self.send(text, parameters))
 
@@ -217,7 +216,7 @@ class ServerConnection:
             return self.raw.execute(sql, parameters)
 
     def send_query(self, sql: str, parameters: Parameters) -> "psycopg.Cursor[Any]":
-        """Run a translated query at once; if only now it shows that the connection was lost, on a new one."""
+        """Run a translated query at once; if the connection turns out to be lost, on a new one."""
         is_alone = not (self._reading or self.in_transaction)
         try:
             return self.send(sql, parameters)
@@ -235,15 +234,15 @@ class ServerConnection:
 
     @contextmanager
     def pipeline(self) -> Iterator[None]:
-        """Send the statements of the block without waiting for the outcome of each."""
+        """Send the statements of the block without waiting for their results."""
         with _translating(), self.raw.pipeline():
             yield
 
     def abandon(self, savepoint: str = "") -> None:
         """Roll back what failed in a pipeline, all of it or back to a savepoint.
 
-        psycopg believes that a statement is prepared which was skipped after the failure. It forgets all of them when
-        it runs this statement, if it has not seen the text before.
+        After a failure psycopg believes that skipped statements have been prepared. Running this statement makes it
+        forget all prepared statements, if its text is new.
         """
         if not self._raw.closed:
             if self.in_transaction:
@@ -251,7 +250,7 @@ class ServerConnection:
             self.send(f"DEALLOCATE ALL -- {next(self._names)}")
 
     def is_open(self) -> bool:
-        """Whether the connection is there, as far as can be said without asking the server."""
+        """Whether the connection is open, as far as is known without asking the server."""
         with suppress(psycopg.Error):
             self._raw.pgconn.consume_input()
         return not self._raw.closed
@@ -272,17 +271,17 @@ class ServerConnection:
                     page = self.send(f"FETCH {size} FROM {name}").fetchall()
         finally:
             self._reading = max(0, self._reading - (not is_inside))
-            with suppress(classes.Error):  # after an error there is no such cursor any more
+            with suppress(classes.Error):  # after an error the cursor no longer exists
                 self.send(f"CLOSE {name}" if is_inside or self._reading else "COMMIT")
 
     def _declare(self, name: str, sql: str, parameters: Parameters, *, begins: bool) -> list[Any]:
-        """Open a cursor, and return its first page: with one exchange, also if a transaction must be begun."""
+        """Open a cursor, and return its first page: in one round trip, even if a transaction has to be begun."""
         try:
             return self._declare_once(name, sql, parameters, begins=begins)
         except LostError:
             if not begins:
                 raise
-        return self._declare_once(name, sql, parameters, begins=begins)  # only now it showed that it was lost
+        return self._declare_once(name, sql, parameters, begins=begins)  # the connection turned out to be lost
 
     def _declare_once(self, name: str, sql: str, parameters: Parameters, *, begins: bool) -> list[Any]:
         try:

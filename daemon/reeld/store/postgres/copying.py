@@ -10,7 +10,7 @@ class ServerEnd(End):
     """A database on a server; see :class:`reeld.store.copying.End`."""
 
     def begin(self) -> None:
-        """Begin a transaction that nobody else writes beside."""
+        """Begin a transaction that excludes all other writers."""
         self.connection.execute("BEGIN")
         self.connection.execute("SELECT newest FROM log FOR UPDATE")
 
@@ -20,11 +20,11 @@ class ServerEnd(End):
         return int(newest)
 
     def advance(self, event: int) -> None:
-        """Note the newest id that was given to an event."""
+        """Record the newest id that was given to an event."""
         self.connection.execute("UPDATE log SET newest = ?", (event,))
 
     def finish(self) -> None:
-        """Let later rows have greater numbers than those that were copied."""
+        """Make later rows have greater numbers than the copied ones."""
         for table in _NUMBERED:
             self.connection.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table} HAVING max(id) > 0"

@@ -1,9 +1,9 @@
-"""The SQL of the jobs as PostgreSQL and psycopg want it, and texts as PostgreSQL can store them."""
+"""Translates the SQL of the jobs for PostgreSQL and psycopg, and texts for PostgreSQL's storage."""
 
 import re
 from functools import lru_cache
 
-# What SQLite says otherwise.
+# The constructs that differ from SQLite.
 _RULES = (
     # The search index attaches the log's file under this name.
     (re.compile(r"\blog\."), ""),
@@ -17,13 +17,13 @@ _RULES = (
     (re.compile(r"\bIN \(\)"), "IN (NULL)"),
     (re.compile(r"length\(CAST\((.*?) AS BLOB\)\)"), r"octet_length(\1)"),
 )
-# A literal, a parameter with a number or a name, or what psycopg takes for the beginning of one.
+# A literal, a numbered or named parameter, or a character that psycopg would take for the start of one.
 _TOKENS = re.compile(r"'[^']*'|\?|(?<!:):(\w+)|%")
 
 
 @lru_cache(maxsize=1024)
 def translated(sql: str) -> str:
-    """Return a statement of the jobs as psycopg wants it."""
+    """Translate a statement of the jobs for psycopg."""
     for pattern, replacement in _RULES:
         sql = pattern.sub(replacement, sql)
     return _TOKENS.sub(_token, sql)
@@ -46,7 +46,8 @@ def only_reads(sql: str) -> bool:
     return _QUERY.match(sql) is not None and _CHANGE.search(sql) is None
 
 
-# PostgreSQL stores no NUL. A text with neither of the two is stored as it is; the order of texts stays what it is.
+# PostgreSQL cannot store NUL. A text without either character is stored unchanged; escaping preserves the order of
+# texts.
 def escaped(text: str) -> str:
     """Return a text as it is stored."""
     if "\x00" in text or "\x01" in text:

@@ -1,4 +1,4 @@
-"""Opening a database on a server: the connections, each in a thread of its own, and what the store needs of them."""
+"""Opens a database on a server: the connections, each in a thread of its own, and their configuration for the store."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,10 +27,11 @@ from reeld.store.presence import Presence
 from reeld.store.schema import FULL
 from reeld.store.traces import Carried
 
-# Milliseconds after which the server ends the transaction of a daemon that hangs in it: all others wait for it.
+# Milliseconds after which the server aborts the transaction of a daemon that hangs, for which all others wait.
 _HANGS = 60_000
-# The rows of a daemon's agents are this far apart: between them are those of others, so that a clone has a greater row
-# than its source, whoever made that. This many daemons may start before a number is used again.
+# The distance between the rows of one daemon's agents. The rows of other daemons lie in between, so that a clone always
+# has a greater row than its source, whichever daemon created that. This many daemons can start before a number is
+# reused.
 _STEP = 1 << 24
 
 
@@ -82,7 +83,7 @@ async def _open(
     poller: Poller, url: str, setup: Job[None], *, readonly: bool, settings: dict[str, str]
 ) -> AsyncIterator[Database]:
     """Open a connection until the block ends."""
-    with anyio.CancelScope(shield=True):  # one whose opening is cancelled would never be closed
+    with anyio.CancelScope(shield=True):  # a connection would never be closed if opening it were cancelled
         connection = await anyio.to_thread.run_sync(
             ServerConnection, partial(connect, url, readonly=readonly, settings=settings)
         )
@@ -99,10 +100,10 @@ async def _open(
 
 
 def _carry_through(connection: Connection, pack: Pack) -> bool:
-    """Carry through what a daemon had decided to erase that is gone; return whether there was anything.
+    """Complete an erasure that a vanished daemon had decided; return whether there was one.
 
-    Only who looks for the others may have to wait: a daemon that erases lets no other in, so without anything
-    unfinished there is nothing to carry through.
+    Only the check for other daemons may have to wait: a daemon that erases excludes all others, so unless an erasure is
+    unfinished there is nothing to do.
     """
     if not erasures.unfinished(connection):
         return False
@@ -121,13 +122,13 @@ def _nothing(_: Connection) -> None:
 
 
 def _number_of_daemon(connection: Connection) -> int:
-    """Return a number that no other daemon of this database has had."""
+    """Return a number that no other daemon of this database has used."""
     (number,) = connection.execute("SELECT nextval('daemons')").fetchone()
     return int(number)
 
 
 def _next_row(connection: Connection, daemon: int) -> int:
-    """Return a row that no other daemon gives out, and that is greater than all that there are."""
+    """Return a row that no other daemon assigns, and that is greater than all existing ones."""
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM agents").fetchone()
     return (int(newest) // _STEP + 1) * _STEP + daemon % _STEP
 

@@ -1,10 +1,10 @@
-"""Hearing other daemons, and telling them something: PostgreSQL's LISTEN and NOTIFY, on one connection in a thread.
+"""Messages between daemons: PostgreSQL's LISTEN and NOTIFY, on one connection in a thread.
 
-On one channel a commit says only that there is something; the log says what. So a lost notification costs nothing but
-time, and after a connection was lost one look makes up for all that were missed meanwhile.
+On one channel a commit only signals that there are new events; they are read from the log. So a lost notification only
+costs time, and after a reconnection one read of the log makes up for all that were missed.
 
-On another channel, which is for one database, daemons send each other texts of which nothing is stored (see
-:mod:`reeld.serving.neighbours`). They wait for no commit of this daemon's.
+On another channel, one per database, daemons send each other texts that are not stored (see
+:mod:`reeld.serving.neighbours`). These do not wait for commits of this daemon.
 """
 
 import logging
@@ -51,16 +51,16 @@ class Line:
         self._poller = poller
         self._channel = f"{CHANNEL}_{database}"
         self._on_news = on_news
-        # What is to be sent, and who waits for it.
+        # The texts to send, and their callers.
         self._outgoing: deque[tuple[Sequence[str], Future[None]]] = deque()
         self._is_open = False
-        # Whether the connection was lost, or cannot be made.
+        # Whether the connection was lost or cannot be opened.
         self._is_deaf = False
         self._is_ending = threading.Event()
         self._read_end, self._write_end = os.pipe()
 
     async def send(self, texts: Sequence[str]) -> None:
-        """Send texts to the others, and wait until they are sent; without a connection nobody gets them."""
+        """Send texts to the others, and wait until they are sent; without a connection they are dropped."""
         if self._is_open:
             sent: Future[None] = Future(self._poller)
             self._outgoing.append((texts, sent))
@@ -68,7 +68,7 @@ class Line:
             await sent.wait()
 
     def listen(self) -> None:
-        """Hear and send until :meth:`end`, in a thread of its own."""
+        """Receive and send until :meth:`end`, in a thread of its own."""
         while not self._is_ending.is_set():
             try:
                 with closing(self._connect()) as connection:
@@ -91,7 +91,7 @@ class Line:
             log.warning("can hear of other daemons again")
         self._is_deaf, self._is_open = False, True
         self._poller.call_soon(self.on_open, None)
-        self._poller.call_soon(self._on_news, None)  # there may be something that nobody has told
+        self._poller.call_soon(self._on_news, None)  # there may have been commits without a notification
         with selectors.DefaultSelector() as selector:
             selector.register(self._read_end, selectors.EVENT_READ)
             selector.register(raw.socket, selectors.EVENT_READ)
@@ -114,7 +114,7 @@ class Line:
             self._poller.call_soon(self._on_news, None)
 
     def _drop(self) -> None:
-        """Send nothing of what waits: nobody knows to whom it would be news when there is a connection again."""
+        """Drop the queued texts: after a reconnection they would be out of date."""
         while self._outgoing:
             self._outgoing.popleft()[1].set_result(None)
 
@@ -124,7 +124,7 @@ class Line:
         os.write(self._write_end, b"\0")
 
     def close(self) -> None:
-        """Free what the system has given, after the end."""
+        """Close the descriptors, after the end."""
         self._drop()
         os.close(self._read_end)
         os.close(self._write_end)
@@ -160,4 +160,4 @@ async def listening(
 
 
 def _ignore(_: str | None) -> None:
-    """Ignore it: nobody is interested yet."""
+    """Ignore it: there is no subscriber yet."""

@@ -1,8 +1,8 @@
-"""What other daemons wrote that nobody here was told yet.
+"""Collects what other daemons wrote, until the rest of this daemon is notified.
 
-To look costs one exchange, which says to which agents they wrote. The events themselves are read, with one more, only
-of agents that are in memory here, and only if they are few and small: the agents fold them into their states, and tell
-their followers. For everything else the log is read as after a start.
+A check costs one round trip, which returns the agents to which they wrote. The events themselves are read, in one more
+round trip, only for agents that are in memory here, and only if they are few and small: the agents fold them into their
+states, and notify their followers. All other agents read the log again as after a start.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from reeld.store.elsewhere import Elsewhere, ForeignEvent
 from reeld.store.history import event_of
 from reeld.store.postgres.connection import ServerConnection, ServerError
 
-# Events that are read at a time, and the bytes of their texts.
+# The most events that are read at a time, and bytes of their texts.
 _FEW = 256
 _SMALL = 256 << 10
 _MOVED = """
@@ -32,13 +32,13 @@ class Others:
     """What other daemons wrote; only jobs of the writing connection use it."""
 
     def __init__(self) -> None:
-        # Whether an agent is in memory; called in the thread of the connection.
+        # Returns whether an agent is in memory; called in the connection's thread.
         self.is_used: Callable[[int], bool] = lambda _: False
         self._rows: set[int] = set()
-        # The agents of which not all that is new was read: what was read of them is not all that they lack.
+        # The agents whose new events were not all read.
         self._partly: set[int] = set()
         self._events: list[ForeignEvent] = []
-        # What is to be read: from which id, before which id, and of which agents.
+        # The events to read: from which id, before which id, and of which agents.
         self._unread: list[tuple[int, int, Numbers]] = []
         self._pack = packer()
 
@@ -48,12 +48,12 @@ class Others:
         return frozenset(self._rows)
 
     def look(self, connection: ServerConnection, first: int) -> int:
-        """Look what others wrote from an id on; return the id after the last event."""
+        """Check what others wrote from an id on; return the id after the last event."""
         return self.note(connection.send_query(_MOVED, (first,)).fetchall(), first)
 
     @staticmethod
     def ask(connection: ServerConnection, first: int) -> "psycopg.Cursor[Any]":
-        """Ask in a pipeline what others wrote from an id on; :meth:`note` takes the rows of the answer."""
+        """Query in a pipeline what others wrote from an id on; :meth:`note` takes the resulting rows."""
         return connection.send(_MOVED, (first,))
 
     def note(self, moved: list[Any], first: int) -> int:
@@ -73,7 +73,7 @@ class Others:
         return end
 
     def read(self, connection: ServerConnection) -> None:
-        """Read the events that are to be read; if that fails, the log is read later."""
+        """Read the pending events; if that fails, the agents read the log later."""
         with suppress(ServerError):
             while self._unread:
                 for *row, stored in connection.send_query(_EVENTS, self._unread[0]).fetchall():
@@ -87,7 +87,7 @@ class Others:
         self._unread.clear()
 
     def take(self) -> Elsewhere:
-        """Return what nobody was told yet."""
+        """Return what was collected since the last call."""
         whole = [foreign for foreign in self._events if foreign.row not in self._partly]
         taken = Elsewhere(self.rows, whole)
         self._rows, self._partly, self._events = set(), set(), []

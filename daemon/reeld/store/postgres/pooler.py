@@ -1,7 +1,7 @@
-"""Whether a pooler is between a daemon and its server, and leaves each connection the session that a daemon needs.
+"""Detects a pooler between a daemon and its server, and whether each connection keeps its session, as a daemon needs.
 
-A session has the locks, settings, prepared statements and channels of a connection. A pooler that gives a session to
-another connection after each transaction breaks all of them, and no error says so.
+Locks, settings, prepared statements and channels belong to a session. A pooler that gives the session to another
+connection after each transaction silently breaks all of them.
 """
 
 from contextlib import closing
@@ -10,18 +10,18 @@ from reel.errors import Storage
 from reeld.store.postgres.connection import ServerConnection, open_raw
 
 SESSIONS = "let each connection keep its session (in PgBouncer: pool_mode = session)"
-# How often two connections try to meet in one session. The first time succeeds, unless others use the pool.
+# How often two connections try to get the same session. The first attempt succeeds, unless others use the pool.
 _ROUNDS = 5
 
 
 def has_pooler(url: str) -> bool:
-    """Return whether there is a pooler: what it says of the server's process is not what the server says.
+    """Return whether there is a pooler: it reports another process id than the server does.
 
-    The connections are set to nothing, because a pooler may give their sessions to another program.
+    The connections have no settings, because a pooler may give their sessions to another program.
 
     Raises:
         ServerError: the server cannot be reached.
-        Storage: connections get one session of the server in turns.
+        Storage: the pooler shares a session among connections.
     """
     with closing(ServerConnection(lambda: open_raw(url))) as first:
         if first.raw.info.backend_pid == _process(first):

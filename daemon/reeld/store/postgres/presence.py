@@ -1,7 +1,7 @@
-"""Which daemons use the tables: each holds an advisory lock on them, shared with the others.
+"""Detects other daemons that use the tables: each holds a shared advisory lock.
 
-An erasure changes what was written, and other daemons have that in memory and in their search indexes. So it needs the
-lock for itself: it is refused while another daemon is there, and one that starts meanwhile waits until it is over.
+An erasure changes events that other daemons may have in memory and in their search indexes. So it needs the lock
+exclusively: it is refused while another daemon is running, and one that starts meanwhile waits for its end.
 """
 
 import time
@@ -14,20 +14,20 @@ T = TypeVar("T")
 
 # "reel" in ASCII, and the schema.
 _PLACE = f"({0x7265656C}, hashtext(current_setting('search_path')))"
-# How often, and after how many seconds each time, a start looks again whether it is alone.
+# How often, and at which interval in seconds, a start checks again whether it is alone.
 _TRIES, _PAUSE = 20, 0.05
-# What each writing connection does first.
+# The first statement of each writing connection.
 ENTER = f"SELECT pg_advisory_lock_shared{_PLACE}"
 
 
 def take(connection: Connection) -> bool:
-    """Take the lock for this daemon alone; return whether there is no other."""
+    """Take the lock exclusively; return whether that was possible."""
     (is_alone,) = connection.execute(f"SELECT pg_try_advisory_lock{_PLACE}").fetchone()
     return bool(is_alone)
 
 
 def wait(connection: Connection) -> bool:
-    """Take the lock as :func:`take` does, but wait a moment for a daemon that has just ended."""
+    """Take the lock like :func:`take`, but wait briefly for a daemon that is just ending."""
     for _ in range(_TRIES):
         if take(connection):
             return True
@@ -41,7 +41,7 @@ def give_back(connection: Connection) -> None:
 
 
 def alone(job: Callable[[Connection], T], otherwise: T) -> Callable[[Connection], T]:
-    """Return a job that runs another one while no other daemon is there; if one is, the result is ``otherwise``."""
+    """Return a job that runs another one with the exclusive lock, or returns ``otherwise`` without the lock."""
 
     def run(connection: Connection) -> T:
         if not wait(connection):

@@ -1,4 +1,4 @@
-"""What a failure to use a server means, and what to do about it."""
+"""Explains failures to use a server, with remedies."""
 
 import re
 
@@ -9,7 +9,7 @@ from reeld.store.postgres.pooler import SESSIONS
 _PGPASS = "put the right one into ~/.pgpass, as host:port:database:user:password; the file needs mode 0600"
 _SERVER = "see whether the server runs, and whether it listens at the host and the port of the URL"
 _CERTIFICATE = "sslrootcert must name the file with the CA's certificate, and the host be one that the server's has"
-# What the server or libpq says, and the remedy.
+# Messages of the server or libpq, and their remedies.
 _REMEDIES = (
     (r"password authentication failed|no password supplied", _PGPASS),
     (
@@ -34,12 +34,12 @@ _REMEDIES = (
 
 
 def explained(error: Exception, url: str) -> Storage:
-    """Return what a failure to open a database means, and what to do."""
+    """Explain a failure to open a database, with the remedy."""
     return Storage(f"cannot use {printable(url)}: {with_remedy(error)}")
 
 
 def with_remedy(error: Exception) -> str:
-    """Return what an error says, and what to do if it says that the server cannot be reached."""
+    """Return the message of an error, with the remedy if the server cannot be reached."""
     if isinstance(error, Storage):
         return error.message
     text = str(error).rstrip(".")

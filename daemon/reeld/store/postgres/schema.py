@@ -1,9 +1,9 @@
-"""The tables on a server, and the migrations of older ones: those of :mod:`reeld.store.schema`, as PostgreSQL has them.
+"""The tables on a server, and the migrations of older ones: the PostgreSQL version of :mod:`reeld.store.schema`.
 
 They are in a schema of their own, ``reel``, unless the connection names another one as its search_path. Several daemons
 may start at once, and one of them migrates.
 
-Constraints have the names by which SQLite's errors call them, so that an error means the same
+Constraints have the names that SQLite's errors use, so that errors are explained in the same way
 (:func:`reeld.store.transactions.explain`).
 """
 
@@ -17,7 +17,7 @@ from reeld.store.schema import UNKNOWN_KIND
 
 log = logging.getLogger(__name__)
 
-# "reel" in ASCII: the advisory lock of whoever migrates.
+# "reel" in ASCII: the advisory lock for migrations.
 _LOCK = 0x7265656C
 
 _FIRST = f"""
@@ -149,10 +149,10 @@ VERSION = len(MIGRATIONS)
 
 
 def prepare(connection: Connection, url: str) -> None:
-    """Set up the writing connection: make the tables, or migrate older ones.
+    """Set up the writing connection: create the tables, or migrate older ones.
 
     Raises:
-        Storage: the tables are from a newer version, or may not be made; it says what to do.
+        Storage: the tables are from a newer version, or cannot be created; it says what to do.
     """
     connection.execute("BEGIN")
     try:
@@ -190,7 +190,7 @@ def require_known(version: int, url: str) -> None:
 
 
 def newer(version: int, url: str) -> str:
-    """Return what to do about tables of a newer version."""
+    """Return the remedy for tables of a newer version."""
     return (
         f"the tables in {printable(url)} are a newer reeld's (their version is {version}, we know {VERSION});"
         " install that version, or name another database with --database"
@@ -198,14 +198,14 @@ def newer(version: int, url: str) -> str:
 
 
 def missing(connection: Connection) -> list[str]:
-    """Return the tables, indexes, constraints, triggers and functions that are not there, or do not work."""
+    """Return the tables, indexes, constraints, triggers and functions that are missing or disabled."""
     (schema,) = connection.execute("SELECT current_setting('search_path')").fetchone()
     existing = {name for (name,) in connection.execute(_EXISTING, {"schema": schema}).fetchall()}
     return [name for name in expected() if name not in existing]
 
 
 def expected() -> list[str]:
-    """Return the names of everything that the migrations make."""
+    """Return the names of everything that the migrations create."""
     names: list[str] = []
     table = ""
     for line in "\n".join(MIGRATIONS).splitlines():

@@ -1,6 +1,6 @@
-"""What there is on a server, whether a daemon can use it, and what to do if not.
+"""Examines a database on a server: whether a daemon can use it, and what to do if not.
 
-A daemon looks before it starts, and so does ``reeld --check``: both say the same.
+A daemon does this before it starts, and so does ``reeld --check``: both report the same.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ _GRANT = (
 
 
 class Facts(NamedTuple):
-    """What was found on a server."""
+    """The facts that were found on a server."""
 
     version: str
     number: int
@@ -67,22 +67,22 @@ class Facts(NamedTuple):
     fsync: str
     synchronous_commit: str
     standbys: str
-    # Whether the role may look into the schema, and make tables there; ``None`` if there is no schema.
+    # Whether the role may use the schema, and create tables in it; ``None`` if there is no schema.
     may_use: bool | None
     may_create: bool | None
     time_outs: list[tuple[str, str]]
-    # The rights that are missing, and on what.
+    # The missing privileges, and on what.
     denied: list[tuple[str, str]]
     # The version of the tables, 0 if there are none, and the newest event.
     tables: int
     newest: int
-    # What the tables should have, and have not.
+    # What is missing from the tables.
     missing: list[str]
     has_pooler: bool
 
 
 class Survey(NamedTuple):
-    """What was found, as sentences: facts, what to think about, and what keeps a daemon from starting."""
+    """The findings as sentences: facts, warnings, and problems that keep a daemon from starting."""
 
     facts: list[str]
     warnings: list[str]
@@ -90,7 +90,7 @@ class Survey(NamedTuple):
 
 
 def survey(url: str) -> Survey:
-    """Look at a database on a server, and change nothing."""
+    """Examine a database on a server without changing anything."""
     try:
         pooled = has_pooler(url)
         with closing(connect(url, readonly=True, settings={})) as raw:
@@ -100,7 +100,7 @@ def survey(url: str) -> Survey:
 
 
 def require_usable(url: str) -> None:
-    """Look at a database before it is used.
+    """Examine a database before it is used.
 
     Raises:
         Storage: a daemon cannot use it; it says what to do.
@@ -132,7 +132,7 @@ def _look(connection: Connection, *, has_pooler: bool) -> Facts:
 
 
 def judged(facts: Facts, url: str) -> Survey:
-    """Return what the facts mean for a daemon."""
+    """Judge the facts for a daemon."""
     return Survey([*_told(facts)], [*_warnings(facts)], [*_problems(facts, url)])
 
 

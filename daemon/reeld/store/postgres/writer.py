@@ -1,20 +1,21 @@
-"""Committing to a server, in two exchanges: one for the ids and the news, one for everything else.
+"""Commits to a server in two round trips: one for ids and news of other daemons, one for everything else.
 
-There is one row that says the newest id (``log``). A commit locks it first, and whoever comes second waits until the
-first one has committed. So ids have no gaps and follow the order of commits, whichever daemon writes: a reader that has
-read up to an id has missed nothing before it.
+A single row has the newest id (``log``). A commit locks it first, and a concurrent one waits until the first has
+committed. So ids have no gaps and follow the order of commits, whichever daemon writes: a reader that has read up to an
+id has missed nothing before it.
 
-A daemon to which nobody else has written since its last commit expects the same of the next one, and needs only one
-exchange: a statement that writes nothing if the log has moved on. If it has, the commit begins again with the lock.
+If no other daemon has written since its last commit, a daemon assumes the same of the next one, which then takes only
+one round trip: a statement that writes nothing if the log has moved on. If it has, the commit begins again with the
+lock.
 
-Several daemons may write. Whoever gets the lock asks with the same exchange what others wrote since its last look, and
-writes nothing that was staged over a state older than that: what is about an agent to which others have written is
-refused, and the agent does it again over what the log says now. What others wrote is told before the own outcomes, from
-the same connection, so that everything is told in the order of ids.
+Several daemons may write. The round trip that takes the lock also returns what others wrote since the last one. A
+transaction about an agent to which others have written was staged over an old state: it is refused, and the agent
+stages it again over the current one. What others wrote is delivered before this daemon's own outcomes, from the same
+connection, so that everything is delivered in the order of ids.
 
-If the connection is lost between COMMIT and its answer, nobody knows whether the transactions were written. The writer
-then connects again and takes the lock: whoever has it knows that the transaction before is over. If the events are
-there, they were written; if not, they are written now. Whoever waits for them notices only that it takes longer.
+If the connection is lost between COMMIT and its reply, it is unknown whether the transactions were written. The writer
+then reconnects and takes the lock: holding it proves that the previous transaction has ended. If its events are in the
+log, they were written; if not, they are written now. Callers only notice the delay.
 """
 
 import logging
@@ -51,7 +52,7 @@ _ADVANCE = "UPDATE log SET newest = %s"
 _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = %s"
 # How many values an event has, and one with an origin.
 _WIDTH, _WIDE = len(COLUMNS) + 1, len(COLUMNS) + len(ORIGIN) + 1
-# Seconds after which a commit without an answer is given up, and between two looks whether the server is there again.
+# Seconds after which a commit without a reply is given up, and between two attempts to reconnect.
 _GIVES_UP, _PAUSE = 15.0, 0.1
 
 
@@ -71,7 +72,7 @@ class _Draft(NamedTuple):
     rows: Rows
 
     def was_written(self, connection: ServerConnection) -> bool:
-        """Return whether the log has the first event; without any event it makes no difference."""
+        """Return whether the log has the first event; without events it makes no difference."""
         *event, checksum = self.rows.events[:_WIDTH] or self.rows.wide[:_WIDE] or [None]
         event += [None] * (_WIDE - 1 - len(event))
         return connection.send(_EVENT, (event[0],)).fetchone() == (*event, checksum)
@@ -86,30 +87,30 @@ class ServerEventWriter(EventWriter):
         daemon: the number of this daemon.
     """
 
-    _may_leave_out_ids = False  # others see no gap
+    _may_leave_out_ids = False  # so that other daemons see no gap
 
     def __init__(self, connection: Connection, database: str, daemon: int) -> None:
         super().__init__(connection, database)
         self._daemon = str(daemon)
         self._others = Others()
-        # What was sent to be committed, as long as nobody knows whether it was.
+        # The draft whose COMMIT was sent, while its outcome is unknown.
         self._sent: _Draft | None = None
-        # Whether the newest event was this daemon's when it looked last.
+        # Whether the newest event was this daemon's own at the last check.
         self._is_alone = False
 
     def use(self, is_used: Callable[[int], bool]) -> None:
-        """Take a function that says whether an agent is in memory: only what is new of these is read."""
+        """Set the function that returns whether an agent is in memory: only new events of such agents are read."""
         self._others.is_used = is_used
 
     def take_elsewhere(self) -> Elsewhere:
-        """Return what others have written since the last call."""
+        """Return what other daemons have written since the last call."""
         return self._others.take()
 
     def commit(self, connection: Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions together; if that fails, each behind a savepoint, so that only the guilty ones fail."""
         assert isinstance(connection, ServerConnection)  # noqa: S101 - it was opened with this writer
         outcomes = self._outcomes(connection, transactions)
-        self._others.read(connection)  # only now: others need not wait for it
+        self._others.read(connection)  # only now, so that other daemons need not wait for it
         return outcomes
 
     def _outcomes(self, connection: ServerConnection, transactions: Sequence[Transaction]) -> list[Outcome]:
@@ -129,13 +130,13 @@ class ServerEventWriter(EventWriter):
             return [explain(error) for _ in transactions]
 
     def _look(self, connection: ServerConnection) -> None:
-        """Take note of what others wrote since the last look."""
+        """Take note of what other daemons wrote since the last check."""
         self.next_id = self._others.look(connection, self.next_id)
 
     def _try(
         self, connection: ServerConnection, transactions: Sequence[Transaction], *, singly: bool = False
     ) -> list[Outcome]:
-        """Write transactions; if the connection is lost, do it on a new one, and do nothing twice.
+        """Write transactions; if the connection is lost, on a new one, but never twice.
 
         Args:
             connection: the writing connection.
@@ -143,7 +144,7 @@ class ServerEventWriter(EventWriter):
             singly: whether each may fail by itself.
 
         Raises:
-            InDoubtError: nobody knows whether they were written, because the server does not come back.
+            InDoubtError: it is unknown whether they were written, because the server does not come back.
         """
         gives_up, is_second = 0.0, False
         while True:
@@ -153,7 +154,7 @@ class ServerEventWriter(EventWriter):
                     outcomes = self._attempt(connection, transactions, gives_up, singly=singly)
             except Error as error:
                 if self._sent is None:
-                    # Nothing of this commit was sent to be committed. The connection may have been lost before it.
+                    # No COMMIT was sent. The connection may have been lost before this commit began.
                     if is_second or not isinstance(error, LostError):
                         raise
                     is_second = True
@@ -172,7 +173,7 @@ class ServerEventWriter(EventWriter):
     def _attempt_at_once(
         self, connection: ServerConnection, transactions: Sequence[Transaction]
     ) -> list[Outcome] | None:
-        """Write transactions with one exchange; return ``None`` if that is not possible, or others have written."""
+        """Write transactions in one round trip; return ``None`` if that is impossible or other daemons have written."""
         if not (self._is_alone and all(map(_has_only_rows, transactions)) and connection.is_open()):
             return None
         draft = self._draft_all(transactions, self.next_id - 1, set())
@@ -196,30 +197,30 @@ class ServerEventWriter(EventWriter):
     def _attempt(
         self, connection: ServerConnection, transactions: Sequence[Transaction], gives_up: float, *, singly: bool
     ) -> list[Outcome]:
-        """Write transactions, unless it is found that they were written by the attempt before.
+        """Write transactions, unless the previous attempt turns out to have written them.
 
         Args:
             connection: the writing connection.
             transactions: what is written.
-            gives_up: when it is given up to find out about the attempt before.
+            gives_up: the deadline for finding out about the previous attempt.
             singly: whether each may fail by itself.
         """
         try:
             with connection.pipeline():
                 connection.send("BEGIN")
                 if self._sent is not None:
-                    # The server may not have noticed yet that the connection before is gone.
+                    # The server may not have noticed yet that the previous connection is gone.
                     patience = max(1, int((gives_up - time.monotonic()) * 1000))
                     connection.send(f"SET LOCAL lock_timeout = {patience}")
                 if any(transaction.is_probe for transaction in transactions):
-                    # Whatever the durability: the outcome shows that the disk answers.
+                    # Whatever the durability: the outcome proves that the disk responds.
                     connection.send("SET LOCAL synchronous_commit = on")
                 locked = connection.send(_LOCK)
                 moved = self._others.ask(connection, self.next_id)
             (newest,) = locked.fetchone() or (0,)
             if self._sent is not None and self._sent.was_written(connection):
                 draft = self._sent
-                # Who acknowledges it promises that it is on the standbys, too. A commit waits for all before it.
+                # Acknowledging it promises that it is on the standbys, too. A commit waits for all earlier ones.
                 with connection.pipeline():
                     connection.send(_ADVANCE, (newest,))
                     connection.send("COMMIT")
@@ -235,7 +236,7 @@ class ServerEventWriter(EventWriter):
         return self._outcomes_of(transactions, draft)
 
     def _outcomes_of(self, transactions: Sequence[Transaction], draft: _Draft) -> list[Outcome]:
-        """Return what became of transactions of which everything was written that a draft has."""
+        """Return the outcomes of transactions whose draft was written completely."""
         self._count(draft.rows.events, draft.rows.wide)
         self.next_id = draft.rows.next_id
         written = iter(draft.firsts)
@@ -244,7 +245,7 @@ class ServerEventWriter(EventWriter):
     def _write_locked(
         self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int, *, singly: bool
     ) -> _Draft:
-        """Write transactions while this daemon has the lock, and commit."""
+        """Write transactions while holding the lock, and commit."""
         try:
             return (self._write_each if singly else self._write_all)(connection, transactions, newest)
         except LostError:
@@ -305,9 +306,9 @@ class ServerEventWriter(EventWriter):
         """Return what a commit writes.
 
         Args:
-            transactions: what is to be written, as far as others have not changed what it is about.
+            transactions: what is to be written, unless others have changed the agents that it is about.
             newest: the id of the newest event.
-            other: the places of transactions that are not written either.
+            other: the indexes of transactions that are not written either.
         """
         moved = self._others.rows
         refused = other.union(place for place, each in enumerate(transactions) if is_about(each, moved))
@@ -332,17 +333,17 @@ def _together(drafts: list[_Draft], refused: dict[int, Outcome], newest: int, ne
 
 
 def _has_only_rows(transaction: Transaction) -> bool:
-    """Whether nothing is written but events, heads and keys; milestones may be written without them."""
+    """Whether only events, heads and keys are written; milestones may be written separately."""
     has_more = transaction.is_probe or transaction.decision or transaction.family
     return not (has_more or any(part.new or part.changed for part in transaction.parts))
 
 
 def _has_other_family(transaction: Transaction, connection: ServerConnection) -> bool:
-    """Whether a transaction is about a family that is not what it was."""
+    """Whether a transaction is about a family that has changed."""
     family = transaction.family
     return family is not None and descendants(connection, family.root) != family.clones
 
 
 def _is_empty(transaction: Transaction) -> bool:
-    """Whether there is nothing to write, and nobody wants to know whether the disk answers."""
+    """Whether there is nothing to write, and no heartbeat that waits for the disk."""
     return transaction._replace(reads=frozenset()) == Transaction([], [])
