@@ -13,12 +13,12 @@ An *agent* is one named conversation, and the task in the daemon that owns it. E
 async programs, on asyncio and on trio.
 """
 
-# What a checker takes for the constant of ``typing``. To import that module takes as long as to start Python.
+# Type checkers treat this like ``typing.TYPE_CHECKING``. Importing ``typing`` takes as long as starting Python.
 TYPE_CHECKING = False
 
 # The public names: once for type checkers and editors, and once, below, for the interpreter, which loads a module only
 # when a name of it is first used. A command that prints its version should not pay for a socket, nor one that adds a
-# message for a JSON parser. A test keeps both the same.
+# message for a JSON parser. A test checks that both lists agree.
 if TYPE_CHECKING:
     from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where the socket and the files of the daemon are: the one place that client and daemon both look them up."""
+"""The paths of the daemon's socket and files; client and daemon both get them from here."""
 
 import os
 
@@ -18,7 +18,7 @@ def default_socket() -> str:
 
 
 def standard_socket() -> str:
-    """Return the path of the socket if nothing names one: in the runtime directory, else in /tmp."""
+    """Return the default path of the socket: in the runtime directory, else in /tmp."""
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         return f"{runtime}/reel/reel.sock"
     return f"{fallback_directory()}/reel.sock"
@@ -39,7 +39,7 @@ def default_database() -> str:
 
 
 def standard_database() -> str:
-    """Return the path of the database if nothing names one: in the state directory."""
+    """Return the default path of the database: in the state directory."""
     return f"{state_directory()}/reel.db"
 
 
@@ -55,7 +55,7 @@ def config_directory() -> str:
 
 
 def config_home() -> str:
-    """Return the directory in which every program of this user has its settings."""
+    """Return the directory of this user's settings of all programs."""
     return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - pathlib costs the command 4 ms
 
 
@@ -77,7 +77,7 @@ def configured(name: str) -> str | None:
         return None
     except OSError as error:
         raise _unreadable(file, error.strerror) from error
-    # Most have no file. To import these would cost every command 9 ms.
+    # Most users have no such file, and importing these modules would cost every command 9 ms.
     import tomllib  # noqa: PLC0415
 
     from reel.database_url import is_url  # noqa: PLC0415

@@ -1,9 +1,9 @@
-"""An answer of a model without any I/O: what to draft while it comes, and what to ingest at its end.
+"""The state of a model's answer, without any I/O: the drafts while it streams, and the request that adds it at the end.
 
-Theory of operation. The conversation is rendered, and the body is sent to the provider. What comes back goes to
-``take_piece``, which returns the draft to send, if one is due. At the end ``end`` returns the request that adds what
-came, marked as interrupted if it is not complete; ``give_up`` does so after a failure of the program. Its reply goes to
-``take_reply``, which returns the request for the message.
+Theory of operation. The conversation is rendered, and the body is sent to the provider. Each piece of the response goes
+to ``take_piece``, which returns the draft to send, if one is due. Finally ``end`` returns the request that adds what
+was received, marked as interrupted if it is incomplete; ``give_up`` does so after a failure of the program. Its reply
+goes to ``take_reply``, which returns the request for the message.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from reel.strict_json import parse
 from reel.tool_calls import ToolCall, calls_in
 from reel.values import clean
 
-# Seconds between two drafts, and how many characters of its end each one has: nobody reads more.
+# Seconds between two drafts, and the length of the tail that a draft has: nobody reads more.
 _DRAFT_INTERVAL = 0.1
 _DRAFT_LENGTH = 1 << 16
 # Characters of the text that a repr shows.
@@ -37,7 +37,7 @@ class AnswerState:
     def __init__(self, render: Call[replies.Rendered], rendered: replies.Rendered) -> None:
         self.agent: str = render.params["agent"]
         self.rendered = rendered
-        # What the daemon replied when the answer was added, and the message that it has become.
+        # The reply of the daemon when the answer was added, and the resulting message.
         self.added: replies.Added | None = None
         self.message: Message | None = None
         self._model = _model_of(render)
@@ -58,7 +58,7 @@ class AnswerState:
 
     @property
     def ready(self) -> bool:
-        """Whether there is anything to answer: the last word is a user's or a tool's."""
+        """Whether there is anything to answer: the last message is a user's or a tool's."""
         return self.rendered.ready
 
     @property
@@ -70,12 +70,12 @@ class AnswerState:
 
     @property
     def response(self) -> str:
-        """The body of the response, as received so far: what to keep if it cannot be added."""
+        """The body of the response as received so far, to be saved if it cannot be added."""
         return self._response.body()
 
     @property
     def interrupted(self) -> bool:
-        """Whether an answer was added that is not complete; ``problem`` says why it is not."""
+        """Whether an incomplete answer was added; ``problem`` has the reason."""
         return self.added is not None and not self._response.complete
 
     @property
@@ -92,15 +92,15 @@ class AnswerState:
 
     @property
     def streamed(self) -> bool:
-        """Whether the response is a stream, whose text is known while it comes."""
+        """Whether the response is a stream, whose text is known as it arrives."""
         return self._response.is_stream
 
     def take_piece(self, piece: Body, now: float) -> tuple[str, Call[None] | None]:
-        """Take what came; return the text that it adds, and the draft to send, if one is due.
+        """Take a piece of the response; return the text that it adds, and the draft to send, if one is due.
 
         Args:
             piece: text or bytes as they were received, or an event or a response of a provider's SDK.
-            now: a clock that never goes back, in seconds.
+            now: a monotonic clock, in seconds.
 
         Raises:
             InvalidParams: the piece is something else.
@@ -115,10 +115,10 @@ class AnswerState:
         return added, requests.draft(self.agent, clean(self._response.text[-_DRAFT_LENGTH:])[0])
 
     def end(self) -> Call[replies.Added] | None:
-        """Take the end of the response; return the request that adds it, or ``None`` if nothing came.
+        """Take the end of the response; return the request that adds it, or ``None`` if nothing was received.
 
         Raises:
-            InvalidMessage: what came is not a response.
+            InvalidMessage: what was received is not a response.
         """
         response = self._response
         response.end()
@@ -129,14 +129,14 @@ class AnswerState:
         return self._ingest()
 
     def give_up(self) -> Call[replies.Added] | None:
-        """End the response because the program has failed; return the request that adds what came, if anything did."""
+        """End the response because the program failed; return the request that adds what was received, if anything."""
         response = self._response
         response.end()
         usable = response.complete or (response.is_stream and response.began)
         return self._ingest() if usable else None
 
     def stop_drafts(self) -> None:
-        """Send no more drafts: one was refused, or the daemon is away. Only the answer matters."""
+        """Send no more drafts, because one was refused or the daemon is gone. Only the answer matters."""
         self._shows_drafts = False
 
     def undraft(self) -> Call[None] | None:

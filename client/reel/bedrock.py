@@ -5,7 +5,7 @@ from typing import Any
 
 from reel.strict_json import parse
 
-# The keys of bytes, and those of values that are a tool's own, whatever is in them.
+# The keys of bytes, and those of a tool's own values, which are left alone.
 _BYTES = ("bytes", "redactedContent")
 _OF_TOOLS = ("input", "json")
 

@@ -13,7 +13,7 @@ MAX_DEPTH = 10
 
 
 class InvalidRecord(ValueError):
-    """A row is not a message, though its kind has messages.
+    """A row is not a valid message, although its kind is one of messages.
 
     Args:
         field: the path of the field that is wrong, such as ``data_json.tool_call_id``.
@@ -35,7 +35,7 @@ def check_text(value: Any) -> str | None:
 
 
 def check_word(value: Any) -> str | None:
-    """Require a clean string: a program reads it, so that nothing may be replaced in it."""
+    """Require a clean string: a program interprets it, so nothing in it may be replaced."""
     if type(value) is not str:
         return f"expected a string, got {kind_of(value)}"
     return None if is_clean(value) else "NUL and lone surrogates are not allowed here"
@@ -61,7 +61,7 @@ def check_bool(value: Any) -> str | None:
 
 
 def check_json(value: Any) -> str | None:
-    """Require a string of JSON, as deep as the parser can follow: it travels as a string."""
+    """Require a string of JSON, of any depth that the parser supports, because it is sent as a string."""
     if (problem := check_word(value)) is not None:
         return problem
     try:
@@ -106,7 +106,7 @@ def check_blocks(blocks: Any, holder: str, where: str) -> None:
 
     Args:
         blocks: what should be a list of blocks.
-        holder: what has them, a key of ``ALLOWED``: a role, or ``tool_result``.
+        holder: what contains them, a key of ``ALLOWED``: a role, or ``tool_result``.
         where: the path of the list, for errors.
 
     Raises:

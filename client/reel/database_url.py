@@ -1,11 +1,11 @@
-"""URLs of databases: what is one, and how it is printed. The password is never printed."""
+"""URLs of databases: recognizing them, and printing them without the password."""
 
 import re
 from urllib.parse import unquote
 
 _SCHEMES = ("postgresql://", "postgres://")
 _SECRETS = ("password", "sslpassword")
-# A user and a password, up to the last @ that is before the parameters: what was not encoded is hidden as well. To
+# A user and a password, up to the last @ before the parameters, so that an unencoded password is hidden as well. To
 # libpq, a "?" does not begin the parameters if an @ follows before the first "/".
 _USER = re.compile(r"://([^:/?@]*):(?:[^/]*@[^?]*|[^?]*|[^/]*)@")
 
@@ -16,12 +16,12 @@ def is_url(database: str) -> bool:
 
 
 def has_password(database: str) -> bool:
-    """Return whether a URL says a password."""
+    """Return whether a URL contains a password."""
     return printable(database) != database
 
 
 def printable(database: str) -> str:
-    """Return a database as it may be printed: a URL without its passwords, a path as it is."""
+    """Return a database in printable form: a URL without its passwords, a path unchanged."""
     if not is_url(database):
         return database
     address, question, query = _USER.sub(r"://\1@", database, count=1).partition("?")

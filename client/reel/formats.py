@@ -1,4 +1,4 @@
-"""What the providers speak: the names of formats and dialects, and bodies in the forms in which a program has them."""
+"""The names of the providers' formats and dialects, and conversions of bodies."""
 
 import binascii
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ Format: TypeAlias = Literal[
     "ai-sdk",
     "langchain",
 ]
-# The one list of the formats, in the order in which they are shown.
+# All formats, in the order in which they are shown.
 FORMATS: tuple[Format, ...] = get_args(Format)
 # The formats in which conversations are only exchanged, and those in which a provider answers.
 EXCHANGE_FORMATS: tuple[Format, ...] = ("ai-sdk",)
@@ -50,7 +50,7 @@ Body: TypeAlias = str | bytes | Mapping[str, Any] | Model
 
 
 def json_map(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a map as it is in JSON: bytes become base64, as in the JSON of every provider.
+    """Return a map for JSON: bytes become base64, as in the JSON of every provider.
 
     Raises:
         ValueError: it is nested too deep.

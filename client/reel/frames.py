@@ -1,4 +1,4 @@
-"""What travels over a connection, whatever the framing: the kinds of frame, and the limits."""
+"""The frames of a connection, for every framing, and the limits."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MAX_VALUES = 1 << 20
 # The most items of one list, and keys of one map. MessagePack's decoder allocates a list by its header alone, before
 # any item has arrived, so that five hostile bytes could ask for gigabytes.
 MAX_ELEMENTS = 1 << 16
-# What a decoded value takes in memory beside its bytes on the wire, in bytes, on average.
+# The average memory of a decoded value besides its bytes on the wire, in bytes.
 _VALUE_COST = 80
 # A message of fewer values is charged for its bytes alone: its values do not matter, and need not be counted exactly.
 UNCOUNTED_VALUES = 256
-# Nor are those of a message of fewer bytes.
+# Nor do the values of a message of fewer bytes.
 UNCOUNTED_BYTES = 1 << 10
 
-# What a request is known by. A response repeats it unchanged. MessagePack-RPC has only integers.
+# The id of a request. A response repeats it unchanged. MessagePack-RPC has only integers.
 Id: TypeAlias = int | str
 
 
@@ -115,8 +115,8 @@ class SharedPush:
         self.packed = packed
         # By the name of the framing.
         self.encodings: dict[str, Any] = {}
-        # Whole pushes under their own names, by the framing and the subscription's number. Most connections have one
-        # subscription, so that most pushes are the same.
+        # Complete pushes without a ``push_target``, by framing and subscription number. Most connections have only one
+        # subscription, so most pushes are identical.
         self.pushes: dict[tuple[str, int], bytes] = {}
 
 
@@ -138,7 +138,7 @@ class SharedPushes(ABC):
 
     @abstractmethod
     def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:
-        """Encode the whole push, with what is in ``shared.encodings`` if that is there."""
+        """Encode the whole push, reusing ``shared.encodings`` if possible."""
 
 
 def memory_cost(size: int, values: int) -> int:

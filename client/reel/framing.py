@@ -1,4 +1,4 @@
-"""What a framing does: one way to lay calls and responses into a stream of bytes.
+"""The interface of a framing: one way to encode calls and responses in a stream of bytes.
 
 Both ends use the same classes. The daemon detects from the first byte of a connection which framing its peer
 speaks (:func:`reel.session.detect`). Theory of operation, for every :class:`Framing`:
@@ -9,8 +9,8 @@ speaks (:func:`reel.session.detect`). Theory of operation, for every :class:`Fra
   invalid frame that is ``fatal`` the framing no longer knows where the next message begins: report the error and
   close the connection. After any other the stream goes on.
 * ``request``, ``notify``, ``push``, ``answer``, ``refuse`` and ``reply`` return the bytes to send. A result that is
-  ``bytes`` is a map as MessagePack already. It is spliced in as it is, and so are values of a result that are a
-  :class:`PackedList` or an :class:`EncodedText`: what is kept encoded is never decoded only to be encoded again.
+  ``bytes`` is a map as MessagePack already. It is spliced in unchanged, and so are values of a result that are a
+  :class:`PackedList` or an :class:`EncodedText`: encoded data is never decoded only to be encoded again.
 
 The framings do no I/O.
 """
@@ -24,8 +24,8 @@ from reel.frames import Frame, Id, SharedPush
 class Framing(Protocol):
     """One way to lay calls and responses into a stream of bytes.
 
-    ``push_target`` is how the peer wants its pushes: empty if under their own names, else a method and its first
-    arguments, after which comes the pair of the push's name and parameters.
+    ``push_target`` is the way in which the peer gets its pushes: empty for their own names; else a method and its first
+    arguments, which are followed by the pair of the push's name and parameters.
     """
 
     name: str

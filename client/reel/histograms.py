@@ -11,9 +11,9 @@ from reel.light_typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Any
 
-# Upper bounds in seconds, from what a reply from memory takes to what a `wait` takes.
+# Upper bounds in seconds, from the time of a reply from memory to that of a `wait`.
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-# Upper bounds of how many are done at once.
+# Upper bounds of batch sizes.
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384)
 
 
@@ -47,7 +47,7 @@ class Recorder:
 
 
 class Histogram(NamedTuple):
-    """The counts of a recorder as the protocol has them, and what they say."""
+    """The counts of a recorder in the form of the protocol, and statistics of them."""
 
     bounds: list[float]
     counts: list[int]
@@ -64,9 +64,9 @@ class Histogram(NamedTuple):
         return self.sum / self.total if self.total else None
 
     def quantile(self, part: float) -> float | None:
-        """Return what a part of the values does not exceed, estimated from the ranges; ``None`` without values.
+        """Return a quantile, estimated from the ranges; ``None`` without values.
 
-        Within a range the values count as evenly spread. Of the last range only the lower bound is known.
+        Values are assumed to be spread evenly within a range. Of the last range only the lower bound is known.
         """
         rank = part * self.total
         if not rank:
@@ -80,7 +80,7 @@ class Histogram(NamedTuple):
         return low + (self.bounds[index] - low) * share
 
     def since(self, before: Histogram | None) -> Histogram:
-        """Return what came after an earlier state; everything if that is the state of another histogram."""
+        """Return the difference to an earlier state; everything if that belongs to another histogram."""
         if before is None or before.bounds != self.bounds:
             return self
         counts = [now - then for now, then in zip(self.counts, before.counts, strict=True)]

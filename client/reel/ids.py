@@ -19,7 +19,7 @@ def new_id() -> str:
 
 def is_id(text: str) -> bool:
     """Return whether a text has the form of an id, so that it cannot be an agent's name."""
-    # Without patterns: to compile them takes longer than most commands need for all that they do with names.
+    # Without regular expressions: compiling them takes longer than most commands spend on names altogether.
     return len(text) == _ID_LENGTH and not text.strip(_HEX)
 
 

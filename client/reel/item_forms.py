@@ -3,13 +3,13 @@
 Theory of operation
 -------------------
 
-An item that is added becomes messages, which everybody reads. Not everything in it has a place there: an id, a status,
-an empty list. So the item's own JSON is kept as well, as its *form*. Every text of the item that
-the messages have is a reference in the form, so that nothing is stored twice.
+An item that is added becomes messages, which every client can read. These have no place for some of its parts: an id, a
+status, an empty list. So the item's own JSON is stored as well, as its *form*. In the form, every text that the
+messages have too is a reference, so that nothing is stored twice.
 
-The form and the messages give the item back without the code that converted it. Rejected: to keep the difference to
-what the format's writer makes of the messages. That is smaller by a third, but every later change of a writer would
-change what was stored before.
+The form and the messages restore the item without the code that converted it. Rejected: storing the difference from the
+output of the format's writer. That is a third smaller, but every later change of a writer would change items that are
+already stored.
 
 In the form, a text that begins with ``@`` is a reference to one of the texts of :func:`texts_of`:
 
@@ -30,30 +30,30 @@ from zlib import crc32
 
 from reel.strict_json import Json, encode, encoder_with, parse
 
-# The key of a message's metadata that has the form, or the place among the messages of an item.
+# The key in a message's metadata that has the form, or the index among the messages of an item.
 ITEM = "item"
-# The keys of a plain text, and of the metadata of a message that is nothing but an item.
+# The keys of a plain text, and of the metadata of a message that has no other metadata.
 _TEXT, _FORM = {"type", "text"}, {ITEM}
-# A shorter text is no longer than a reference to it.
+# For a shorter text a reference would not be shorter.
 _SHORTEST = 8
-# A text of which another text is the end has so many characters, and is found by so many of them.
+# The shortest text that is recognized as the end of another one, and how many characters are compared first.
 _LONG, _END = 64, 32
-# Only of such a text, which is an encoded file, is the end a reference: of words, what is removed from both parts could
-# still be there where they meet.
+# Only the end of such a text, an encoded file, may be a reference: in prose, a redaction of the parts would miss text
+# that spans both.
 _DATA = "data:"
-# The texts of a tool's arguments and of a provider's own blocks are JSON. An item has them near its top, and to look
-# for them everywhere would take as long as the item is deep.
+# The texts of a tool's arguments and of a provider's own blocks are JSON. An item has them near its top; searching all
+# levels would take time proportional to the depth of the item.
 _NEAR = 8
-# What a number becomes that Python has no value for, so that it equals no text.
+# Stands for a number that Python cannot represent, so that it does not equal any text.
 _NUMERAL = os.urandom(8).hex()
 _encode_sorted = encoder_with(lambda number: [_NUMERAL, str(number)], ascii_only=True, sorts=True, allows_nan=True)
 _REFERENCE = re.compile(r"@(\d{1,6})(?:(j)|\+(.+))?", re.DOTALL)
-# A reference to a text in the JSON of a form; what is around it says that it is a value, and not within a text.
+# A reference to a text in the JSON of a form; the characters around it show that it is a value, and not inside a text.
 _ENCODED = re.compile(r'(?<=[:,\[])"@(\d{1,6})"(?=[,\]}])')
 
 
 def canonical(value: Any) -> str:
-    """Return a text that two values of JSON have in common if they are deeply equal: 1, 1.0 and true are not."""
+    """Return a canonical text of a JSON value: equal exactly for deeply equal values, where 1, 1.0 and true differ."""
     return _encode_sorted(value)
 
 
@@ -84,7 +84,7 @@ def _collect(value: Any, found: list[str]) -> None:
         for inside in value:
             _collect(inside, found)
     elif kind is dict:
-        # Some clients do not keep the order of keys.
+        # Some clients do not preserve the order of keys.
         for key in sorted(value):
             _collect(value[key], found)
 
@@ -207,7 +207,7 @@ def item_json_from(form: str, texts: Sequence[str], *, ascii_only: bool = False)
     made, count = _ENCODED.subn(referred, form)
     if count == form.count('"@'):
         return made
-    return encode(item_from(parse(form), texts), ascii_only=ascii_only)  # it has references of other kinds
+    return encode(item_from(parse(form), texts), ascii_only=ascii_only)  # it has other kinds of references
 
 
 def _referred(form: str, texts: Sequence[str]) -> Any:

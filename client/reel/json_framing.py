@@ -1,8 +1,8 @@
 """JSON-RPC 2.0 without any I/O: each message after a ``Content-Length`` header, or on a line of its own.
 
-Both framings read and write the same messages. They differ in how a message is cut out of the stream and laid into
-it. A received header may have any case, and others beside it. A header that is sent is alone and has exactly one
-space after the colon: Vim loses the message without it.
+Both framings read and write the same messages. They differ in how messages are delimited in the stream. A received
+header may have any case, and others beside it. A header that is sent is alone and has exactly one space after the
+colon: Vim loses the message without it.
 
 A message that is not JSON, or not a request, is refused and the stream goes on; so is a batch. If the end of a message
 cannot be found, or a message is too long, the stream is lost.
@@ -40,7 +40,7 @@ from reel.values import clean_deep, is_clean
 _MAX_HEADER = 4096
 _END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-# What comes before a value inside another.
+# The characters that precede a nested value.
 _SEPARATORS = (b",", b":", b"[", b"{")
 # A string that is cut off extends to the end: retrying from each quote in it would take quadratic time.
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
@@ -48,7 +48,7 @@ _NO_HEADER = "a message begins with Content-Length: N, the bytes of its body, an
 
 
 class _JsonRpc(SharedPushes, ABC):
-    """What both framings have in common.
+    """The common part of both framings.
 
     Args:
         max_message: the longest message that is accepted, in bytes.
@@ -56,7 +56,7 @@ class _JsonRpc(SharedPushes, ABC):
     """
 
     name: str
-    # What else the error for a message that is not JSON says.
+    # A hint that is added to the error for a message that is not JSON.
     _hint = ""
 
     def __init__(self, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> None:
@@ -85,7 +85,7 @@ class _JsonRpc(SharedPushes, ABC):
 
     @abstractmethod
     def _lay(self, message: bytes) -> bytes:
-        """Lay a message out for the stream."""
+        """Frame a message for the stream."""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
@@ -122,7 +122,7 @@ class _JsonRpc(SharedPushes, ABC):
         return self._send({"id": request_id, "method": method, "params": params})
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
-        """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
+        """Encode a call that expects no response, or a push: a map, which goes to ``push_target``."""
         return self._encode_push(method, encode(params)) if type(params) is dict else self._call(method, encode(params))
 
     def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:

@@ -8,9 +8,9 @@ STATE = frozenset(
     {"created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived", "redacted"}
 )
 INERT = frozenset({"usage", "note", "interrupted", "command", "state", "fork"})
-# Read if an old log has them, and never written any more.
+# Read from old logs, but never written any more.
 LEGACY = frozenset({"tool", "fork"})
-# After one of these, what was the conversation is not only longer than before.
+# After one of these, the conversation is not just the previous one with more entries.
 REPLACING = frozenset({"clear", "rewind", "clone", "restore", "redacted"})
 KNOWN = CONVERSATION | STATE | INERT
 ADDABLE = (CONVERSATION | INERT) - LEGACY
@@ -27,7 +27,7 @@ ROLES = {
 def is_conversation_kind(kind: object) -> bool:
     """Return whether events of this kind are part of a conversation.
 
-    An allow-list: false for every other kind, for an unknown one and for ``None``, so that metadata can never
-    reach a provider because a list of exceptions forgot it.
+    An allow-list: false for every other kind, for an unknown one and for ``None``, so that metadata can never reach a
+    provider because a deny-list forgot it.
     """
     return isinstance(kind, str) and kind in CONVERSATION

@@ -1,7 +1,7 @@
-"""What the client needs of ``typing`` at run time; to import that module takes as long as Python takes to start.
+"""The parts of ``typing`` that the client needs at run time; importing that module takes as long as starting Python.
 
-Checkers see the originals. A module that uses these begins with ``from __future__ import annotations``, so that nothing
-evaluates its annotations, and imports what only these need ``if TYPE_CHECKING``.
+Checkers see the originals. A module that uses these begins with ``from __future__ import annotations``, so that its
+annotations are not evaluated, and imports names for annotations only ``if TYPE_CHECKING``.
 """
 
 TYPE_CHECKING = False

@@ -19,7 +19,7 @@ class TextBlock(TypedDict):
 
 
 class ToolCallBlock(TypedDict):
-    """A tool call that the assistant asks for; ``arguments`` is the JSON text as the model wrote it."""
+    """A tool call by the assistant; ``arguments`` is the JSON text as the model wrote it."""
 
     type: Literal["tool_call"]
     id: str
@@ -80,7 +80,7 @@ class ToolResultBlock(TypedDict):
     provider_metadata: NotRequired[Metadata]
 
 
-# What a tool call results in.
+# The content of a tool's result.
 ToolOutput: TypeAlias = "str | list[TextBlock | MediaBlock | OpaqueBlock]"
 
 Block: TypeAlias = (
@@ -91,7 +91,7 @@ Block: TypeAlias = (
 class Message(TypedDict):
     """One message of a conversation; ``time`` is in milliseconds since the epoch, UTC.
 
-    ``sent`` and ``ref`` are there if the message came from elsewhere with them: its original time, and its id there.
+    ``sent`` and ``ref`` are present if the message was imported with them: its original time, and its original id.
     """
 
     role: Role
@@ -106,7 +106,7 @@ class Message(TypedDict):
 class Item(TypedDict):
     """An item of a provider's history, and the seq and the time of its message.
 
-    If the format is the caller's own, ``message`` is there in the place of ``item`` for what was not added in it.
+    If the format is the caller's own, a message that was not added as an item has ``message`` instead of ``item``.
     """
 
     seq: int

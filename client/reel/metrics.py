@@ -1,13 +1,13 @@
-"""The daemon's figures for a monitoring system: the table of metrics, and their text.
+"""The daemon's metrics for a monitoring system: their table, and their text format.
 
-The table says what each figure of ``stats`` is called, in which unit. The text, the documentation and the tests are all
-made from it. Names follow the conventions of Prometheus and of OpenMetrics: the prefix of the program, base units
+The table has the name and the unit of each field of ``stats``. The text, the documentation and the tests are all
+derived from it. Names follow the conventions of Prometheus and of OpenMetrics: the prefix of the program, base units
 (seconds, bytes) as the suffix, and ``_total`` for counters, which is not part of the name here.
 
-The text is OpenMetrics 1.0, or Prometheus's older format. The two differ in little: OpenMetrics names a counter without
-``_total``, has a type ``info``, states units and ends in ``# EOF``. The textfile collector of node_exporter reads the
-older one: it refuses a whole file over a type that it does not know, and takes an OpenMetrics counter for a value
-without a type. No sample has a timestamp, which it refuses too.
+The text is OpenMetrics 1.0, or Prometheus's older format. The differences are small: OpenMetrics names a counter
+without ``_total``, has a type ``info``, declares units and ends with ``# EOF``. The textfile collector of node_exporter
+reads the older one: it rejects a whole file because of one unknown type, and treats an OpenMetrics counter as untyped.
+No sample has a timestamp, which it rejects too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Metric(NamedTuple):
         help: what it is, as one sentence.
         field: in ``stats``; of an ``info`` the fields, which are its labels, separated by blanks.
         unit: ``seconds``, ``bytes`` or ``events``, which the name then ends in; empty for other counts.
-        parts: how many of the daemon's units are one of the metric's.
+        parts: how many of the daemon's units make one of the metric's.
         label: what the keys of the field mean, if it is a map.
     """
 
@@ -148,7 +148,7 @@ METRICS = (
 
 
 def exposition(stats: dict[str, Any], form: str) -> str:
-    """Return figures as text. One that is missing, because the daemon is older or does not know it, is left out.
+    """Return metrics as text. One that is missing, because the daemon is older or does not know it, is left out.
 
     Args:
         stats: what the method ``stats`` returns.

@@ -1,15 +1,15 @@
-"""From a stream of bytes in MessagePack to frames.
+"""Reads frames from a stream of MessagePack.
 
-Nearly all messages arrive whole, in one short piece. A decoder that is given such a piece returns them one by one. All
-else is left to two decoders that read the same bytes: the first skips over messages, which builds no values, and finds
-where each one ends; the second decodes a message when it is complete, and counts its values. So a message that never
-ends costs no more than its bytes, and one with too many values is refused before they fill the memory.
+Nearly all messages arrive whole, in one short piece, which a single decoder turns into messages one by one. Everything
+else is read by two decoders on the same bytes: the first skips messages without building values, and finds where each
+one ends; the second decodes a message once it is complete, and counts its values. So a message that never ends costs no
+more than its bytes, and one with too many values is refused before they fill the memory.
 
-A reader that does not count values is a client's. It trusts the daemon, so it has no decoder that skips: the other one
-goes on where the bytes ended, and reads a rendered body of megabytes in half the time.
+Only clients do not count values. They trust the daemon, so they need no skipping decoder: the other one resumes where
+the bytes ended, and reads a rendered body of megabytes in half the time.
 
-All ways make the same frames. The short one accepts nothing by itself that the long one would refuse: whatever it
-cannot decode, and what follows that, goes to the long one.
+All paths produce the same frames. The fast path accepts nothing that the careful one would refuse: whatever it cannot
+decode, and everything after it, goes to the careful one.
 """
 
 from __future__ import annotations
@@ -37,17 +37,16 @@ from reel.light_typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-# How much of what arrived is decoded at a time, in bytes; a decoder keeps up to this much beyond the longest message.
+# How many received bytes are decoded at a time; a decoder holds up to this much beyond the longest message.
 _CHUNK = 1 << 16
-# The longest piece that is tried whole, and the most items of a list in it. A hostile piece, lists that never end
-# inside one another, makes the decoder allocate 1 MB.
+# The longest piece for the fast path, and the most items of a list in it. A hostile piece of nested, unfinished lists
+# makes the decoder allocate 1 MB.
 _SHORT = 1 << 15
 _SHORT_LIST = 1 << 7
 # The buffers of a connection, in bytes; they grow as needed. The library's own, 1 MiB for each decoder, made 4,000
 # short connections cost the daemon 106 MB.
 _BUFFER = 1 << 12
-# Decoders of short pieces that nobody uses at the moment. Each takes 45 KB, most of it for lists inside one another,
-# and is needed for microseconds.
+# A pool of decoders for the fast path. Each takes 45 KB, most of it for nested lists, and is needed for microseconds.
 _idle: list[Unpacker] = []
 # The first element of a message, and how many elements each kind has.
 _REQUEST, _RESPONSE, _NOTIFICATION = 0, 1, 2
@@ -68,12 +67,12 @@ class MessageReader:
     def __init__(self, max_message: int, max_values: int | None) -> None:
         self._max = max_message
         self._max_values = max_values
-        # A byte makes at most one value, and a list or map in another counts twice. So a short piece has no message
-        # that is too long, or has too many values.
+        # A byte makes at most one value, and a nested list or map counts twice. So a short piece contains no message
+        # that is too long or has too many values.
         self._short = min(_SHORT, max_message, _SHORT if max_values is None else max_values // 2)
         # The values of a message of this size, in bytes, or above are counted.
         self._counted = UNCOUNTED_BYTES if max_values is not None else max_message + 1
-        # Reads the message of which the beginning has arrived.
+        # Reads the message whose beginning has arrived.
         self._careful: _CarefulReader | None = None
         self._lost = False
 
@@ -98,7 +97,7 @@ class MessageReader:
         return frames
 
     def _read_whole(self, data: bytes, frames: list[Frame]) -> int:
-        """Read messages that have arrived whole; return where the first one begins that has not, or is not valid."""
+        """Read complete messages; return where the first incomplete or invalid one begins."""
         try:
             decoder = _idle.pop()
         except IndexError:
@@ -123,15 +122,15 @@ class MessageReader:
                     frames.append(_frame(message, cost))
         except Exception:
             return begin
-        if begin == len(data):  # or it keeps what it has read of the next message
+        if begin == len(data):  # otherwise it keeps what it has read of the next message
             _idle.append(decoder)
         return begin
 
     def _read_carefully(self, data: memoryview, frames: list[Frame]) -> None:
         if self._careful is None:
             self._careful = _CarefulReader(self._max, self._max_values)
-        # None of the new values is garbage. The garbage collector would look through them again and again, and twice as
-        # often through all else that the program has, which takes longer than to read 10,000 messages.
+        # None of the new values is garbage. The garbage collector would scan them repeatedly, and everything else in
+        # the program twice as often, which takes longer than reading 10,000 messages.
         was_collecting = gc.isenabled()
         gc.disable()
         try:
@@ -140,7 +139,7 @@ class MessageReader:
             frames.append(self._lose(error))
         except BufferFull:
             frames.append(self._lose(too_large(self._max)))
-        except Exception as error:  # the decoder raises a dozen kinds, and after each of them it is out of step
+        except Exception as error:  # the decoder raises a dozen kinds of exceptions, and is out of sync after each
             frames.append(self._lose(_undecodable(error)))
         finally:
             if was_collecting:
@@ -218,7 +217,8 @@ class _CarefulReader:
 class _Counter:
     """Counts the values of the message that is being decoded.
 
-    A decoder holds it, and would keep a reader that did this itself in memory until the garbage collector runs.
+    A decoder refers to it; if the reader counted itself, that cycle would keep it in memory until the garbage collector
+    runs.
     """
 
     def __init__(self, limit: int | None) -> None:

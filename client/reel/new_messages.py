@@ -1,4 +1,4 @@
-"""Messages to add, made from their parts."""
+"""Functions that build messages to add."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ def tool_result(
 
 
 def state(key: str, value: Any, if_seq: int | None = None) -> NewRecord:
-    """Return a record that keeps a value beside the conversation, in the place of the one that the key has.
+    """Return a record that stores a value beside the conversation, replacing the current one of the key.
 
     Args:
         key: 1 to 256 characters.
         value: anything that JSON has, up to 1 MiB of it.
-        if_seq: only if the present value was set at this seq; 0: only if there is none.
+        if_seq: only if the current value was set at this seq; 0: only if there is none.
     """
     from reel.strict_json import encode, parse  # noqa: PLC0415 - most messages need no encoder
     from reel.values import is_deeper  # noqa: PLC0415 - as above
 
     text = encode(value)
-    is_deep = is_deeper(parse(text), _LEVELS - 1)  # the data has a level more than the value
+    is_deep = is_deeper(parse(text), _LEVELS - 1)  # the data is one level deeper than the value
     return _record(key, encode({"value_json": text} if is_deep else {"value": value}), if_seq)
 
 

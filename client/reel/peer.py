@@ -1,4 +1,4 @@
-"""The process at the other end of a Unix socket: who it is, whether to trust it, and how long to wait for it."""
+"""The process at the other end of a Unix socket: its identity, whether to trust it, and how long to wait for it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def connect_within(connection: socket.socket, path: str, seconds: float | None) 
         OSError: nobody listens, or the path cannot be used.
     """
     if seconds is not None:
-        # A time of zero would be no limit.
+        # A timeout of zero would mean no limit.
         microseconds = max(int(seconds * 1_000_000), 1)
         connection.setsockopt(
             socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIME.pack(microseconds // 1_000_000, microseconds % 1_000_000)
@@ -94,8 +94,8 @@ def connection_refused(path: str, error: OSError) -> NotRunning:
 
 
 def was_there(path: str) -> bool:
-    """Whether a daemon was on a socket, or is about to be, and was not stopped on purpose.
+    """Whether a daemon was on a socket, or is about to be, unless it was stopped on purpose.
 
-    One that was killed leaves its socket, and every one its lock.
+    A killed daemon leaves its socket behind, and every daemon its lock file.
     """
     return not is_marked(path) and any(os.path.lexists(name) for name in (path, f"{path}.lock"))

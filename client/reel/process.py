@@ -1,4 +1,4 @@
-"""Starting a daemon in the background, through systemd if it has a unit for it, and waiting until it is ready.
+"""Starts a daemon in the background, through systemd if it has a unit for it, and waits until it is ready.
 
 Both clients import this only when they start a daemon: ``subprocess`` would cost every command some milliseconds.
 """
@@ -23,21 +23,21 @@ _USAGE = 2
 _CANNOT_START = 4
 # The exit status of a daemon that finds another one running.
 ANOTHER_RUNS = 3
-# How long a daemon that was started may take until it answers, or logs something, in seconds: the migration of an old
-# database takes minutes, and logs how far it is.
+# How long a started daemon may take to answer, or to log something, in seconds: migrating an old database takes
+# minutes, and logs its progress.
 READY_WITHIN = 20.0
-# Seconds between two looks, since nothing reports that a socket begins to answer.
+# Seconds between two attempts, because there is no event when a socket begins to answer.
 _STEP = 0.01
 # Seconds before another daemon is launched after one that found another running.
 _AGAIN = 0.2
-# How often a daemon is launched beside another one that does not have our socket: the system may just be closing the
-# files of a daemon that was killed, its locks among them, one by one.
+# How often a daemon is launched although another one without our socket is running: the kernel may still be closing the
+# files of a killed daemon, including its locks, one by one.
 _TRIES = 4
-# Seconds in which a daemon that was launched in vain may end by itself.
+# Seconds for an unneeded daemon to end by itself.
 _ENDS_WITHIN = 2.0
 # A daemon that accepts a connection and does not answer for this many seconds is busy, and not about to end.
 _BUSY = 2.0
-# Makes the daemon look for the stop marker itself, under its lock: one may have been written after we looked.
+# Makes the daemon check for the stop marker itself, under its lock: one may have been written after our check.
 _UNLESS_STOPPED = "--unless-stopped"
 _PROC = Path("/proc")
 UNIT = "reeld.service"
@@ -75,7 +75,7 @@ def _listener(path: str) -> int | None:
 def lock_holder(path: str) -> int | None:
     """Return the process that holds the lock of a socket or a database: it wrote its pid there and has the file open.
 
-    To try the lock instead would make a daemon that starts just then believe that another one is running.
+    Trying the lock instead could make a daemon that is just starting believe that another one is running.
     """
     try:
         pid = int(Path(f"{path}.lock").read_bytes().partition(b"\n")[0])
@@ -89,7 +89,7 @@ def lock_holder(path: str) -> int | None:
 
 
 def _openers(file: str) -> list[int]:
-    """Return the processes that have a file open, on a system without ``/proc``: a Mac has ``lsof``."""
+    """Return the processes that have a file open, on a system without ``/proc``: macOS has ``lsof``."""
     command = ["lsof", "-t", "--", file]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_BUSY)  # noqa: S603 - the system's
     return [int(pid) for pid in ran.stdout.split()]
@@ -172,20 +172,20 @@ def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int
 
 
 def _launch_and_wait(path: str, command: list[str], log: Path, size: int, deadline: float) -> int | None:
-    """Launch a daemon and wait until one answers; return ``None``, or the status with which ours ended before that."""
+    """Launch a daemon and wait until one answers; return ``None``, or the exit status if ours ended before that."""
     daemon = _launch(command, log)
     try:
         listener, status = _wait_for_answer(path, daemon, log, deadline)
-    except BaseException:  # an interrupt as well: nobody would know of a daemon that answers later
+    except BaseException:  # after an interrupt, too: otherwise an unnoticed daemon would answer later
         _end(daemon)
         raise
     if status is not None:
         return status
     if listener == daemon.pid:
-        # It outlives us. Without this, Popen would warn that nobody waited for its child.
+        # It outlives us. Without this, Popen would warn that its child was not waited for.
         daemon.returncode = 0
         return None
-    _end(daemon)  # too late: it would take over when the other one stops, or answer when nobody waits any more
+    _end(daemon)  # too late: it would take over when the other one stops, or answer after we have given up
     if listener is None:
         raise NotRunning(
             f"reeld did not answer on {path} within {READY_WITHIN:g} s: {_last_words(log, size)}", log=str(log)
@@ -196,9 +196,9 @@ def _launch_and_wait(path: str, command: list[str], log: Path, size: int, deadli
 def _wait_for_answer(
     path: str, daemon: "subprocess.Popen[bytes]", log: Path, deadline: float
 ) -> tuple[int | None, int | None]:
-    """Return the process that answers, or the status with which the daemon ended; neither if time is up.
+    """Return the process that answers, or the daemon's exit status; neither on a timeout.
 
-    Whatever it logs gives it as much time again.
+    Each new log line restarts the timeout.
     """
     logged = log.stat().st_size
     while True:
@@ -208,7 +208,7 @@ def _wait_for_answer(
         status = daemon.poll() if listener is None else None
         if listener is not None or status is not None or time.monotonic() > deadline:
             return listener, status
-        time.sleep(_STEP)  # nothing reports that it listens
+        time.sleep(_STEP)  # there is no event when it begins to listen
 
 
 def _end(daemon: "subprocess.Popen[bytes]") -> None:
@@ -235,8 +235,8 @@ def _launch(command: list[str], log: Path) -> "subprocess.Popen[bytes]":
 def trusted_environment() -> dict[str, str]:
     """Return the environment for a Python that must not import modules of the current directory.
 
-    An entry of ``PYTHONPATH`` that is empty or relative names a directory below the current one, which may be somebody
-    else's download; ``-P`` alone does not drop it, and ``-I`` would drop the user's absolute entries as well.
+    An empty or relative entry of ``PYTHONPATH`` names a directory below the current one, which may be untrusted; ``-P``
+    alone does not drop it, and ``-I`` would drop the user's absolute entries as well.
     """
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries))}
@@ -257,13 +257,13 @@ def executable() -> list[str]:
 
 
 def checked_settings(*options: str) -> tuple[str | None, str]:
-    """Return what keeps a daemon from starting with its settings, ``None`` if nothing does, and all that it prints.
+    """Return the problem that keeps a daemon from starting with its settings, or ``None``, and all output of the check.
 
     Args:
         options: of the daemon, which go before its settings.
 
     Raises:
-        NotRunning: it is not installed, or does not say.
+        NotRunning: it is not installed, or the check fails.
     """
     command = [*executable(), "--check", *options]
     try:
@@ -299,7 +299,7 @@ def unit_for(path: str) -> bool:
     try:
         own = configured("socket") or _runtime_socket()
     except NotRunning:
-        return False  # the daemon that is launched says what is wrong with the file
+        return False  # the launched daemon reports what is wrong with the file
     if path != own or os.environ.get("REEL_DATABASE"):
         return False
     return _property(UNIT, "LoadState") == "loaded"
@@ -311,7 +311,7 @@ def is_activated(path: str) -> bool:
 
 
 def unit_is_active() -> bool:
-    """Return whether the daemon of the unit runs."""
+    """Return whether the unit's daemon is running."""
     return _property(UNIT, "ActiveState") == "active"
 
 

@@ -1,4 +1,4 @@
-"""What a subscription yields, as tuples whose fields are those of the protocol's pushes."""
+"""The pushes that a subscription yields, as tuples with the protocol's fields."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DraftPush(NamedTuple):
 
 
 class ResetPush(NamedTuple):
-    """What was received before is wrong: read the state again.
+    """What was received before is invalid: read the state again.
 
     Either the live state of the agent differed from its log and was replaced, or the database was replaced by an older
     one, a backup. In the second case ``agent`` is ``None`` if all agents are followed.

@@ -1,7 +1,7 @@
-"""How a stored row becomes a message.
+"""Reading messages from stored rows.
 
-This is the only way in which any message is ever made: one that is added is read from its row as well, so that what is
-live and what is replayed from the log cannot differ.
+Every message is made here: one that is added is read from its row as well, so that live and replayed conversations
+cannot differ.
 """
 
 from collections.abc import Iterable, Mapping
@@ -66,7 +66,7 @@ def message_from_record(record: Mapping[str, Any]) -> Message | None:
 def read_row(kind: Any, content: Any, data_json: Any) -> Parts | None:
     """Read the three columns that make a message; see :func:`message_from_record`.
 
-    A large number in the metadata is there as text.
+    Large numbers in the metadata become text.
     """
     parts = read_exactly(kind, content, data_json)
     if parts is None or data_json is None:  # a plain text has no numbers
@@ -83,7 +83,7 @@ def with_numbers_as_text(parts: Parts) -> tuple[Parts, int]:
 
 
 def metadata_in(parts: Parts) -> list[Metadata]:
-    """List the metadata of a message and of its blocks, as far as there is any: no other field has numbers."""
+    """List the non-empty metadata of a message and of its blocks: no other field has numbers."""
     return _metadata_in(parts.content, [parts.provider_metadata] if parts.provider_metadata else [])
 
 
@@ -128,7 +128,7 @@ def system_text(content: str | None) -> str | None:
 def parse_data(text: Any) -> dict[str, Any]:
     """Parse a row's ``data_json``.
 
-    An escaped NUL or lone surrogate remains in the row, and is U+FFFD in what is returned.
+    An escaped NUL or lone surrogate stays in the row, but becomes U+FFFD in the result.
 
     Raises:
         InvalidRecord: it is null, not JSON, not an object, or nested deeper than 10 levels.
@@ -151,7 +151,7 @@ def parse_data(text: Any) -> dict[str, Any]:
 
 
 def _has_blocks(data: dict[str, Any]) -> bool:
-    """Return whether the data has our own form, and does not just happen to have a key of that name."""
+    """Return whether the data is in our own form, and does not just happen to have a key of that name."""
     return "blocks" in data and data.keys() <= {"blocks", "provider_metadata"}
 
 

@@ -1,4 +1,4 @@
-"""MessagePack-RPC without any I/O, and which framing a peer speaks; :mod:`reel.framing` says how to use a framing."""
+"""MessagePack-RPC without any I/O, and detection of a peer's framing; :mod:`reel.framing` says how to use a framing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The buffer of a connection's encoder, in bytes; it grows as needed. The library's own has 256 KiB.
 _BUFFER = 1 << 9
-# What is not encoded again; any text may have the longest of the headers.
+# Types that are spliced in without encoding; any text may have the longest header.
 _SPLICED = (PackedList, EncodedText)
 _TEXT_HEADER = Struct(">BI")
 _ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
@@ -97,7 +97,7 @@ class MessagePack(SharedPushes):
         return self._encode_push(method, b"".join((params, self._pack(sub), tail)))
 
     def _around_sub(self, shared: SharedPush) -> tuple[bytes, bytes]:
-        """Return what is around the number in the parameters of a push."""
+        """Return the bytes before and after the number in the parameters of a push."""
         header = self._packer.pack_map_header(1 + len(shared.fields) + len(shared.packed))
         return header + b"\xa3sub", self._pairs(shared)
 
@@ -108,7 +108,7 @@ class MessagePack(SharedPushes):
         return b"".join(pairs)
 
     def _encode_push(self, name: str, params: bytes) -> bytes:
-        """Lay out a push whose parameters are packed, in a list of one: Neovim accepts nothing else."""
+        """Encode a push whose parameters are packed, as a list of one, because Neovim accepts nothing else."""
         if not self.push_target:
             return b"".join((b"\x93\x02", self._pack(name), b"\x91", params))
         method, *first = self.push_target

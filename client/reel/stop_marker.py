@@ -1,9 +1,9 @@
-"""The file beside the socket that keeps a daemon stopped: what starts one by itself looks for it first.
+"""The file beside the socket that keeps a daemon stopped: every automatic start checks for it first.
 
 ``reel stop`` writes it before the daemon ends. ``reel start`` removes it, and so does a ``reeld`` that somebody starts,
 by hand or by systemd. It belongs to the socket, so daemons on other sockets are not affected; in the runtime directory
-it is gone after a logout. If ``reel stop`` is killed after it wrote the file, the daemon still runs, and is not started
-again by itself when it ends.
+it is gone after a logout. If ``reel stop`` is killed after it wrote the file, the daemon keeps running, but is not
+restarted automatically when it ends.
 """
 
 import os
@@ -20,7 +20,7 @@ def is_marked(path: str) -> bool:
 
 
 def mark(path: str) -> bool:
-    """Keep daemons from being started on a socket by themselves; return whether that is new.
+    """Prevent automatic starts of a daemon on a socket; return whether the marker is new.
 
     Raises:
         OSError: the file cannot be written.
@@ -36,7 +36,7 @@ def mark(path: str) -> bool:
 
 
 def unmark(path: str) -> None:
-    """Let daemons be started on a socket again.
+    """Allow automatic starts on a socket again.
 
     Raises:
         OSError: the file is there and cannot be removed.

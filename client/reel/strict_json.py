@@ -31,18 +31,18 @@ def _float(text: str) -> float | Numeral:
     return value if math.isfinite(value) else Numeral(text)
 
 
-# The most digits of an integer that Python reads and writes, however it was started; it is 4,300 if nobody said so.
+# The most digits of an integer that this Python reads and writes; 4,300 by default.
 _DIGITS = 640
 _DECODER = JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_float)
-# The parser is in C, and holds the interpreter's lock to the end: for 8 MB no other thread goes on for 80 ms. With
-# a function to call for each object, others get their turn there. Texts of this length and more are parsed so.
+# The parser is in C, and holds the GIL to the end: 8 MB block all other threads for 80 ms. With a hook that is called
+# for each object, other threads can run in between. Texts of this length and more are parsed that way.
 _YIELDING = JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_float, object_hook=lambda value: value)
 _LONG = 1 << 16
 _WHITE_SPACE = " \t\n\r"
 
 
 class _NumeralFound(Exception):
-    """A value that is to be encoded has a numeral in it."""
+    """A value to encode contains a numeral."""
 
 
 def _stop(value: Any) -> Any:
@@ -51,8 +51,8 @@ def _stop(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is not a value of JSON")
 
 
-# The encoder has no hook for raw text. So a numeral is encoded as a string that begins with a mark that nobody can
-# guess; then the mark and the quotes are removed.
+# The encoder has no hook for raw text. So a numeral is encoded as a string that begins with an unguessable mark; then
+# the mark and the quotes are removed.
 _MARK = os.urandom(16).hex()
 _MARKED = re.compile(f'"{_MARK}([^"]*)"')
 
@@ -67,12 +67,12 @@ def encoder_with(
     """Return a function that makes compact JSON of values that do not contain themselves.
 
     Args:
-        default: returns what is encoded in the place of a value that JSON does not have.
+        default: returns a replacement for a value that JSON cannot represent.
         ascii_only: escape what is not ASCII.
         sorts: put keys in order.
-        allows_nan: write NaN and Infinity, in the place of an error.
+        allows_nan: write NaN and Infinity instead of raising an error.
     """
-    # What is encoded came from JSON or MessagePack and cannot contain itself: to look for cycles is wasted time.
+    # Values come from JSON or MessagePack and cannot contain themselves: checking for cycles is wasted time.
     encoder = JSONEncoder(
         ensure_ascii=ascii_only,
         allow_nan=allows_nan,
@@ -92,19 +92,19 @@ def encoder_with(
 # For each form, an encoder that stops at a numeral, which is fast, and one that marks numerals.
 _ENCODERS = [(encoder_with(_stop, ascii_only=form), encoder_with(_mark, ascii_only=form)) for form in (False, True)]
 
-# What a string has to escape, and how; the backslash first, because all others are escaped with one.
+# The characters to escape in a string, and their escapes; the backslash first, because all other escapes contain one.
 _ESCAPES = [(bytes((byte,)), encode_basestring(chr(byte))[1:-1].encode()) for byte in (*b'\\"', *range(ord(" ")))]
-# A byte that no text in UTF-8 has.
+# A byte that never occurs in UTF-8.
 _BETWEEN = b"\xff"
 
-# The depth limit for a provider's JSON. It is encoded again later, from a deeper stack, so this is far below the
+# The depth limit for a provider's JSON. It is encoded again later from a deeper stack, so this is far below the
 # recursion limit.
 DEPTH = 500
 _STEP = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{])|[\]}]', re.DOTALL)
 
 
 def parse_bounded(text: str) -> Any:
-    """Parse a JSON text that is at most ``DEPTH`` levels deep, so that what is made of it can be encoded again.
+    """Parse a JSON text that is at most ``DEPTH`` levels deep, so that it can be encoded again later.
 
     The depth is measured in the text, before anything is built: a value that is already too deep cannot even be walked.
 
@@ -136,7 +136,8 @@ def parse(text: str) -> Any:
         RecursionError: it is nested deeper than the parser can follow, some thousand levels.
     """
     decoder = _DECODER if len(text) < _LONG else _YIELDING
-    # `decode` looks for white space with two regular expressions, which takes longer than most arguments of calls.
+    # `decode` matches white space with two regular expressions, which takes longer than parsing most arguments of
+    # calls.
     try:
         value, end = decoder.scan_once(text, 0)  # type: ignore[attr-defined]  # missing in the stubs
     except StopIteration:

@@ -22,7 +22,7 @@ _HELLO, _SUBSCRIBE = 0, 1
 
 
 class SubscriptionState:
-    """How far a subscription has come.
+    """The state of a subscription.
 
     Args:
         call: the request that subscribes.
@@ -34,12 +34,12 @@ class SubscriptionState:
         self.head: int | None = None
         # Whether nothing more will come on this connection.
         self.over = False
-        # Whether it is over without having brought anything. To begin again at once could go on for ever.
+        # Whether it ended without any push. Beginning again at once could loop forever.
         self.stuck = False
         self._call = call
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
-        # The position up to which everything was received, as far as the log has reached it.
+        # The position up to which everything was received.
         self._heard = 0
         # Whether an event came on this connection.
         self._moved = False
@@ -84,7 +84,7 @@ class SubscriptionState:
             return []
         reply = self._call.read(answer.result)
         self.head = reply.head
-        # A log never becomes shorter, so the database was replaced by an older one, a backup.
+        # A log never becomes shorter, so the database must have been replaced by a backup.
         older = reply.head < self._heard
         if reply.agent is not None:  # by its id, whichever agent has the name when we reconnect
             self._go_on(agent=reply.agent)
@@ -94,7 +94,7 @@ class SubscriptionState:
         news: list[Push] = [DraftPush(agent, connection, "") for agent, connection in self._drafts]
         self._drafts.clear()
         if older:
-            self.over = True  # as it was asked, it would be silent until the log is as long as the other one was
+            self.over = True  # from the old position, nothing would arrive until the log is as long as the old one was
             news.append(ResetPush(reply.agent))
         return news
 

@@ -41,7 +41,7 @@ class ToolCall(NamedTuple):
 
 
 def calls_in(messages: Iterable[Message], ids: Iterable[str]) -> list[ToolCall]:
-    """Return the calls with these ids that some messages make, in their order."""
+    """Return the calls with these ids in some messages, in order."""
     wanted = set(ids)
     return [
         ToolCall(block["id"], block["name"], block["arguments"], message["seq"])

@@ -1,4 +1,4 @@
-"""What a text may hold, and what a value may be, to fit every framing, every client and the database.
+"""Texts and values that every framing, every client and the database can represent.
 
 A *clean* text has no NUL, where C strings end, and no lone surrogate, which UTF-8 cannot encode. A *plain* value
 is null, a boolean, a finite number, a string, or a list or a map of plain values whose keys are clean strings.
@@ -15,9 +15,9 @@ from reel.light_typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-# The integers that a double holds exactly. JavaScript, Lua and Emacs clients have no others.
+# The integers that a double represents exactly. JavaScript, Lua and Emacs clients have no others.
 MAX_INTEGER = 2**53 - 1
-# The integers that MessagePack has.
+# The integers that MessagePack can represent.
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
 # A text that may be a number: four characters or more, digits or a few of them with an exponent. So are most dates.
 _DIGITS = "0123456789"
@@ -28,7 +28,7 @@ _SHOWN = 40
 
 
 class Numeral:
-    """A JSON number that Python has no value for, such as ``1e400``: its text, which is written as it was read."""
+    """A JSON number that Python cannot represent, such as ``1e400``: its text, which is written as it was read."""
 
     __slots__ = ("text",)
 
@@ -135,7 +135,7 @@ def is_deeper(value: Any, levels: int) -> bool:
     if levels < 1:
         return True
     for item in value.values() if kind is dict else value:
-        # Asked here too, so that a list of a thousand strings costs no thousand calls.
+        # Checked here too, so that a list of a thousand strings does not cost a thousand calls.
         if (type(item) is list or type(item) is dict) and is_deeper(item, levels - 1):
             return True
     return False
@@ -171,7 +171,7 @@ def numbers_as_text(value: Any, lowest: int = -MAX_INTEGER, highest: int = MAX_I
 
 
 def fit_messagepack(value: Any) -> tuple[Any, int]:
-    """Replace every number in a plain value that MessagePack does not have, as :func:`numbers_as_text` does."""
+    """Replace every number in a plain value that MessagePack cannot represent, as :func:`numbers_as_text` does."""
     return numbers_as_text(value, _LOWEST, _HIGHEST)
 
 

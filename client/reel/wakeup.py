@@ -1,10 +1,10 @@
-"""Waking a task when there is work for it; on anyio, so nothing that ``import reel`` loads may import this."""
+"""Wakes a task when there is work for it; uses anyio, so nothing that ``import reel`` loads may import this."""
 
 import anyio
 
 
 class Signal:
-    """Wakes the one task that waits for it, however often it was set meanwhile.
+    """Wakes the one task that waits for it, however often it has been set.
 
     Theory of operation. A task that works off a queue, or anything else that others add to, runs::
 
@@ -15,7 +15,7 @@ class Signal:
     and the others call :meth:`set` *after* they added something. ``wait`` resets the signal before it returns, and so
     before the task looks at the work. Anything that is added later sets it again, and the next ``wait`` returns at
     once. If it was reset after the work, it would swallow what was added in between, and the task would sleep although
-    there is work. The price is a turn of the loop, now and then, that finds nothing to do.
+    there is work. The price is an occasional turn of the loop that finds nothing to do.
 
     Setting it many times wakes the task once. Setting it before anybody waits is remembered. A cancelled ``wait`` does
     not reset it. Only one task may wait: of two, the second would reset the signal that was set for both.
@@ -25,7 +25,7 @@ class Signal:
 
     def __init__(self) -> None:
         self._event = anyio.Event()
-        # Setting an event costs three calls, and a queue that fills sets its signal once for each item.
+        # Setting an event costs three calls, and filling a queue sets its signal once for each item.
         self._is_set = False
 
     def set(self) -> None:

@@ -1,4 +1,4 @@
-"""The async client's answer: what is fed is drafted at once, and added at the end."""
+"""The async client's answer: its pieces are shown as a draft at once, and added at the end."""
 
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
@@ -14,12 +14,12 @@ from reel.requests import Call
 
 R = TypeVar("R")
 
-# How long adding what came may take if the program is being cancelled, in seconds.
+# How long adding the answer may take if the program is being cancelled, in seconds.
 _LAST_CALL = 5.0
 
 
 class Caller(Protocol):
-    """What sends a request and returns its reply."""
+    """A function that sends a request and returns its reply."""
 
     def __call__(self, call: Call[R], /) -> Awaitable[R]:
         """Send a request."""
@@ -34,7 +34,7 @@ class Answer(AnswerState):
         self._call = call
 
     async def feed(self, piece: Body) -> str:
-        """Take what the provider sent: text or bytes as they came, or an event or a response of its SDK.
+        """Take what the provider sent: text or bytes as received, or an event or a response of its SDK.
 
         Returns:
             the text that it adds, if it is a piece of a stream.
@@ -51,13 +51,13 @@ class Answer(AnswerState):
         return text
 
     async def _finish(self) -> None:
-        """Add what came, and read the message that it has become."""
+        """Add the answer, and read the resulting message."""
         if (ingest := self.end()) is not None:
             added = await self._call(ingest)
             self.take_messages((await self._call(self.take_reply(added))).messages)
 
     async def _give_up(self, error: BaseException) -> None:
-        """Add what came before the program failed or was cancelled."""
+        """Add what was received before the program failed or was cancelled."""
         with anyio.move_on_after(_LAST_CALL, shield=True):
             try:
                 if (ingest := self.give_up()) is not None:
@@ -75,7 +75,7 @@ class Answer(AnswerState):
 
 @asynccontextmanager
 async def answering(call: Caller, render: Call[Rendered]) -> AsyncIterator[Answer]:
-    """Render a conversation, and add what is fed to the answer in the block.
+    """Render a conversation, and add what the block feeds to the answer.
 
     Args:
         call: sends a request and returns its reply.
