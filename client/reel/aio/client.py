@@ -1,9 +1,9 @@
 """The async client, on anyio: the same requests as the blocking client, many at once on one connection.
 
 Theory of operation. The *keeper* task owns the connection: it connects, greets, and reads responses until the
-connection is lost. Then it reconnects as soon as a call is waiting, and sends all calls again that have no response,
-commands under their keys. The *sender* task writes what is queued, so that a caller that is cancelled never leaves half
-a frame behind. Callers wait for their responses. One that is cancelled is forgotten, and its response is dropped.
+connection is lost. Then it reconnects as soon as a call is waiting, and resends all calls without a response, commands
+under their keys. The *sender* task writes what is queued, so that a caller that is cancelled never leaves half a frame
+behind. Callers wait for their responses. One that is cancelled is forgotten, and its response is dropped.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
@@ -84,7 +84,7 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
 def _answer(
     request: Callable[P, Call[replies.Rendered]],
 ) -> "Callable[Concatenate[Client, P], AbstractAsyncContextManager[Answer]]":
-    """Return the method that renders a conversation for a block, which adds what is fed to the answer."""
+    """Return the method that renders a conversation, for a block that feeds the answer."""
 
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> "AbstractAsyncContextManager[Answer]":
         from reel.aio.answer import answering  # noqa: PLC0415 - most clients answer nothing
@@ -135,7 +135,7 @@ class Client:
         return await self.call(call.if_exists)
 
     async def _carry_out(self, steps: Generator[Call[Any], Any, R]) -> R:
-        """Send requests one after the other, each as the replies before it say."""
+        """Send requests one after the other, each depending on the replies before it."""
         reply = None
         while True:
             try:
@@ -385,7 +385,7 @@ class Client:
                 try:
                     await self._hand_out(stream)
                 except ParseError as error:
-                    failed = error  # not repeated: the same might come again
+                    failed = error  # not repeated, because the same invalid reply might come again
                 tasks.cancel_scope.cancel()
         except* LOST:
             pass  # calls without a response are sent again

@@ -1,8 +1,8 @@
-"""What the daemon replies, as tuples whose fields are those of the protocol.
+"""The replies of the daemon, as tuples with the protocol's fields.
 
 A field that an older or newer daemon leaves out has its default. A field that is not known here is ignored.
 
-As in the package above, a module is loaded when a name of it is first used: to make all forty-five would take each
+As in the package above, a module is loaded when a name of it is first used: creating all forty-five would take each
 command as long as a quarter of Python's start.
 """
 

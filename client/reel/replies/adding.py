@@ -1,4 +1,4 @@
-"""What is replied to what adds messages or items, and to several commands at once."""
+"""The replies to commands that add messages or items, and to several commands at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Orphan(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A message that was there already: its index among those to add, and the seq of the event that has its ``ref``."""
+    """A message that existed already: its index among those to add, and the seq of the event that has its ``ref``."""
 
     index: int  # type: ignore[assignment]  # hides a method of tuples; the protocol names the field so
     seq: int
@@ -29,8 +29,8 @@ class Added(NamedTuple):
 
     ``replaced`` says how many characters were replaced, ``numbers_as_text`` how many numbers messages have as text. If
     messages were replaced, ``dropped`` says how many records left the conversation, and ``was`` is the head before, the
-    seq to restore. ``known`` lists the messages that were there already. If nothing was written, ``command`` and
-    ``time`` are 0.
+    seq to restore. ``known`` lists the messages that existed already. If nothing was written, ``command`` and ``time``
+    are 0.
     """
 
     agent: str
@@ -49,7 +49,7 @@ class Added(NamedTuple):
 
 
 class PartResult(NamedTuple):
-    """What one part of a command on several agents has written to its agent; the fields are those of `Added`.
+    """The result of one part of a command on several agents; the fields are those of `Added`.
 
     ``name`` is that of an agent that was created. ``first`` is the seq of the first message that was added.
     """
@@ -84,7 +84,7 @@ class Committed(NamedTuple):
 
 
 class AddedItems(NamedTuple):
-    """Items were added: ``seqs`` has the seq of each, also of one that was there already; the rest is as in `Added`."""
+    """Items were added: ``seqs`` has the seq of each, even if it existed already; the rest is as in `Added`."""
 
     agent: str
     head: int

@@ -1,4 +1,4 @@
-"""An agent in a list, its current state, and what is replied to the questions about it."""
+"""An agent in a list, its current state, and the replies to queries about it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """What an agent was cloned from: the id of the other agent, and the position there."""
+    """The source of a clone: the id of the other agent, and the position there."""
 
     agent: str
     at: int
@@ -31,7 +31,7 @@ class OpenCall(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A value that is kept beside a conversation; ``seq`` is that of the event that has set it.
+    """A value that is stored beside a conversation; ``seq`` is that of the event that set it.
 
     ``value`` is ``None`` as well if the file is damaged there.
     """
@@ -44,12 +44,12 @@ class Value(NamedTuple):
 
 
 class AgentRow(NamedTuple):
-    """An agent in a list. The fields after ``source`` are there only if they were asked for.
+    """An agent in a list. The fields after ``source`` are present only if they were requested.
 
     ``messages`` is at most 1,000: the daemon counts no further. ``first_words`` is the beginning of a user's first
-    text. ``turn`` says who comes next: ``user``, ``assistant`` or ``tool``. ``drafts`` has the names of the clients
-    that are writing. ``values`` are those that are kept beside the conversation; if there are more, ``next`` is what
-    ``state`` takes as ``after``.
+    text. ``turn`` says whose turn is next: ``user``, ``assistant`` or ``tool``. ``drafts`` has the names of the clients
+    that are writing. ``values`` are those that are stored beside the conversation; if there are more, ``next`` is the
+    value of ``after`` for ``state``.
     """
 
     id: str
@@ -91,7 +91,7 @@ class AgentInfo(NamedTuple):
     command: int | None = None
     time: int | None = None
     repeated: bool = False
-    # What `revive` says with `cascade`: the ids that were revived, and those whose name another agent has.
+    # The result of `revive` with `cascade`: the ids that were revived, and those whose name belongs to another agent.
     revived: list[str] | None = None
     taken: list[str] | None = None
 

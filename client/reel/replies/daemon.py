@@ -1,4 +1,4 @@
-"""What the daemon replies about itself."""
+"""The replies about the daemon itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Hello(NamedTuple):
-    """Which daemon answers, and what both sides agreed on."""
+    """The daemon's introduction, and the negotiated protocol."""
 
     server: dict[str, Any]
     protocol: int
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """How many agents and events were checked, and what was found; ``omitted`` further problems are not listed."""
+    """How many agents and events were checked, and the problems; ``omitted`` further ones are not listed."""
 
     agents: int
     events: int
@@ -51,7 +51,7 @@ class Verified(NamedTuple):
 class BackedUp(NamedTuple):
     """A copy of the database was written; ``bytes`` is its size.
 
-    The others are what checking it has found, as in :class:`Verified`; an older daemon does not check it.
+    The other fields are the result of checking it, as in :class:`Verified`; an older daemon does not check it.
     """
 
     path: str

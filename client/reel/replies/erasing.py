@@ -1,4 +1,4 @@
-"""What was erased."""
+"""The replies to commands that erase."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Place(NamedTuple):
 
 
 class ErasedBackup(NamedTuple):
-    """What was erased in a backup: how many events."""
+    """How many events were erased in a backup."""
 
     path: str
     events: int
 
 
 class Redacted(NamedTuple):
-    """What ``redact`` replies; without ``command`` and ``time`` if nothing was written."""
+    """The reply to ``redact``; without ``command`` and ``time`` if nothing was written."""
 
     agent: str
     head: int
@@ -28,32 +28,32 @@ class Redacted(NamedTuple):
     # needed, and there are more.
     redacted: int
     events: list[Place]
-    # The ids of all agents that had what was redacted in their past.
+    # The ids of all agents that had a redacted event in their past.
     affected: list[str]
     command: int | None = None
     time: int | None = None
-    # Whether the database still has traces, because somebody reads an old state of it; they go when that ends.
+    # Whether the database still has traces, because a process reads an old snapshot; they are removed when it ends.
     traces: bool = False
     repeated: bool = False
     # The path of each backup that was named, and how many of its events were changed or removed.
     backups: list[ErasedBackup] | tuple[()] = ()
-    # What matched, if there was a pattern.
+    # The matches, if there was a pattern.
     texts: list[str] | tuple[()] = ()
 
 
 class Purged(NamedTuple):
-    """What ``purge`` replies; without ``time`` if it was a dry run."""
+    """The reply to ``purge``; without ``time`` if it was a dry run."""
 
     agent: str
     head: int
-    # The ids of the agents that are gone, and how many events.
+    # The ids of the removed agents, and how many events were removed.
     purged: list[str]
     events: int
-    # How many of their events stay, because they are part of what the heirs took over; and the ids of these.
+    # How many of their events stay, because the heirs need them; and the ids of the heirs.
     kept: int
     heirs: list[str]
     time: int | None = None
-    # Whether the database still has traces, because somebody reads an old state of it; they go when that ends.
+    # Whether the database still has traces, because a process reads an old snapshot; they are removed when it ends.
     traces: bool = False
     repeated: bool = False
     # The path of each backup that was named, and how many of its events were changed or removed.
@@ -69,12 +69,12 @@ class OldAgent(NamedTuple):
 
 
 class Retained(NamedTuple):
-    """What ``retention`` replies: the agents that are too old, and what is gone of them."""
+    """The reply to ``retention``: the agents that are too old, and what was removed."""
 
     agents: list[OldAgent]
     purged: list[str]
     events: int
     kept: int
     heirs: list[str]
-    # Whether the database still has traces, because somebody reads an old state of it; they go when that ends.
+    # Whether the database still has traces, because a process reads an old snapshot; they are removed when it ends.
     traces: bool = False

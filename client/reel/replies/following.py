@@ -1,4 +1,4 @@
-"""What is replied to what follows an agent or waits for it."""
+"""The replies to requests that follow an agent or wait for it."""
 
 from __future__ import annotations
 

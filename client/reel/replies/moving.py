@@ -1,4 +1,4 @@
-"""What is replied to the commands that set marks and move about in the log."""
+"""The replies to commands that set marks and navigate in the log."""
 
 from __future__ import annotations
 

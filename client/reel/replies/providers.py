@@ -1,4 +1,4 @@
-"""What is replied about requests and responses of providers."""
+"""The replies about requests and responses of providers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Rendered(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A history was added; ``report`` lists what of it was left out or changed."""
+    """A history was added; ``report`` lists what was left out or changed."""
 
     agent: str
     head: int

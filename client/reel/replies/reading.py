@@ -1,4 +1,4 @@
-"""Pages of what agents have, and of what was found."""
+"""Pages of the content of agents, and of search hits."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ReplayPage(NamedTuple):
 
 
 class StatePage(NamedTuple):
-    """A page of the values of an agent; if there are ``more``, ``next`` is what the next page takes as ``after``."""
+    """A page of the values of an agent; if there are ``more``, ``next`` is the ``after`` of the next page."""
 
     agent: str
     head: int
@@ -115,7 +115,7 @@ class Hit(NamedTuple):
 class HitsPage(NamedTuple):
     """A page of hits. It may have fewer than asked for, or none, although there are ``more``: a search takes a second.
 
-    ``next`` is what to give as ``after`` for the next page. ``behind`` is how many events are not in the index yet.
+    ``next`` is the ``after`` of the next page. ``behind`` is how many events are not in the index yet.
     """
 
     hits: list[Hit]

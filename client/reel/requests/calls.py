@@ -1,4 +1,4 @@
-"""A request as a value: what is sent, how its reply is read, and which request fetches the next page."""
+"""Requests as values: what to send, how to read the reply, and how to fetch the next page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Call(NamedTuple, Generic["R"]):
     items: str = ""
     # The call to make instead if this one is refused with ``Exists``.
     if_exists: Call[R] | None = None
-    # What is done instead if it takes several requests. It is given what returns what the daemon has said about itself.
+    # For a call that takes several requests: returns the generator that makes them, given a function that returns the
+    # daemon's ``hello``.
     steps: Callable[[Callable[[], replies.Hello | None]], Generator[Call[Any], Any, R]] | None = None
 
 
@@ -51,7 +52,7 @@ def require_size(request: bytes, server: replies.Hello | None) -> None:
 
     Args:
         request: the encoded request.
-        server: what the daemon has said about itself; ``None`` before the first connection.
+        server: the daemon's ``hello``; ``None`` before the first connection.
 
     Raises:
         TooLarge: the request is longer.
@@ -86,9 +87,9 @@ def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") ->
     """Give a client's method the name, the documentation and the signature of its request.
 
     Args:
-        method: what sends the request.
+        method: the function that sends the request.
         request: the function that makes the call.
-        returns: the annotation of what the method returns; left out, that of the reply.
+        returns: the annotation of the method's result. Default: that of the reply.
     """
     method.__name__ = request.__name__
     method.__qualname__ = f"Client.{request.__name__}"
@@ -102,7 +103,7 @@ def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") ->
 class _Signature:
     """The signature of a client's method, for ``help()``, ``inspect.signature()`` and ``typing.get_type_hints()``.
 
-    It is put together when somebody asks for it: the imports would cost every command some milliseconds.
+    It is built on demand, because the imports would cost every command some milliseconds.
     """
 
     def __init__(self, request: Callable[..., Call[Any]], returns: str) -> None:
@@ -184,7 +185,7 @@ def _nested_reader(field: str) -> Callable[[dict[str, Any]], Any]:
 
 
 def _read_value(found: dict[str, Any]) -> replies.Value:
-    """Read a value that is kept beside a conversation."""
+    """Read a value that is stored beside a conversation."""
     from reel.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
 
     data = parse(found["data_json"] or "{}")

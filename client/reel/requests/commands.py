@@ -115,7 +115,7 @@ def _read_added(result: dict[str, Any]) -> replies.Added:
 
 
 def _messages(given: Addable | Iterable[Addable]) -> str | list[Any]:
-    """Return what is added as it is sent: a single message as a list of one.
+    """Return the messages as they are sent: a single one as a list.
 
     The values are checked here as well as in the daemon, because a ``list()`` of a mapping or of bytes is a list
     of something else, and because the daemon cannot be sent, and so cannot show, an arbitrary object.

@@ -1,4 +1,4 @@
-"""The open calls of an agent with their arguments, which takes several requests: a description has only their ids."""
+"""The open calls of an agent with their arguments: several requests, because a description has only the ids."""
 
 from collections.abc import Generator
 from typing import Any

@@ -1,6 +1,6 @@
-"""A redaction that takes more than one request: a pattern is looked for by the client, and many texts go in parts.
+"""Redactions that take several requests: the client searches for a pattern itself, and splits up many texts.
 
-The daemon takes no patterns. An expression that takes for ever holds up nobody but who has asked for it.
+The daemon accepts no patterns, so that a pathological expression blocks only its own client.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_TEXTS = 1000
 # The events that a reply lists.
 _LISTED = 1000
-# What a request has beside its parameters, and a text beside its characters, in bytes.
+# The overhead of a request, and of a text, in bytes.
 _AROUND, _AROUND_TEXT = 64, 5
 
 
@@ -91,7 +91,7 @@ def redact_texts(
 
 
 def _search(agent: str, pattern: re.Pattern[str], found: dict[str, None]) -> Generator[Call[Any], Any, None]:
-    """Look at all that is in the past of an agent; what ``clone`` into it brought is in no log of its past."""
+    """Search the whole past of an agent; what ``clone`` into it brought is in none of its logs."""
     call: Call[Any] | None = history(agent, inherited=True)
     owners: set[str] = set()
     takeovers: list[int] = []

@@ -1,4 +1,4 @@
-"""Following an agent live: waiting for events, subscribing to them, and showing what is being written."""
+"""Following an agent live: waiting for events, subscribing to them, and showing drafts."""
 
 from __future__ import annotations
 

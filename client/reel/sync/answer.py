@@ -1,4 +1,4 @@
-"""The blocking client's answer: what is fed is drafted at once, and added at the end."""
+"""The blocking client's answer: its pieces are shown as a draft at once, and added at the end."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class Caller(Protocol):
-    """What sends a request and returns its reply."""
+    """A function that sends a request and returns its reply."""
 
     def __call__(self, call: Call[R], /) -> R:
         """Send a request."""
@@ -30,7 +30,7 @@ class Answer(AnswerState):
         self._call = call
 
     def feed(self, piece: Body) -> str:
-        """Take what the provider sent: text or bytes as they came, or an event or a response of its SDK.
+        """Take what the provider sent: text or bytes as received, or an event or a response of its SDK.
 
         Returns:
             the text that it adds, if it is a piece of a stream.
@@ -47,13 +47,13 @@ class Answer(AnswerState):
         return text
 
     def _finish(self) -> None:
-        """Add what came, and read the message that it has become."""
+        """Add the answer, and read the resulting message."""
         if (ingest := self.end()) is not None:
             added = self._call(ingest)
             self.take_messages(self._call(self.take_reply(added)).messages)
 
     def _give_up(self, error: BaseException) -> None:
-        """Add what came before the program failed."""
+        """Add what was received before the program failed."""
         try:
             if (ingest := self.give_up()) is not None:
                 self.take_reply(self._call(ingest))
@@ -70,7 +70,7 @@ class Answer(AnswerState):
 
 @contextmanager
 def answering(call: Caller, render: Call[Rendered]) -> Iterator[Answer]:
-    """Render a conversation, and add what is fed to the answer in the block.
+    """Render a conversation, and add what the block feeds to the answer.
 
     Args:
         call: sends a request and returns its reply.

@@ -60,7 +60,7 @@ def _subscription(
 def _answer(
     request: "Callable[P, Call[replies.Rendered]]",
 ) -> "Callable[Concatenate[Client, P], AbstractContextManager[Answer]]":
-    """Return the method that renders a conversation for a block, which adds what is fed to the answer."""
+    """Return the method that renders a conversation, for a block that feeds the answer."""
 
     def method(self: "Client", /, *args: "P.args", **kwargs: "P.kwargs") -> "AbstractContextManager[Answer]":
         from reel.sync.answer import answering  # noqa: PLC0415 - most clients answer nothing
@@ -80,7 +80,7 @@ class Client:
         path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
         patience: how long to try to reconnect after the connection was lost, in seconds.
-        timeout: how long one call may take, in seconds, beside the start of a daemon. Default: no limit.
+        timeout: how long one call may take, in seconds, not counting the start of a daemon. Default: no limit.
         name: the name of this client, which the daemon stores with its events.
         awaits_restart: be as patient with the first connection, if a daemon was on the socket before.
     """
@@ -161,7 +161,7 @@ class Client:
         return self.call(call.if_exists)
 
     def _carry_out(self, steps: "Generator[Call[Any], Any, R]") -> "R":
-        """Send requests one after the other, each as the replies before it say."""
+        """Send requests one after the other, each depending on the replies before it."""
         reply = None
         while True:
             try:
@@ -172,7 +172,7 @@ class Client:
             reply = self.call(step)
 
     def _repeat(self, call: "Call[R]", deadline: float | None) -> "R":
-        """Send a request until its reply comes, over as many connections as that takes."""
+        """Send a request until its reply arrives, over as many connections as that takes."""
         with self._lock:
             # Only a connection that was lost is worth waiting for; a first one fails at once.
             is_worth_it = self._socket is not None or (self._awaits_restart and self._may_come_back())
@@ -286,7 +286,7 @@ class Client:
         return None if self._timeout is None else time.monotonic() + self._timeout
 
     def _may_come_back(self) -> bool:
-        """Whether a daemon was on the socket, and neither was stopped on purpose nor is started by this client."""
+        """Whether there was a daemon that was not stopped on purpose, and that this client does not start itself."""
         return not self._autostart and was_there(self.path)
 
     def _pause(self, error: Exception, until: float) -> None:
@@ -315,7 +315,7 @@ class Client:
     def _reach(self) -> tuple[socket.socket, float | None]:
         """Open a connection, and return it with the deadline; with ``autostart``, start a daemon if none answers.
 
-        The start of a daemon has a limit of its own: the migration of an old database may take minutes.
+        The start of a daemon has its own limit, because migrating an old database may take minutes.
         """
         deadline = self._deadline()
         try:
@@ -366,7 +366,7 @@ class Client:
         return result
 
     def _ask(self, call: "Call[Any]", deadline: float | None) -> Response:
-        """Send a request, and read until its response comes; pushes are ignored."""
+        """Send a request, and read until its response arrives; pushes are ignored."""
         assert self._socket is not None  # noqa: S101 - _open has just connected
         self._next_id += 1
         request = self._framing.request(self._next_id, call.method, [call.params])
@@ -386,7 +386,7 @@ class Client:
                     return frame
 
     def _receive(self) -> bytes:
-        """Wait for bytes of the daemon; an exception ends the connection, and so what was asked."""
+        """Wait for bytes from the daemon; an exception ends the connection, and with it the request."""
         assert self._socket is not None  # noqa: S101 - the request has just been sent
         return self._socket.recv(_CHUNK)
 
