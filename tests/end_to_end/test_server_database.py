@@ -63,6 +63,15 @@ def test_what_there_is_is_told(url: str, prepared: Daemon) -> None:
     assert "# server: the tables are of version 1, with events up to 2" in after.stdout
 
 
+def test_status_names_the_server(url: str, prepared: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    """The version that is shown is the server's."""
+    prepared.database = url
+    prepared.start()
+    assert 0 == main(["--socket", prepared.socket, "status"])
+
+    assert re.search(r"^engine +PostgreSQL \d+\.\d+$", capsys.readouterr().out, re.MULTILINE)
+
+
 def test_what_the_doctor_tells(url: str, prepared: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a server that a running daemon uses as much is told as of the one that the settings name."""
     prepared.database = url

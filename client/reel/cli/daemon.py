@@ -21,7 +21,7 @@ STOP_TIMEOUT = 30.0
 _STEP = 0.05
 # The daemon's figures that a person wants to know, and their labels.
 _FIGURES = {
-    "sqlite": "SQLite",
+    "engine": "engine",
     "database": "database",
     "storage_problem": "storage",
     "log": "log",

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
 from reeld.store.connection import Connection
-from reeld.store.database import Database, Job
+from reeld.store.database import SQLITE, Database, Job
 from reeld.store.presence import Presence
 from reeld.store.traces import Carried
 from reeld.store.transactions import EventWriter
@@ -59,6 +59,7 @@ class Engine(NamedTuple):
         carried: what the start found of an unfinished erasure.
         listen: calls a function whenever another daemon has committed, and opens a channel to these; ``None`` for a
             file.
+        name: the name and the version of what keeps the database.
         id: the id of a database on a server; empty for a file.
         open_log: opens a connection that only reads, in the thread that calls it; ``None`` for a file.
         lone: keeps other daemons out; ``None`` if there can be none.
@@ -74,6 +75,7 @@ class Engine(NamedTuple):
     carried: Carried
     listen: Callable[[Callable[[None], None]], AbstractAsyncContextManager[Channel]] | None = None
     row_step: int = 1
+    name: str = f"SQLite {SQLITE}"
     id: str = ""
     open_log: Callable[[], Connection] | None = None
     lone: Lone | None = None

@@ -62,6 +62,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             events = await database.run(partial(ServerEventWriter, database=printable(url), daemon=daemon))
             next_row = await database.run(partial(_next_row, daemon=daemon))
             identity = await database.run(_identity)
+            version = await database.run(_version)
             reader = partial(_open, poller, url, _nothing, readonly=True, settings={})
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
         except Error as error:
@@ -73,6 +74,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             *(database, readers, reader, None, events, Presence(None), next_row, carried, listen),
             row_step=_STEP,
             lone=Lone(presence.take, presence.give_back),
+            name=f"PostgreSQL {version}",
             id=identity,
             open_log=partial(ServerConnection, connecting),
         )
@@ -137,3 +139,9 @@ def _identity(connection: Connection) -> str:
     """Return the id of the database."""
     (identity,) = connection.execute("SELECT id FROM log").fetchone()
     return str(identity)
+
+
+def _version(connection: Connection) -> str:
+    """Return the version of the server, without what its packager calls it."""
+    (version,) = connection.execute("SELECT split_part(current_setting('server_version'), ' ', 1)").fetchone()
+    return str(version)
