@@ -50,6 +50,7 @@ SETS = {
     ),
     "postgres": (
         Row("postgres-add", 30, postgres.adds),
+        Row("postgres-lock", 6, postgres.lock),
         Row("postgres-push", 12, postgres.pushes),
         Row("postgres-length", 12, postgres.lengths),
     ),

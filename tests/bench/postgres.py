@@ -189,6 +189,34 @@ async def _sessions(url: str) -> tuple[_Add, _Close]:
     return add, engine.dispose
 
 
+def lock(setting: Setting) -> Iterator[Line]:
+    """Measure what it costs that commits of all daemons take ids in one order: a commit with the lock and without."""
+    with _server(setting) as url:
+        if url is None:
+            return
+        import psycopg  # noqa: PLC0415 - it may not be there
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE log (newest bigint)")
+            connection.execute("INSERT INTO log VALUES (0)")
+            connection.execute("CREATE TABLE rows (id bigint PRIMARY KEY, text text)")
+            ids = count(1)
+            advance = "WITH advanced AS (UPDATE log SET newest = %s RETURNING newest)"
+
+            def write(before: str, source: str) -> float:
+                return timed(partial(connection.execute, f"{before} INSERT INTO rows {source}", (next(ids),)))
+
+            locked, free = in_turns(
+                500,
+                partial(write, advance, f"SELECT newest, '{TEXT}' FROM advanced"),
+                partial(write, "", f"VALUES (%s, '{TEXT}')"),
+            )
+        assert locked is not None
+        assert free is not None
+        beside = f"the time of one without the row that all commits lock ({free * 1e3:.2f} ms)"
+        yield Line("a commit of one row", f"{locked * 1e3:.2f} ms", beside, locked / free)
+
+
 def pushes(setting: Setting) -> Iterator[Line]:
     """Measure when a push comes to a follower at the same daemon, and at another one on the same server."""
     with _server(setting) as url, ExitStack() as stack:
