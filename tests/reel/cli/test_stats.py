@@ -9,7 +9,7 @@ from reel.metrics import METRICS
 from tests.reel.cli.conftest import Reel
 
 # What identifies the daemon, or says in words what a metric says as a number.
-_IN_WORDS = {"clients", "database", "log", "scheduled_backup_directory", "search_index", "socket"}
+_IN_WORDS = {"clients", "database", "engine", "log", "scheduled_backup_directory", "search_index", "socket"}
 # Counted by a histogram, or to be subtracted.
 _REDUNDANT = {"commits", "search_indexed"}
 # How far a backup is, in the unit of its step: for the person who waits for it.
