@@ -1,9 +1,9 @@
 """What a Mac answers where Linux is asked otherwise; the system's own functions are faked, and nothing else."""
 
+import _socket
 import fcntl
 import os
 import select
-import socket
 import struct
 import subprocess
 from pathlib import Path
@@ -41,7 +41,7 @@ class MacSocket:
 
 def test_the_peer_of_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pid and the uid come from the two options that macOS has in place of SO_PEERCRED."""
-    monkeypatch.delattr(socket, "SO_PEERCRED")
+    monkeypatch.delattr(_socket, "SO_PEERCRED")
 
     assert Peer(_PID, _UID) == peer_of(MacSocket())  # type: ignore[arg-type]
 

@@ -1,6 +1,6 @@
 """The blocking client: the standard library and msgpack, nothing else."""
 
-import socket
+import _socket as socket  # as in reel.peer
 import time
 from _thread import allocate_lock  # documented; all of threading takes a millisecond to import
 from collections.abc import Callable, Generator, Iterator

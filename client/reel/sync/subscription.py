@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+import _socket as socket  # as in reel.peer
 import time
 from collections import deque
 from collections.abc import Callable, Iterator

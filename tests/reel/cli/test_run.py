@@ -140,7 +140,19 @@ HEAVY = {
         "locale",
         "logging",
     ),
-    *("pathlib", "random", "shlex", "shutil", "signal", "string", "subprocess", "tempfile", "threading", "tomllib"),
+    *(
+        "pathlib",
+        "random",
+        "shlex",
+        "shutil",
+        "signal",
+        "socket",
+        "string",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "tomllib",
+    ),
     *("traceback", "typing", "unicodedata", "uuid", "reel.messages", "reel.records", "reel.sync.subscription"),
     *("ipaddress", "re", "urllib.parse", "reel.database_url", "reel.replies.erasing", "reel.replies.reading"),
 }
@@ -149,8 +161,8 @@ HEAVY = {
 @pytest.mark.parametrize(
     ("argv", "unwanted"),
     [
-        (["--version"], HEAVY - {"argparse", "gettext", "locale", "re"} | {"reel.sync.client", "msgpack", "socket"}),
-        (["add", "demo", "hi"], HEAVY | {"reel.cli.pager"}),
+        (["--version"], HEAVY - {"argparse", "gettext", "locale", "re"} | {"reel.sync.client", "msgpack"}),
+        (["add", "demo", "hi"], HEAVY | {"reel.cli.pager", "enum"}),
         (["show", "demo"], HEAVY - {"re", "reel.replies.reading"}),
         (["list"], HEAVY),
     ],
