@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import adds, followers, frameworks, postgres, programs, reads, rendering, search
+from tests.bench import adds, beside, followers, frameworks, postgres, programs, reads, rendering, search
 from tests.bench.setting import Setting
 from tests.bench.table import Row
 
@@ -31,7 +31,9 @@ SETS = {
         Row("render-first", 15, rendering.first),
         Row("render-again", 25, rendering.again),
         Row("push", 6, followers.pushes),
+        Row("follow-past", 25, followers.past),
         Row("fan-out", 5, followers.fan_out),
+        Row("beside", 20, beside.others),
         Row("search", 60, search.search),
         Row("add-indexed", 40, search.adds_beside_the_index),
         Row("start", 6, programs.start),

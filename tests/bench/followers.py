@@ -9,12 +9,14 @@ from contextlib import ExitStack
 
 from reel.frames import Notification, Response
 from reel.session import MessagePack
-from tests.bench.setting import TEXT, Setting
+from tests.bench.search import caught_up
+from tests.bench.setting import TEXT, Setting, running
 from tests.bench.table import Line, median, percentile
 
 _CHUNK = 1 << 18
 _FOLLOWERS = 1000
 _ADDS = 20
+_INTERLEAVED, _PAST = 20, 1000
 
 
 def subscribed(path: str, agent: str) -> tuple[socket.socket, MessagePack]:
@@ -34,6 +36,36 @@ def pushes(setting: Setting) -> Iterator[Line]:
     for what, times in (("a push", pushed), ("the answer", answered)):
         late = f"p99 {percentile(times, 99) * 1e3:.2f} ms"
         yield Line(f"{what}, p50", f"{statistics.median(times) * 1e3:.2f} ms", f"at 1,000 adds a second; {late}")
+
+
+def past(setting: Setting) -> Iterator[Line]:
+    """Measure following all agents from the first event on, where the events of twenty take turns."""
+    with running(setting.new_directory()) as daemon:
+        _add_in_turns(daemon.socket, [f"past-{number}" for number in range(_INTERLEAVED)])
+        client = daemon.client()
+        total = sum(row.head for row in client.iter_agents())
+        caught_up(client)
+        before, began = daemon.processor_time(), time.perf_counter()
+        with client.subscribe(since=0) as pushes:
+            for number, _ in enumerate(pushes, 1):
+                if number == total:
+                    break
+        took, processor = time.perf_counter() - began, daemon.processor_time() - before
+        beside = f"{processor:.2f} s of the daemon's processor time"
+        yield Line(f"{total:,} past events of {_INTERLEAVED} agents", f"{took:.2f} s", beside, None, "<= 2 s")
+
+
+def _add_in_turns(path: str, agents: list[str]) -> None:
+    """Add a text to each agent, and again, so that their events take turns in the log."""
+    framing = MessagePack(64 << 20)
+    requests = b"".join(framing.request(1, "add", [agent, TEXT, {"create": True}]) for agent in agents)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        for _ in range(_PAST):
+            connection.sendall(requests)
+            replies = 0
+            while replies < len(agents):
+                replies += len(framing.feed(connection.recv(_CHUNK)))
 
 
 def fan_out(setting: Setting) -> Iterator[Line]:
