@@ -1,7 +1,7 @@
 """Parameters of methods: an ordered list, given by position or by name, each checked by a converter."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import check_name, kind_of
@@ -130,16 +130,33 @@ def one_of(*words: str) -> Convert:
 
     def convert(value: Any) -> str:
         if value not in words:
-            raise _fail(f"expected {' or '.join(words)}, got {value!r}")
+            raise _fail(unexpected(value, words))
         return str(value)
 
     return convert
 
 
+def unexpected(value: Any, words: Sequence[str], last: str = "") -> str:
+    """Return what to say of a value that is none of some words: what is expected, and which word may be meant.
+
+    Args:
+        value: the value.
+        words: the words.
+        last: what else is allowed.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - 4 ms, only after a typing error
+
+    near = [word for word in words if type(value) is str and value and word.startswith(value)]
+    near = near or get_close_matches(str(value)[:MAX_LABEL], words, 1)
+    *first, final = (*words, last) if last else words
+    text = f"expected {', '.join(first)} or {final}, got {value!r}"
+    return f"{text}; did you mean {near[0]}?" if near else text
+
+
 def item_format(value: Any) -> str:
     """Convert the format of items, which may be a client's own."""
     if value not in FORMATS and not (type(value) is str and is_own(value)):
-        raise _fail(f"expected {' or '.join(FORMATS)}, or a name of your own such as x-mine, got {value!r}")
+        raise _fail(unexpected(value, FORMATS, "a name of your own such as x-mine"))
     return str(value)
 
 

@@ -197,6 +197,21 @@ def test_one_of_some_words(value: Any) -> None:
         assert refused("messages", {"agent": "demo", "view": value}).message.startswith("view: expected messages or ")
 
 
+@pytest.mark.parametrize(
+    ("given", "end"),
+    [
+        ("openai", "or langchain, got 'openai'; did you mean openai-chat?"),
+        ("antropic", "got 'antropic'; did you mean anthropic?"),
+        ("morse", "or langchain, got 'morse'"),
+        ("", "or langchain, got ''"),
+        (["gemini"], "got ['gemini']; did you mean gemini?"),
+    ],
+)
+def test_what_one_of_some_words_may_have_meant(given: Any, end: str) -> None:
+    """A typing error, or the beginning of a word, is answered with the word."""
+    assert refused("render", {"agent": "demo", "format": given}).message.endswith(end)
+
+
 def test_depth_of_the_parameters() -> None:
     """Sixteen levels are accepted, the parameters being the first; seventeen are not."""
     assert bound("add", ["demo", nested(MAX_DEPTH - 1)])["messages"] == nested(15)

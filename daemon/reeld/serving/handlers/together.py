@@ -14,7 +14,7 @@ from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers import late
 from reeld.serving.handlers.given_items import given_items
 from reeld.serving.handlers.rows import addition, is_long
-from reeld.serving.params import Signature
+from reeld.serving.params import Signature, unexpected
 
 
 class _Reader:
@@ -44,7 +44,7 @@ class _Reader:
         method, params = part.get("method"), {name: value for name, value in part.items() if name != "method"}
         signature = self._signatures.get(method) if type(method) is str else None
         if signature is None:
-            raise InvalidParams(f"method: expected {' or '.join(self._signatures)}, got {method!r}", field="method")
+            raise InvalidParams(f"method: {unexpected(method, [*self._signatures])}", field="method")
         if params.get("key") is not None:
             raise InvalidParams("key: a part has none; give one for all parts, beside parts", field="key")
         (address, *own, if_seq, _), replaced = signature.bind(params)

@@ -183,7 +183,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"items": [], "format": CHAT}, "an empty one"),
     ({"items": ITEMS, "format": CHAT, "refs": ["a"]}, "one for each of 5 items, got a list of 1"),
     ({"items": ITEMS, "format": CHAT, "sent": "a"}, "one for each of 5 items, got a string"),
-    ({"items": ITEMS, "format": "morse"}, "format: expected openai-chat or"),
+    ({"items": ITEMS, "format": "morse"}, "format: expected openai-chat,"),
     ({"items": [{}, {}], "format": CHAT, "refs": ["a", "a"]}, r"items\[1\].ref: items\[0\] has 'a' already"),
     ({"items": [{}, {}], "format": CHAT, "sent": [1, "x"]}, r"items\[1\].sent: expected milliseconds"),
     ({"items": [{}, 1], "format": CHAT}, r"items\[1\]: expected an object, got an integer"),

@@ -89,8 +89,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"messages": None}, "messages is missing; what items of 'x-mine' say, only the client can tell"),
     ({"messages": [[]]}, "messages[0]: expected a list of at least one message, got an empty one"),
     ({"messages": SAID[:1], "model": "m"}, "model: the messages say it; "),
-    ({"messages": SAID[:1], "format": "mine"}, "format: expected openai-chat or "),
-    ({"messages": SAID[:1], "format": "x-"}, "format: expected openai-chat or "),
+    ({"messages": SAID[:1], "format": "mine"}, "format: expected openai-chat, "),
+    ({"messages": SAID[:1], "format": "x-"}, "format: expected openai-chat, "),
     ({"messages": SAID[:1], "format": "openai-chat"}, "items: give messages or items, not both"),
 ]
 
