@@ -53,6 +53,17 @@ def test_the_commands_of_the_readme(daemon: Daemon) -> None:
         assert 3 == client.agent("demo").messages
 
 
+_READ = sorted(path for where in ("*.md", "docs/*.md", "client/**/*.md", "examples/*.*") for path in _ROOT.glob(where))
+
+
+@pytest.mark.parametrize("page", _READ, ids=lambda path: str(path.relative_to(_ROOT)))
+def test_no_key_in_an_argument(page: Path) -> None:
+    """No page and no example puts the key of a provider into an argument, which every user of the machine can read."""
+    assert [] == re.findall(
+        r"(?:-H|--header|-u|--user)[ =]\S*\"[^\"\n]*\$\{?\w*(?:KEY|TOKEN|SECRET)\w*", page.read_text()
+    )
+
+
 def test_the_program_of_the_readme(daemon: Daemon) -> None:
     """The Python example runs, and prints the conversation."""
     (program,) = _blocks("python")
