@@ -36,7 +36,7 @@ def shown(page: Path) -> str:
 @pytest.mark.parametrize("name", PAGES)
 def test_man_has_no_complaint(pages: Path, name: str) -> None:
     """man prints no warning, and no line is wider than the screen."""
-    assert all(len(line) <= 80 for line in shown(pages / name).splitlines())
+    assert 0 < max(map(len, shown(pages / name).splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -9,6 +9,7 @@ import pytest
 
 from reel.errors import Exists, InvalidParams, Killed, NotFound, Storage
 from reeld.agents import creation
+from tests.patience import PATIENCE
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient, read_only
 
@@ -343,15 +344,23 @@ async def test_a_cascade_over_more_agents_than_may_live(opened: Open) -> None:
 async def test_a_clone_that_is_made_during_a_cascade_dies_too(client: DirectClient) -> None:
     """A clone made while the cascade looks for agents is killed too."""
     await client.create("root")
-    async with anyio.create_task_group() as tasks:
-        for number in range(5):
-            tasks.start_soon(client.clone, "root", f"c{number}")
-        await client.kill("root", cascade=True)
-    agents = await client.agents("c")
-    dead = [agent for agent in agents if not agent["alive"]]
+    await client.clone("root", "first")
+    root, disk = await client.registry.find("root"), threading.Event()
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            for reader in client.store._readers:
+                tasks.start_soon(reader.run, lambda _: disk.wait())
+            tasks.start_soon(partial(client.kill, "root", cascade=True))
+            while all(reader.waiting < 2 for reader in client.store._readers):  # the cascade's look-up waits
+                await anyio.lowlevel.checkpoint()
+            tasks.start_soon(client.clone, "root", "second")
+            while not root.waiting:
+                await anyio.lowlevel.checkpoint()
+            disk.set()
 
-    assert all(agent["source"]["at"] == 1 for agent in dead)
-    assert all(agent["source"]["at"] == 2 for agent in agents if agent["alive"])
+    agents = {agent["name"]: agent for agent in await client.agents()}
+    assert {"root": False, "first": False, "second": False} == {name: each["alive"] for name, each in agents.items()}
+    assert 1 == agents["second"]["source"]["at"]
 
 
 async def test_a_cascade_does_not_wake_the_dead(client: DirectClient) -> None:

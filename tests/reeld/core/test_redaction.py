@@ -282,6 +282,7 @@ def test_nothing_is_left(secret: str, around: list[str]) -> None:
     blocks = [{"type": "text", "text": text}, {**CALL, "arguments": encode({text: [text]})}]
     row = row_from_blocks("assistant", blocks, {"m": text})
     found = redaction.event(row.kind, row.content, row.data_json, None, "demo")
+    assert found is not None or not around
     if found is not None:
         try:
             parts = read_row(row.kind, found.content, found.data_json)

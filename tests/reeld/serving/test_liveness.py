@@ -52,6 +52,8 @@ async def test_no_socket() -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(until_closed, far)  # type: ignore[arg-type]  # it has what is needed of one
         await wait_all_tasks_blocked()
+        assert 1 == len(nursery.child_tasks)
+
         nursery.cancel_scope.cancel()
     await far.aclose()
 

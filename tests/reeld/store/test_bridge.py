@@ -105,12 +105,13 @@ async def test_a_cancelled_caller_abandons_the_answer_and_not_the_work(bridge: A
     async def go_on() -> None:
         gate.set()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(bridge.call, work)
-        await begun.wait()
-        tasks.cancel_scope.cancel()
-    await bridge.call(go_on)
-    await done.wait()
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(bridge.call, work)
+            await begun.wait()
+            tasks.cancel_scope.cancel()
+        await bridge.call(go_on)
+        await done.wait()
 
 
 async def test_the_thread_ends_with_the_block() -> None:
