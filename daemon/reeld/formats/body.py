@@ -1,4 +1,4 @@
-"""The body of a request: prompt, ``extra`` and encoded turns put together, cut to a budget, compared with before."""
+"""Assembles the body of a request from prompt, ``extra`` and turns, cut to a budget, compared with an earlier one."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -17,9 +17,9 @@ from reeld.formats.repair import PLACEHOLDER_TURN
 
 # The bytes around the list of items and its key.
 _BRACKETS = len(',"":[]}')
-# About the bytes of a breakpoint that is placed.
+# The approximate bytes of a placed breakpoint.
 _MARK_SIZE = 64
-# The hexadecimal digits of the two digests in a prefix's hash; what follows them tells models apart.
+# The hexadecimal digits of the two digests in a prefix's hash; the rest identifies the model.
 _HASH_SIZE = 4 * DIGEST_SIZE
 _MODEL_SIZE = 8
 
@@ -42,10 +42,10 @@ class RenderRequest(NamedTuple):
         open: what to do about calls without a result: ``close`` synthesizes results, ``refuse`` raises Conflict.
         pin: the seq of the mark up to which everything must stay, whatever the budget is; 0 for no mark.
         after: the prefix of an earlier rendering, if the caller wants to know whether this one extends it.
-        cache: for how long what the request shares with the next one is cached, ``5m`` or ``1h``, if the provider wants
-            cache breakpoints; without it, or if the body has its own, none are placed.
-        now: the time in seconds since 1970, for what expires at the provider; without it nothing has expired.
-        dialect: the dialect of the format that the server speaks; without it, the one that the model's name tells.
+        cache: for how long the common part of this request and the next one is cached, ``5m`` or ``1h``, if the
+            provider wants cache breakpoints; without it, or if the body has its own, none are placed.
+        now: the time in seconds since 1970, for state that expires at the provider; without it nothing has expired.
+        dialect: the dialect of the format that the server speaks; without it, the one that the model's name implies.
         tools: the names of the tools that the model has; calls of others are sent as text. Without it, all are calls.
     """
 
@@ -68,10 +68,10 @@ class Rendered(NamedTuple):
     Args:
         format: the name of the format.
         text: JSON text, ready to be sent.
-        report: what is not rendered as it is stored.
+        report: what was not rendered as it is stored.
         ready: whether the provider has something to answer.
         names: the tools that are sent under another name; the keys are the names that are sent.
-        prefix: what a later rendering will begin with too.
+        prefix: the prefix that later renderings share.
         extends: whether the body begins with ``after``; ``None`` if that was not asked.
     """
 
@@ -115,7 +115,7 @@ class OpenTurns(NamedTuple):
 
 
 class _History(NamedTuple):
-    """The turns of a history: those that nothing changes any more, and the others."""
+    """The turns of a history: the settled ones, and the others."""
 
     settled: EncodedTurns
     open: EncodedTurns
@@ -145,13 +145,13 @@ class _History(NamedTuple):
 
 
 class _Comparison(NamedTuple):
-    """What a prefix is a hash of.
+    """The inputs of a prefix's hash.
 
     Args:
         top: a digest of the prompt at the top of the body, and of the tools.
         prompt: the prompt.
         leading: the items before the history that the prompt became.
-        model: what tells the model from others; empty if it is not known.
+        model: the model's identity; empty if it is not known.
     """
 
     top: bytes
@@ -187,7 +187,7 @@ def assemble(
     ready: bool,
     previous: RenderState | None,
 ) -> Rendered:
-    """Put a body together.
+    """Assemble a body.
 
     Args:
         request: how it is to be rendered.
@@ -249,7 +249,7 @@ def _mark_top(
     prompt: Prompt | None,
     context: RenderContext,
 ) -> tuple[Json, int, str | None]:
-    """Fit the cache breakpoints of a body without its history to what is allowed, or place them (rules A7 and A15).
+    """Limit the cache breakpoints of a body without its history, or place them (rules A7 and A15).
 
     Returns:
         the fields, how many breakpoints the history may have, and the time to live of those that are placed.
@@ -269,7 +269,7 @@ def _tag(model: str | None) -> str:
 
 
 def _joined(target: Format, top: bytes, turns: Iterable[bytes | memoryview]) -> EncodedText:
-    """Return the text of the body: the keys at the top, then the list of items, which are megabytes and not copied."""
+    """Return the text of the body: the keys at the top, then the list of items, which may be large, not copied."""
     opening = b"{" if top == b"{}" else top[:-1] + b","
     parts: list[bytes | memoryview] = [b"".join((opening, encode(target.history_key).encode(), b":[")), *turns]
     if len(parts) > 1:
@@ -293,7 +293,7 @@ def _with_sent_names(target: Format, extra: Json, names: dict[str, str]) -> Json
 def _fit_budget(
     budget: int, pin: int, base: int, target: Format, history: _History, report: list[Change]
 ) -> tuple[_History, list[Change]]:
-    """Leave out the turns that are over the budget."""
+    """Leave out the turns that exceed the budget."""
     turns = history.extents
     pinned = sum(seq <= pin for seq in turns.seqs)
     filler = _placeholder_turn(target)
@@ -322,7 +322,7 @@ def _placeholder_turn(target: Format) -> EncodedTurns:
 
 
 def _drop_range(history: _History, cut: Cut, filler: EncodedTurns) -> _History:
-    """Return the history without the turns of a cut, which may reach over the border into the open turns."""
+    """Return the history without the turns of a cut, which may extend into the open turns."""
     border = history.settled.extents.turns
     settled = history.settled.slice(0, min(cut.start, border))
     rest = history.open.slice(0, max(cut.start - border, 0))
@@ -333,7 +333,7 @@ def _drop_range(history: _History, cut: Cut, filler: EncodedTurns) -> _History:
 
 
 def _prefix_change(after: Prefix, compared: _Comparison, history: _History, previous: RenderState | None) -> Change:
-    """Return the report line that says from which seq on this rendering differs from an earlier prefix."""
+    """Return the report line with the seq at which this rendering first differs from an earlier prefix."""
     seqs = history.extents.seqs
     first = seqs[0] if seqs else None
     if compared.is_of_another_model(after):
@@ -349,9 +349,9 @@ def _prefix_change(after: Prefix, compared: _Comparison, history: _History, prev
 
 
 def _first_difference(earlier: EncodedTurns, history: _History) -> int | None:
-    """Return the seq of the first turn that is not what it was; ``None`` if all are."""
+    """Return the seq of the first turn that has changed; ``None`` if none has."""
     before, now, offsets = earlier.data.read(0, len(earlier.data)), history.data, history.offsets
     turns = range(len(offsets) - 1)
-    # If a turn is not what it was, what ends with a later one is not either.
+    # If a turn has changed, so has every prefix that ends with a later one.
     turn = bisect_left(turns, True, key=lambda index: now[: offsets[index + 1]] != before[: offsets[index + 1]])
     return history.extents.seqs[turn] if turn < len(turns) else None

@@ -1,7 +1,8 @@
-"""Cache breakpoints of a body: which of those that the messages have are sent, and those that are placed here.
+"""Cache breakpoints of a body: selecting those of the messages, and placing new ones.
 
-A provider accepts only a few. The newest pay: they end what the next request repeats. So the newest are sent, and the
-older ones are left out and reported (rule A7). If a body has none, they can be placed where they pay (rule A15).
+A provider accepts only a few. The newest are the useful ones: they end the part that the next request repeats. So the
+newest are sent, and the older ones are left out and reported (rule A7). If a body has none, they can be placed where
+they are useful (rule A15).
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ _TOO_MANY = "the provider accepts only a few cache breakpoints, and newer ones a
 
 
 class Marked(NamedTuple):
-    """An item as it is sent: where the bytes of the one without breakpoints are, and what takes their place."""
+    """An item with breakpoints: the place of the bytes without them, and their replacement."""
 
     offset: int
     size: int
@@ -36,7 +37,7 @@ def newest_marks(
     Args:
         chunks: the turns, in their order.
         room: how many may be sent.
-        caching: what knows breakpoints.
+        caching: the format's handling of breakpoints.
 
     Returns:
         for each chunk the items with breakpoints, and a report line for each breakpoint that is left out.
@@ -73,7 +74,7 @@ def mark_last(turns: EncodedTurns, caching: Caching, ttl: str, model: str | None
 
 
 def spliced(turns: EncodedTurns, marked: list[Marked]) -> Iterator[bytes | memoryview]:
-    """Return the bytes of some turns with items replaced by those with breakpoints; nothing that is long is copied."""
+    """Return the bytes of some turns with items replaced by those with breakpoints, without copying the rest."""
     start = 0
     for offset, size, data in marked:
         yield from turns.data.parts(start, offset)

@@ -1,9 +1,9 @@
-"""A budget: the newest turns that fit, with a cut that then stays where it is for a while.
+"""A budget: keeps the newest turns that fit, with a cut that is stable for a while.
 
 Tokens are estimated as bytes / 4. The cut is found by replaying the growth of the history: whenever it no longer fitted
 the budget, the oldest turns after the pinned ones were left out until three quarters of the budget were taken. So the
-cut depends on the history alone, and moves only when it must: a cut that moved with every message would make each
-request's prefix new, and the provider's cache useless.
+cut depends on the history alone, and moves only when necessary: a cut that moved with every message would change each
+request's prefix, and make the provider's cache useless.
 """
 
 from collections.abc import Sequence

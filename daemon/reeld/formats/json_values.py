@@ -1,8 +1,7 @@
-"""JSON that others wrote: a provider's own values as text and back, and the arguments of calls.
+"""Foreign JSON: a provider's own values as text and back, and the arguments of calls.
 
-What is stored must survive whatever it contains. What is sent must be what every parser accepts: finite numbers, no
-lone surrogates, not too deep (rule X8). Only a number in a provider's own block goes back to it as it came, finite or
-not.
+Storing must preserve any content. Sent JSON must be acceptable to every parser: finite numbers, no lone surrogates, not
+too deep (rule X8). Only a number in a provider's own block goes back unchanged, finite or not.
 """
 
 import math
@@ -11,7 +10,7 @@ from typing import Any
 from reel.strict_json import Json, encode, parse
 from reel.values import Numeral, clean_deep, is_clean
 
-# No parser that is known refuses 100 levels, and a few refuse not much more.
+# No known parser refuses 100 levels, and a few refuse not much more.
 _DEPTH = 100
 _ALWAYS_SENDABLE = (str, int, bool)
 

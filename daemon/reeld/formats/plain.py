@@ -1,22 +1,22 @@
-"""The short way through rendering, for texts, calls and results: most messages are nothing else.
+"""The fast path of rendering, for plain texts, calls and results, as most messages are.
 
 Theory of operation
 -------------------
 
-To unpack, repair and write a message takes 70 calls of functions. Two of these steps can be left out.
+Unpacking, repairing and writing a message takes 70 function calls. Two of these steps can be skipped.
 
-*Writing.* What a format writes around the texts of a turn is the same each time: a template
-(:mod:`~reeld.formats.templates`). Those of a run are filled together.
+*Writing.* A format always writes the same bytes around the texts of a turn: a template
+(:mod:`~reeld.formats.templates`). The templates of a run of turns are filled together.
 
-*Repair.* A plain exchange needs none. It is a text of the user's, or all results of the calls before it, in their
-order; then one message of the assistant's, with a text, calls, or both. None of them has metadata, no text is blank,
-arguments are those of an object, no result is an error, and no call has to be renamed. A message of the user's or a
-result follows it, so it is settled. It leaves its calls to the exchange after it, and nothing else.
+*Repair.* A plain exchange needs none. It is a user text, or all results of the calls before it, in order; then one
+assistant message, with a text, calls, or both. None of them has metadata, no text is blank, all arguments are objects,
+no result is an error, and no call has to be renamed. A user message or a result follows it, so it is settled. It only
+passes its calls on to the next exchange.
 
-What is before a plain exchange is settled as soon as that begins. If it is, and no server's tool still works, the
-repair state says all that a plain exchange has to know: the calls that wait for results, and the ids in use.
+Everything before a plain exchange is settled when it begins. If no server tool is still running, the repair state then
+has everything that a plain exchange needs: the calls that wait for results, and the ids in use.
 
-A property test compares what both ways return.
+A property test compares the results of both paths.
 """
 
 import re
@@ -39,33 +39,33 @@ from reeld.formats.templates import (
     result_texts,
 )
 
-# How many entries are looked at together: what is kept of them is freed before there is much of it.
+# How many entries are processed together, so that their intermediate data stays small.
 _WINDOW = 500
-# The messages of most exchanges.
+# The number of messages of most exchanges.
 _PAIR = 2
-# Each number of calls is tried out by itself.
+# The most calls in a message, because each number of calls has its own template.
 _MOST_CALLS = 8
-# What an entry is: u and a, a text of the user's and of the assistant's; c, calls; r, results; U and A, anything else
-# of the user's (or a tool's) and of the assistant's; and what is no message.
+# The letters for entries: u and a, a text of the user and of the assistant; c, calls; r, results; U and A, anything
+# else of the user (or a tool) and of the assistant; and entries that are not messages.
 _NO_MESSAGE = "-"
-# Exchanges, after a message of the assistant's. A text is followed by the user, calls by a result. One alone is not
-# worth it: what is before it would have to be repaired by itself.
+# Exchanges, after an assistant message. A text is followed by the user, calls by a result. A single one is not worth
+# it: everything before it would have to be repaired separately.
 _RUN = re.compile("(?<=[acA])(?:(?:u|r+)(?:a(?=[uU])|c(?=[rU]))){2,}")
 # An exchange of a run.
 _EXCHANGE = re.compile("(?:u|r+)[ac]")
-# What is added together: exchanges of texts alone, or another exchange.
+# The units that are added together: exchanges of texts alone, or another exchange.
 _STEP = re.compile("(?:ua)+|(?:u|r+)[ac]")
 _CALL_KEYS = len(("type", "id", "name", "arguments"))
 _TEXT_KEYS = len(("type", "text"))
 _RESULT_KEYS = len(("type", "tool_call_id", "content", "is_error"))
-# The first bytes that need no look: letters, digits and signs, of ASCII.
+# First bytes that are certainly not white space: ASCII letters, digits and punctuation.
 _FIRST_SIGN, _AFTER_SIGNS = b"!", b"\x7f"
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
 
 
 class Calls(NamedTuple):
-    """A message of the assistant's: whether a text is before the calls, all its texts for a template, and the calls."""
+    """An assistant message: whether a text is before the calls, all its texts for a template, and the calls."""
 
     has_text: bool
     texts: list[bytes]
@@ -73,7 +73,7 @@ class Calls(NamedTuple):
 
 
 class Results(NamedTuple):
-    """A message of a tool's: the ids of the calls that it answers, and what it returned."""
+    """A tool message: the ids of the calls that it answers, and the results."""
 
     ids: list[bytes]
     texts: list[bytes]
@@ -83,14 +83,14 @@ Said: TypeAlias = bytes | Calls | Results | None
 
 
 class PlainRun(NamedTuple):
-    """Plain exchanges in a row: the number of the first entry, a letter for each entry, and what each says."""
+    """Consecutive plain exchanges: the index of the first entry, a letter for each entry, and the content of each."""
 
     start: int
     letters: str
     said: list[Any]
 
     def without(self, entries: int, exchanges: int) -> "PlainRun | None":
-        """Return the run without its first entries, and then without some exchanges; ``None`` if nothing is left."""
+        """Return the run without its first entries and then some exchanges; ``None`` if nothing is left."""
         starts = [found.start() for found in _EXCHANGE.finditer(self.letters, entries)]
         if len(starts) <= exchanges:
             return None
@@ -103,9 +103,9 @@ def plain_runs(entries: Sequence[Entry], start: int) -> Iterator[PlainRun]:
 
     Args:
         entries: the entries of a conversation.
-        start: the number of the first one that is looked at. All before it are settled.
+        start: the index of the first one to examine; all before it are settled.
     """
-    # Of the entry before; before the first one there is nothing that an exchange could continue.
+    # The letter of the previous entry; before the first one there is nothing that an exchange could continue.
     before = "A"
     for begin in range(start, len(entries), _WINDOW):
         window = entries[begin : begin + _WINDOW]
@@ -134,14 +134,14 @@ def _letter(entry: Entry, said: Said) -> str:
 
 def _is_said(text: bytes) -> bool:
     """Whether a text is more than white space."""
-    # Most need not be decoded.
+    # Most texts need not be decoded.
     return _FIRST_SIGN <= text < _AFTER_SIGNS or bool(text.decode().strip())
 
 
 def _read_tools(window: Sequence[Entry], said: list[Said]) -> None:
-    """Find the plain calls and results among entries, and put what they say in its place."""
+    """Find the plain calls and results among entries, and record their content."""
     places = [place for place, entry in enumerate(window) if entry.tools is not None]
-    # Texts are not decoded: they go out as they are.
+    # Texts are not decoded, because they are sent unchanged.
     messages = unpack_raw([window[place].message or b"" for place in places])
     for place, message in zip(places, messages, strict=True):
         if not message[b"provider_metadata"]:
@@ -150,7 +150,7 @@ def _read_tools(window: Sequence[Entry], said: list[Said]) -> None:
 
 
 def _calls(blocks: list[dict[bytes, Any]]) -> Calls | None:
-    """Return the calls of a message of the assistant's; ``None`` if it has anything else that is not plain."""
+    """Return the calls of an assistant message; ``None`` if anything in it is not plain."""
     first, texts = blocks[0], []
     has_text = first[b"type"] == b"text"
     if has_text:
@@ -174,7 +174,7 @@ def _calls(blocks: list[dict[bytes, Any]]) -> Calls | None:
 
 
 def _results(blocks: list[dict[bytes, Any]]) -> Results | None:
-    """Return the results of a message of a tool's; ``None`` if one of them is not plain."""
+    """Return the results of a tool message; ``None`` if one of them is not plain."""
     ids, texts = [], []
     for block in blocks:
         text = block[b"content"]
@@ -186,12 +186,12 @@ def _results(blocks: list[dict[bytes, Any]]) -> Results | None:
 
 
 def _joined(said: Sequence[Results]) -> Results:
-    """Return the results of messages in a row."""
+    """Return the results of consecutive messages."""
     return Results([given for one in said for given in one.ids], [text for one in said for text in one.texts])
 
 
 def settle_plain(state: RenderState, entries: Sequence[Entry], run: PlainRun, target: Format) -> int:
-    """Extend a state by plain exchanges, up to the first one that has to be repaired after all.
+    """Extend a state by plain exchanges, up to the first one that needs repair after all.
 
     Args:
         state: the state.
@@ -217,7 +217,7 @@ def _pending(state: RenderState) -> list[Call] | None:
 
 
 class _Settling:
-    """Writes the exchanges of a run, one after the other.
+    """Writes the exchanges of a run in order.
 
     Args:
         state: the state that is extended.
@@ -230,20 +230,20 @@ class _Settling:
         self._target = target
         self._calls = calls
         self._used = state.repair.used_ids
-        # What is around the texts of the exchanges, and the texts.
+        # The bytes around the texts of the exchanges, and the texts.
         self._arounds: list[bytes] = []
         self._texts: list[bytes] = []
-        # Of each turn, how many items it becomes; of each exchange, its seq, and whether the user spoke.
+        # The number of items of each turn; and for each exchange its seq, and whether the user spoke.
         self._items: list[int] = []
         self._seqs: list[int] = []
         self._spoke = bytearray()
-        # By the number of results, whether a text is before the calls, and their number.
+        # Templates by the number of results, whether a text is before the calls, and the number of calls.
         self._templates: dict[tuple[int, ...], Template | None] = {}
-        # By their name: whether it is sent as it is, as a call.
+        # By tool name: whether its calls are sent unchanged.
         self._names: dict[bytes, bool] = {}
 
     def settle(self, entries: Sequence[Entry], run: PlainRun) -> int:
-        """Settle what can be, and return how many entries that are."""
+        """Settle as many entries as possible, and return their number."""
         state, (start, letters, said) = self._state, run
         done = 0
         for found in _STEP.finditer(letters):
@@ -260,7 +260,7 @@ class _Settling:
         return done
 
     def _add(self, entries: Sequence[Entry], run: PlainRun, place: int, end: int) -> bool:
-        """Add exchanges of texts alone, or another exchange; return whether it need not be repaired after all."""
+        """Add exchanges of texts alone, or another exchange; return whether that was possible without repair."""
         start, letters, said = run
         answer, calls = said[end - 1], self._calls
         spoke = letters[place] == "u"
@@ -293,7 +293,7 @@ class _Settling:
         return True
 
     def _add_texts(self, asked: Sequence[Entry], texts: list[bytes]) -> bool:
-        """Add texts of user and assistant in turn, and return whether they are written by a template."""
+        """Add alternating texts of user and assistant; return whether a template can write them."""
         template, number = self._template(0, False, 0), len(asked)
         if template is None:
             return False
@@ -305,7 +305,7 @@ class _Settling:
         return True
 
     def _template(self, *key: int) -> Template | None:
-        """Return the template of an exchange; ``None`` if the format does not write all alike.
+        """Return the template of an exchange; ``None`` if the format does not write all of this shape alike.
 
         Args:
             key: the number of results, whether a text is before the calls, and their number.
@@ -319,7 +319,7 @@ class _Settling:
         return self._templates[key]
 
     def _takes(self, calls: list[Call], seq: int, before: int) -> bool:
-        """Note the ids of calls behind some blocks, and return whether all are sent as they are."""
+        """Note the ids of the calls after some blocks, and return whether all are sent unchanged."""
         used, sent_id = self._used, self._target.sent_id
         count = len(used)
         for index, call in enumerate(calls, before):
@@ -348,11 +348,11 @@ class _Settling:
         return extents_of(self._items, seqs, b"\1\0" * number, can_begin)
 
     def _leave(self, seq: int, *, began: bool) -> None:
-        """Leave to the next exchange the calls, and the tool loop.
+        """Pass the calls and the tool loop on to the next exchange.
 
         Args:
             seq: the seq of the last message.
-            began: whether the tool loop, if it is one, began in the run.
+            began: whether the tool loop, if there is one, began in the run.
         """
         repair = self._state.repair
         names = [(call.id.decode(), call.name.decode()) for call in self._calls]
@@ -360,7 +360,7 @@ class _Settling:
         repair.loop = LoopThinking(not began and repair.loop is not None and repair.loop.first, last=False)
 
     def _note_server_state(self, calls: list[Call], seq: int) -> None:
-        """Note the state that the server keeps, if there being calls is one: all else is in metadata."""
+        """Note the server state if it consists in the presence of calls; all other state is in metadata."""
         blocks = [{"type": "tool_call", "id": call.id.decode(), "name": call.name.decode()} for call in calls]
         value = self._target.server_state({"role": "assistant", "content": blocks, "provider_metadata": {}})
         if value is not None:

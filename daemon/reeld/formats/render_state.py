@@ -8,16 +8,16 @@ It holds the settled exchanges as encoded bytes, and the repair state after them
 changes (:mod:`~reeld.formats.repair`), the next rendering repairs and writes only what comes after, and joins bytes.
 For 10,000 plain messages that takes 0.5 ms of CPU instead of 30, and instead of 110 if half are calls and results.
 
-A state is valid for one conversation, format, model and history settings. The conversation may have moved meanwhile:
-after a rewind it has other messages. That is checked with one id: an event's id determines everything before it, so
+A state is valid for one conversation, format, model and history settings. The conversation may have changed meanwhile:
+after a rewind it has other messages. One id is enough to check that: an event's id determines everything before it, so
 the state covers a conversation if the last entry that it knows is still in its place. A state that no longer fits is
-not extended but replaced, and used once more to say where the history parted from what an ``after`` named.
+replaced, and only used to find where the history departs from an earlier ``after``.
 
 Cache breakpoints are not part of these bytes: only the newest few are sent, and each new one changes which these are.
-They are put in when a body is made, and no digest depends on them, because no provider's cache does.
+They are inserted when a body is assembled, and no digest depends on them, because no provider's cache does.
 
-The places of turns are kept, because a budget leaves out whole turns, and the size of each item, because a prefix is
-so many items. What a prefix is known by is a hash of its bytes; the next rendering goes on with the same hash.
+The extents of turns are kept, because a budget leaves out whole turns, and the size of each item, because a prefix is a
+number of items. A prefix is identified by a hash of its bytes; the next rendering continues the same hash.
 """
 
 from array import array
@@ -35,14 +35,13 @@ from reeld.formats.templates import Shape, Template, find_template
 
 # Of a hash; enough to tell histories apart.
 DIGEST_SIZE = 16
-# The size of a tuple of numbers or short texts, and of what is kept of a turn and its item, estimated: it need not be
-# exact.
+# Estimated sizes of a tuple of numbers or short texts, and of the data that is kept for a turn and its item.
 _OBJECT_SIZE, _TURN_SIZE = 200, 20
 # More cache breakpoints than any API accepts.
 _MOST_MARKS = 8
 # The bytes of a full chunk. A chunk that is not full yet is copied whenever it is read.
 _FULL_CHUNK = 1 << 17
-# Prefixes whose hash is kept: those that were asked for last.
+# How many of the last requested prefixes have their hash kept.
 _MOST_HASHES = 4
 
 
@@ -86,7 +85,7 @@ class TurnExtents(NamedTuple):
 
 
 def extents_of(items: Sequence[int], seqs: Sequence[int], is_user: bytes, can_begin: bytes | bytearray) -> TurnExtents:
-    """Return the places of turns from what is known of each."""
+    """Return the extents of several turns."""
     return TurnExtents(array("I", items), array("q", seqs), bytearray(is_user), bytearray(can_begin))
 
 
@@ -96,21 +95,21 @@ def one_turn(items: int, seq: int, *, is_user: bool, can_begin: bool) -> TurnExt
 
 
 class ServerState(NamedTuple):
-    """What the provider keeps between two requests: the seq of the message that says so, and its value."""
+    """State that the provider keeps between two requests: its value, and the seq of the message that mentions it."""
 
     seq: int
     value: Json
 
 
 class Marks(NamedTuple):
-    """The cache breakpoints of a turn: what knows them, and the seq and the number of the block of each."""
+    """The cache breakpoints of a turn: the format's handling of them, and the seq and the block number of each."""
 
     caching: Caching
     places: list[tuple[int | None, int]]
 
 
 class MarkedItem(NamedTuple):
-    """An item with cache breakpoints. It is stored without them, because what follows decides which of them are sent.
+    """An item with cache breakpoints. It is stored without them, because later messages decide which of them are sent.
 
     Args:
         offset: where its bytes begin.
@@ -126,7 +125,7 @@ class MarkedItem(NamedTuple):
 
 
 class Chunks:
-    """Bytes that only grow, in chunks that never change: what is sent of them is not copied, even if more comes."""
+    """An append-only byte buffer in immutable chunks: data is sent without a copy, even if more is appended."""
 
     __slots__ = ("_full", "_size", "_tail")
 
@@ -173,7 +172,7 @@ class EncodedTurns:
         self.sizes = array("I")
         self.extents = extents_of((), (), b"", b"")
         self.marked: list[MarkedItem] = []
-        # By how many items they are of: where these end, and the hash.
+        # By the number of items: where these end, and the hash.
         self._hashes: dict[int, tuple[int, Any]] = {}
 
     def add(self, items: list[Json], seq: int, *, is_user: bool, can_begin: bool, marks: Marks | None = None) -> None:
@@ -212,7 +211,7 @@ class EncodedTurns:
         return encoded
 
     def _forget_old_marks(self) -> None:
-        """Keep the items of the newest breakpoints only: no API accepts more than a few."""
+        """Keep only the items of the newest breakpoints: no API accepts more than a few."""
         newer = 0
         for index in reversed(range(len(self.marked))):
             marked = self.marked[index]
@@ -250,7 +249,7 @@ class EncodedTurns:
     def hash(self, items: int) -> Any:
         """Return a hash of the bytes of the first items, to which more can be added.
 
-        It goes on with one that is kept: a prefix of what is rendered now was hashed the last time.
+        It continues a kept hash: a prefix of the current rendering was hashed the last time.
         """
         known = max((count for count in self._hashes if count <= items), default=0)
         begin, found = self._hashes.get(known, (0, sha256()))
@@ -309,7 +308,7 @@ class RenderState:
         self.turns = EncodedTurns()
         self.report: list[Change] = []
         self.server_state: ServerState | None = None
-        # The templates of turns, each from when it was first looked for.
+        # The templates of turns, cached on first use.
         self.shapes: dict[Shape, Template | None] = {}
         # How many of the conversation's entries it covers, and the id of the last.
         self.count = 0
@@ -322,7 +321,7 @@ class RenderState:
         return len(self.turns.data) + _TURN_SIZE * self.turns.extents.turns + _OBJECT_SIZE * objects
 
     def template(self, target: Format, shape: Shape) -> Template | None:
-        """Return how its format writes settled turns of a shape; ``None`` if it does not write them all alike."""
+        """Return the format's template for settled turns of a shape; ``None`` if it does not write them all alike."""
         if shape not in self.shapes:
             self.shapes[shape] = find_template(target, self.context(), shape)
         return self.shapes[shape]

@@ -4,8 +4,8 @@ Theory of operation
 -------------------
 
 A conversation may contain anything: calls that were interrupted, results that came late or twice, blank texts, two
-answers in a row, blocks of another provider. APIs refuse most of that with a 400. Repair is one pass over the
-messages that knows no API; what an API accepts it asks a :class:`~reeld.formats.format.Format`.
+answers in a row, blocks of another provider. APIs refuse most of that with a 400. Repair is one pass over the messages
+that is independent of the API; it asks a :class:`~reeld.formats.format.Format` what the API accepts.
 
 *Exchanges.* Messages are grouped into exchanges: neighbouring messages of the user and of tools, then neighbouring
 messages of the assistant. The results of a call belong to the user turn of the exchange after it.
@@ -16,18 +16,18 @@ things rest on it. Provider caches are valid only for an identical prefix, and A
 before it (rule A8): a repair that changes its mind costs money or a 400. And rendering has to write each settled
 exchange only once (:mod:`~reeld.formats.render_state`). Two consequences:
 
-- When the user speaks while a call has no result, the call is *abandoned*: a synthesized result takes its place. If
-  the real result comes later, its place is taken, so it is sent as a text of the user's where it arrived (rule X5).
-- An exchange with a server's tool that still works stays open, and so do all after it, until the tool has answered or
-  the user has spoken: only then is it known whether its call can be sent (rule X9).
+- When the user speaks while a call has no result, the call is *abandoned*: a synthesized result takes its place. If the
+  real result comes later, its place is taken, so it is sent as a user text where it arrived (rule X5).
+- An exchange with a server tool that is still running stays open, and so do all after it, until the tool has answered
+  or the user has spoken: only then is it known whether the call can be sent (rule X9).
 
-*State.* All that a later exchange may depend on is in a :class:`~reeld.formats.repair_state.RepairState`: the ids in
-use, the pending and the abandoned calls, the tool loop. :func:`repair` advances it over the settled exchanges,
-repairs the open ones on a saved state, and restores that. So repairing in batches gives the same as repairing all at
-once, which a property test holds it to.
+*State.* Everything that a later exchange may depend on is in a :class:`~reeld.formats.repair_state.RepairState`: the
+ids in use, the pending and the abandoned calls, the tool loop. :func:`repair` advances it over the settled exchanges,
+repairs the open ones on a saved state, and restores that. So repairing in batches gives the same result as repairing
+everything at once; a property test checks that.
 
-Rejected: to repair in each format's writer, because most rules are the same for all APIs; and to repair in the log when
-a message is added, because a repair for one API would damage the conversation for the others.
+Rejected: repairing in each format's writer, because most rules are the same for all APIs; and repairing the log when a
+message is added, because a repair for one API would damage the conversation for the others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ from reeld.formats.server_tools import MessageGroup, match_server_tools
 
 PLACEHOLDER_TURN = UserTurn([], [placeholder()])
 _THOUGHTS = ("thinking", "redacted_thinking")
-# Each exchange has one of these: to look one up is faster than to make one.
+# Each exchange has one of these; looking one up is faster than creating it.
 _LOOPS = {(first, last): LoopThinking(first, last) for first in (False, True) for last in (False, True)}
 
 

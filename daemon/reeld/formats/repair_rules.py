@@ -1,4 +1,4 @@
-"""What one repair has to keep to: the rules of the API, and what the rest of the body leaves to the history."""
+"""The rules of one repair: what the API accepts, and what the rest of the body leaves to the history."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from reeld.formats.server_tools import ServerToolStatus
 
 
 class Rules(NamedTuple):
-    """What the API accepts; ``lost`` are the keys of the server's calls that were left out for another reason."""
+    """The rules; ``lost`` are the keys of server tool calls that were left out for other reasons."""
 
     target: Format
     model: str | None
@@ -22,7 +22,7 @@ class Rules(NamedTuple):
         return self.settings.tools is not None and name not in self.settings.tools
 
     def why_unsendable(self, block: Json, position: Position) -> str | None:
-        """Return why a block cannot be sent; blank texts nowhere can (rules X3 and A3)."""
+        """Return why a block cannot be sent; no API accepts blank texts (rules X3 and A3)."""
         if block["type"] == "text":
             return None if block["text"].strip() else "a blank text"
         return self.target.why_unsendable(block, position, self.model)

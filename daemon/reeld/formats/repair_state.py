@@ -9,7 +9,7 @@ from reeld.formats.naming import sent_id, sent_name
 
 
 class SavedState(NamedTuple):
-    """A repair state at one moment. Of the ids only their number: they are only ever added."""
+    """A snapshot of a repair state. It has only the number of ids, because ids are only ever added."""
 
     used_ids: int
     abandoned: dict[str, tuple[ToolCall, ...]]
@@ -19,11 +19,11 @@ class SavedState(NamedTuple):
 
 
 class RepairState:
-    """What repair must know of the exchanges before.
+    """The state of repair after some exchanges.
 
     Attributes:
-        used_ids: the ids that were sent, of calls and of opaque items. A dict, for it keeps the order in which
-            :meth:`restore` takes them out again.
+        used_ids: the ids that were sent, of calls and of opaque items. A dict, because :meth:`restore` removes the
+            newest.
         abandoned: the calls that a synthesized result closed, by the id that they were given.
         told: the calls that were sent as text and have no result yet, by the id that they were given.
         pending: the calls of the newest assistant turn, which the next user turn answers.
@@ -48,7 +48,7 @@ class RepairState:
         return SavedState(len(self.used_ids), dict(self.abandoned), dict(self.told), self.pending, self.loop)
 
     def restore(self, saved: SavedState) -> None:
-        """Return to an earlier state. The names of tools stay, because what one stands for never changes."""
+        """Return to an earlier state. The names of tools stay, because their meaning never changes."""
         while len(self.used_ids) > saved.used_ids:
             self.used_ids.popitem()
         self.abandoned, self.told = dict(saved.abandoned), dict(saved.told)

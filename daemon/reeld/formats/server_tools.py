@@ -34,7 +34,7 @@ class MessageGroup(NamedTuple):
 
 
 class ServerToolStatus(NamedTuple):
-    """What becomes of the server's tools of a batch.
+    """The status of the server tools of a batch.
 
     Args:
         unpaired: the blocks whose other half is missing, so that they cannot be sent.
@@ -111,7 +111,7 @@ def _halves(
 ) -> Iterator[tuple[BlockPlace, ServerToolHalf | None]]:
     """Return the halves of calls of server's tools among what the assistant says, with their places.
 
-    ``None`` takes the place of a half where another provider answered, which cannot have continued a turn (rule A11).
+    ``None`` stands for an answer of another provider, which cannot have continued a turn (rule A11).
     """
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         if _is_of_another(message, target.provider):

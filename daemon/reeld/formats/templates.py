@@ -1,10 +1,9 @@
-"""Templates: what a format writes around the texts, calls and results of a turn.
+"""Templates: the bytes that a format writes around the texts, calls and results of a turn.
 
-Whether a format writes all turns of a shape alike is not assumed but tried out, with two turns that say other things:
-if an item has anything else of its message in it, such as its number, or if something of it is reported, there is no
-template.
+Whether a format writes all turns of a shape alike is not assumed but tested, with two turns of different content: if an
+item contains anything else of its message, such as its index, or if anything is reported, there is no template.
 
-Many templates are filled by one formatting of bytes, with all texts in one step: see :func:`fill`.
+Many templates are filled with all of their texts by a single bytes formatting operation: see :func:`fill`.
 """
 
 import re
@@ -18,12 +17,12 @@ from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext,
 
 # The keys of a block that is nothing but a text.
 _TEXT_KEYS = len(("type", "text"))
-# What is after each item of a template: a byte that no text in UTF-8 has.
+# The separator after each item of a template: a byte that never occurs in UTF-8.
 _END = b"\xff"
 
 
 class Shape(NamedTuple):
-    """What turns have in common that are written alike.
+    """The common shape of turns that are written alike.
 
     Args:
         number: how many calls or results.
@@ -45,7 +44,7 @@ TEXT_AFTER_RESULTS = Shape(0, is_user=False, has_text=True, follows_results=True
 
 
 class Call(NamedTuple):
-    """A call, as a template takes it.
+    """A call in the form that templates take.
 
     Args:
         id: its id.
@@ -61,13 +60,14 @@ class Call(NamedTuple):
 
 
 class Template(NamedTuple):
-    """The items that a turn becomes, or two turns in a row, and how they are filled.
+    """The items of a turn, or of two consecutive turns, with placeholders.
 
     A turn has *texts*: its own, if it has one, and three for each call or result: id, name, and the arguments or what
     was returned. Some formats send the arguments of a call as an object.
 
     Args:
-        around: what is around the texts, which are ``%b``. If there are objects, these are ``%b`` and texts ``%%b``.
+        around: the bytes around the texts, which are ``%b``. If there are objects, these are ``%b`` and texts are
+            ``%%b``.
         items: how many items each turn becomes.
         texts: how many texts there are.
         places: the places of the texts that are sent among all texts, in their order.
@@ -83,12 +83,12 @@ class Template(NamedTuple):
     choose: Callable[[Sequence[bytes]], Sequence[bytes]] | None
 
     def around_objects(self, calls: Sequence[Call]) -> bytes:
-        """Return what is around the texts if these calls are made."""
+        """Return the bytes around the texts for these calls."""
         objects = [encode(calls[number].value).encode().replace(b"%", b"%%") for number in self.objects]
         return self.around % tuple(objects) if objects else self.around
 
     def then(self, other: "Template") -> "Template":
-        """Return the template of two turns in a row, of which the first one has no objects."""
+        """Return the template of two consecutive turns, of which the first has no objects."""
         before = self.around.replace(b"%", b"%%") if other.objects else self.around
         places = (*self.places, *(self.texts + place for place in other.places))
         items, texts = self.items + other.items, self.texts + other.texts
@@ -105,10 +105,10 @@ def _template(
 
 
 def fill(arounds: Sequence[bytes], texts: Sequence[bytes]) -> tuple[bytes, list[int]]:
-    """Fill the templates of turns in a row.
+    """Fill the templates of consecutive turns.
 
     Args:
-        arounds: what is around the texts of each turn.
+        arounds: the bytes around the texts of each turn.
         texts: the texts of all turns, in UTF-8.
 
     Returns:
@@ -116,13 +116,13 @@ def fill(arounds: Sequence[bytes], texts: Sequence[bytes]) -> tuple[bytes, list[
     """
     filled = b"".join(arounds) % tuple(encode_texts(texts))
     sizes = [len(item) + len(_END) for item in filled.split(_END)]
-    # What is after the last item is nothing.
+    # Nothing follows the last item.
     sizes.pop()
     return filled.replace(_END, b","), sizes
 
 
 def find_template(target: Format, context: RenderContext, shape: Shape) -> Template | None:
-    """Return how a format writes turns of a shape; ``None`` if it does not write them all alike.
+    """Return the format's template for turns of a shape; ``None`` if it does not write them all alike.
 
     Args:
         target: the format.
@@ -134,7 +134,7 @@ def find_template(target: Format, context: RenderContext, shape: Shape) -> Templ
     template = first.template()
     filled, _ = fill([template.around_objects(second.calls)], [second.texts[place] for place in template.places])
     is_same = filled == second.items.replace(_END, b",") and not context.report
-    # Texts alone are filled in as they are.
+    # Plain texts are filled in unchanged.
     is_simple = (template.items, template.places) == ((1,), (0,)) if shape.number == 0 else template.items != (0,)
     return template if is_same and is_simple else None
 
@@ -154,7 +154,7 @@ class _Sample:
         values = re.compile(b"|".join(map(re.escape, [*texts, *objects])))
         found = values.findall(self.items)
         numbers = [objects.index(value) for value in found if value in objects]
-        # What is formatted twice has its signs twice.
+        # Percent signs are doubled for each formatting.
         sign = b"%%" if numbers else b"%"
         around = values.sub(
             lambda hit: b"%b" if hit[0] in objects else sign + b"b", self.items.replace(b"%", sign + sign)
@@ -199,7 +199,7 @@ def _turn(shape: Shape, calls: list[Call], number: int) -> tuple[Turn, list[byte
 
 
 def _pieces(role: str, number: int, blocks: list[Json]) -> list[Piece]:
-    """Return the pieces of a message that has nothing but blocks."""
+    """Return the pieces of a message that has only blocks."""
     message: Json = {"role": role, "content": blocks, "provider_metadata": {}, "seq": number, "time": number}
     return [Piece(message, number, index, block) for index, block in enumerate(blocks)]
 
@@ -221,7 +221,7 @@ def result_texts(calls: Sequence[Call], texts: Sequence[bytes]) -> list[bytes]:
 
 
 def only_text(turn: Turn) -> bytes | None:
-    """Return the text of a turn that is nothing but the text of one message, in UTF-8; ``None`` if it is more."""
+    """Return the text of a turn that is just one plain text, in UTF-8; ``None`` for any other."""
     if len(turn.pieces) != 1 or (type(turn) is UserTurn and turn.results):
         return None
     message, _, _, block = turn.pieces[0]
