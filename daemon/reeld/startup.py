@@ -58,7 +58,8 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadyRunning(f"another reeld is running ({_holder(descriptor)}; it holds {what} {path}") from None
+            held = f"another reeld is running ({_holder(descriptor)}; it holds {what} {path}; end it with: reel stop"
+            raise AlreadyRunning(held) from None
         except OSError as error:  # ENOLCK: some network file systems have no locks
             raise StartupError(
                 f"cannot lock {what} {path}: {name}: {error.strerror}; choose a path on a file system with locks"

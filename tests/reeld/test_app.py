@@ -161,7 +161,8 @@ def test_a_second_daemon_is_refused(config: Config, capsys: pytest.CaptureFixtur
         assert app.main(config) == ALREADY_RUNNING
 
     assert capsys.readouterr().err == (
-        f"reeld: another reeld is running (pid {os.getpid()}); it holds the socket {config.socket}\n"
+        f"reeld: another reeld is running (pid {os.getpid()}); it holds the socket {config.socket};"
+        " end it with: reel stop\n"
     )
 
 

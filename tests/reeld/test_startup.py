@@ -47,7 +47,8 @@ def test_another_process_holds_it(tmp_path: Path) -> None:
             pass
         holder.communicate()
 
-    assert f"another reeld is running (pid {holder.pid}); it holds the socket {path}" == str(refused.value)
+    held = f"another reeld is running (pid {holder.pid}); it holds the socket {path}; end it with: reel stop"
+    assert held == str(refused.value)
     assert refused.value.status == ALREADY_RUNNING
 
 

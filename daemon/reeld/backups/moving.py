@@ -63,7 +63,7 @@ def _file(path: str) -> Iterator[End]:
             prepare(opened, path)
             yield End(opened, path)
     except StartupError as error:
-        raise Storage(f"{error}; end it with: reel stop") from error
+        raise Storage(str(error)) from error
 
 
 @contextmanager

@@ -76,7 +76,7 @@ class Restore:
                 difference = self._require_no_loss()
                 kept = self._replace()
         except StartupError as error:
-            raise Storage(f"{error}; end it with: reel stop") from error
+            raise Storage(str(error)) from error
         except OSError as error:
             raise Storage(f"{self._database} was not replaced: {error.filename}: {error.strerror}") from error
         lost = [] if difference is None else [loss._asdict() for loss in difference.lost]
