@@ -253,8 +253,8 @@ def effective_settings(
         if flags[setting.name] is not None:
             if setting.may_be_url and has_password(flags[setting.name]):
                 raise ArgumentTypeError(
-                    f"{setting.flag}: {printable(flags[setting.name])} has a password, which everybody sees who lists"
-                    " processes; put it into ~/.pgpass"
+                    f"{setting.flag}: {printable(flags[setting.name])} contains a password, which everybody who"
+                    " lists processes can see; put it into ~/.pgpass"
                 )
             yield EffectiveSetting(setting, flags[setting.name], setting.flag)
         elif text := environment.get(setting.variable):

@@ -119,7 +119,7 @@ def test_a_password_on_the_command_line() -> None:
     refused = check("--database", f"postgresql://ada:{SECRET}@/reel")
 
     assert 2 == refused.returncode
-    assert "has a password, which everybody sees who lists processes; put it into ~/.pgpass" in refused.stderr
+    assert "contains a password, which everybody who lists processes can see; put it into ~/.pgpass" in refused.stderr
     assert SECRET not in refused.stderr
 
 

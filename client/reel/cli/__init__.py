@@ -7,8 +7,8 @@ TYPE_CHECKING = False  # as in the package above: typing takes as long to import
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# How many objects are made before Python looks for garbage, in place of 700. What a command imports stays, and to look
-# through it again and again took 3 ms.
+# The threshold of the garbage collector, instead of 700 objects. What a command imports stays, and to look through it
+# again and again took 3 ms.
 _GARBAGE = 50_000
 
 

@@ -105,7 +105,7 @@ def _count(messages: int | None) -> str:
 
 
 def _waits(agent: AgentRow) -> tuple[str, str]:
-    """Return what an agent waits for, unless it is the user, and its style."""
+    """Return what an agent waits for, unless it is the user, with its style."""
     if not agent.alive:
         return "killed", "dim"
     if agent.drafts:
@@ -136,7 +136,7 @@ def tree(agents: list[AgentRow], *, killed: bool) -> Iterator[tuple[str, AgentRo
     """Yield agents below their sources, each with its branch.
 
     Args:
-        agents: the agents, the oldest first; a clone whose source is not among them comes by itself.
+        agents: the agents, the oldest first; a clone whose source is not among them is at the top level.
         killed: whether killed agents are listed that have no live clones.
     """
     # Without recursion: a chain of clones may have thousands of links.

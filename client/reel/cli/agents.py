@@ -88,7 +88,7 @@ def title(ctx: Context) -> None:
 
 
 def _as_word(text: str) -> list[str]:
-    """Return a text as arguments of which none is taken for an option."""
+    """Return a text as arguments, none of which can be mistaken for an option."""
     return ["--", text] if text.startswith("-") else [text]
 
 
@@ -101,7 +101,7 @@ def tag(ctx: Context) -> None:
 
 
 def _retag(ctx: Context) -> tuple[dict[str, str], AgentInfo]:
-    """Change the tags; read them again if somebody else changed the agent in between. Return them before and after."""
+    """Change the tags; retry if the agent was changed in between. Return the tags before and after."""
     for left in reversed(range(_ATTEMPTS)):
         info = ctx.client.agent(ctx.agent)
         head = info.head if ctx.args.if_seq is None else ctx.args.if_seq

@@ -1,4 +1,4 @@
-"""The command ``ask``, and what it shares with ``chat``: an answer that is printed while it comes, and added."""
+"""The command ``ask``, and the part that it shares with ``chat``: printing a streamed answer, and adding it."""
 
 import sys
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from reel.values import clean
 
 
 class Outcome(NamedTuple):
-    """What became of a question: the exit status, and what was added, if anything was."""
+    """The outcome of a question: the exit status, and what was added, if anything."""
 
     status: int
     added: Added | None
@@ -46,7 +46,7 @@ def ask(ctx: Context) -> int:
 def add_question(
     ctx: Context, agent: str, said: str, *, create: bool | None = None, if_seq: int | None = None
 ) -> Added:
-    """Add what the user says, and print how much of it had to be replaced."""
+    """Add the user's text, and print how much of it had to be replaced."""
     question, replaced = clean(said)
     added = ctx.client.add(agent, [text("user", question)], create, if_seq=if_seq)
     note_altered(ctx, replaced + added.replaced, added.numbers_as_text)
@@ -60,7 +60,7 @@ def _again(ctx: Context) -> str:
 
 
 def _question(ctx: Context) -> str | None:
-    """Return the message to add, or ``None`` to answer what was said last. What is not UTF-8 is not yet replaced."""
+    """Return the message to add, or ``None`` to answer the last one. Bytes that are not UTF-8 are not replaced yet."""
     said = ctx.word
     if said == STDIN or (said is None and ctx.args.with_file != STDIN and not sys.stdin.isatty()):
         said = read_stdin()
@@ -73,7 +73,7 @@ def _question(ctx: Context) -> str | None:
 
 
 def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
-    """Let a provider answer what was said last: print the answer while it comes, and add it.
+    """Let a provider answer the last message: print the answer while it streams, and add it.
 
     Ctrl-C ends the answer: what has arrived is added and marked as interrupted.
 
@@ -115,7 +115,7 @@ def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
 
 
 def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end: tuple[int, str]) -> Outcome:
-    """Print what is left to print of an answer, and what went wrong with it."""
+    """Print the rest of an answer, and what went wrong with it."""
     if not answer.streamed:
         echo.write(answer.text)
     echo.end()

@@ -129,7 +129,7 @@ class Branches:
 
 
 def layout(branch: str, stretch: Stretch, width: int | None) -> Line:
-    """Lay out a stretch on one line: a star if it is in the conversation, its seqs, how much it has, what is said."""
+    """Lay out a stretch on one line: a star if it is in the conversation, its seqs, its length, its first words."""
     star, style = ("* ", "") if stretch.live else ("  ", "dim")
     if not stretch.nodes:
         return [star, ("(beginning)", "dim"), (" now" if stretch.now else "", "ok")]

@@ -85,7 +85,7 @@ class _Chat:
         self._provider = provider
         # The seq up to which everything was shown or said here.
         self._seen = 0
-        # The heads before and after each question that was asked here, as far as they can be taken back.
+        # The heads before and after each question that was asked here and can still be undone.
         self._exchanges: list[tuple[int, int]] = []
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
             "undo": ("take back the last question and its answer", self._undo),
@@ -206,11 +206,11 @@ class _Chat:
             self._exchanges[-1] = (self._exchanges[-1][0], head)
 
     def _show_others(self) -> None:
-        """Show what others have said since we looked."""
+        """Show what others have added since the last check."""
         page = self._ctx.client.messages(self._agent, since=self._seen)
         self._show(page.messages)
         if page.head != self._seen:
-            # A restore would take back what others have done since.
+            # A restore would undo what others have done since.
             self._exchanges.clear()
             self._seen = page.head
 

@@ -82,7 +82,7 @@ def _conversation(ctx: Context, word: str) -> Iterator[Said]:
         agent, position = named
         at = resolve_position(ctx.client, agent, position)
     elif "@" in word and named is None and not ctx.client.has(word):
-        raise UsageError(f"no agent {word}, and what is after the @ is not a position; write {FORMS}")
+        raise UsageError(f"no agent {word}, and the part after @ is not a position; write {FORMS}")
     for number, page in enumerate(ctx.client.pages(requests.messages(agent, at=at))):
         yield from said_on(page, first=not number)
 

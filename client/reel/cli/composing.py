@@ -29,12 +29,12 @@ from reel.values import clean
 # Seconds between two drafts, and until an unchanged one is sent again, in case the daemon was restarted.
 _DRAFT_INTERVAL = 0.05
 _REPEAT_INTERVAL = 5.0
-# How many characters of its end are shown of a long draft; nobody reads more.
+# How many characters at the end of a long draft are shown; nobody reads more.
 _DRAFT_LENGTH = 100_000
 _CHUNK = 1 << 16
 # The editor, if neither $VISUAL nor $EDITOR is set.
 _EDITOR = "vi"
-# The first line of what is not sent, and how many lines of the last message are below it.
+# The cut line, and how many lines of the last message are shown below it.
 _CUT = "------------------------ >8 ------------------------"
 _QUOTED = 300
 # What Vim and Emacs would read as a setting; the text of a conversation must not change an editor.
@@ -106,7 +106,7 @@ def _run_and_read(ctx: Context, path: Path) -> tuple[int, str | None]:
 
 
 def _template(ctx: Context, agent: str, role: str) -> str:
-    """Return what the editor opens with: room to write, and below a cut line to whom, and what was said last."""
+    """Return the initial content of the editor: room to write, and below a cut line the agent and its last message."""
     from reel.cli.transcript import Transcript  # noqa: PLC0415 - only the editor needs it
 
     page = ctx.client.messages(agent, last=1)
@@ -121,7 +121,7 @@ def _template(ctx: Context, agent: str, role: str) -> str:
 
 
 def _above_cut(path: Path) -> str:
-    """Return what the user wrote; without the cut line that is everything. What is not UTF-8 is not yet replaced."""
+    """Return what is above the cut line, or everything without one. Bytes that are not UTF-8 are not replaced yet."""
     said = path.read_text(encoding="utf-8", errors="surrogateescape")
     above, cut, _ = f"\n{said}".partition(f"\n{_CUT}\n")
     return f"{above[1:]}\n" if cut else said

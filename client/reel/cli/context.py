@@ -1,4 +1,4 @@
-"""What a command runs with: its arguments, its client and its output."""
+"""The context of a command: its arguments, its client and its output."""
 
 from __future__ import annotations
 

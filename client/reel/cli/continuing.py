@@ -38,7 +38,7 @@ def continue_last(ctx: Context) -> int:
 
 
 def _conversations(ctx: Context) -> tuple[str, list[AgentRow]]:
-    """Return the directory, and its conversations: what was said last first."""
+    """Return the directory, and its conversations, the most recent first."""
     for directory in _directories():
         call = requests.agents(alive=True, order="updated", details=True, tags={_DIRECTORY: directory}, limit=_NEWEST)
         rows = [row for page in islice(ctx.client.pages(call), 1) for row in page.agents if _PARENT not in row.tags]

@@ -78,7 +78,7 @@ def stop_daemon(path: str, limit: float) -> bool:
     activated = process.is_activated(path)
     try:
         stopped = (not activated or process.unit_is_active()) and _shut_down(path, limit)
-    except Storage:  # it refuses to lose what it has, and goes on
+    except Storage:  # it refuses to lose its data, and keeps running
         if new:
             unmark(path)
         raise

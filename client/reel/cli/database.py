@@ -51,7 +51,7 @@ def _of_file(ctx: Context, file: str) -> Verified:
     if ctx.args.all or ctx.args.words or ctx.args.agent:
         raise UsageError("--database checks the whole file; leave out AGENT, -a and --all")
     if is_url(file):
-        raise UsageError("--database checks a file; what is on a server is checked by its daemon: reel verify")
+        raise UsageError("--database checks a file; a database on a server is checked by its daemon: reel verify")
     path = os.path.abspath(file)  # noqa: PTH100 - a symlink stays one
     return reply_reader(Verified)(work_on_file(ctx.out, f"checking {file}", "verify", path))
 
@@ -123,7 +123,7 @@ class _Pause:
 
 
 def restore_backup(ctx: Context) -> int:
-    """Put a backup in the place of the database; print what was restored and where the replaced file is."""
+    """Replace the database with a backup; print what was restored and where the replaced file is."""
     backup = os.path.abspath(ctx.words[0])  # noqa: PTH100 - a symlink stays one
     database = _database_path(ctx)
     pause = _Pause(ctx.socket, ctx.args.time_limit or STOP_TIMEOUT)
@@ -166,7 +166,9 @@ def copy(ctx: Context) -> int:
         raise UsageError("name both databases, with --from and --to")
     for name in (source, target):
         if has_password(name):
-            raise UsageError("a URL has a password, which everybody sees who lists processes; put it into ~/.pgpass")
+            raise UsageError(
+                "the URL contains a password, which everybody who lists processes can see; put it into ~/.pgpass"
+            )
     report = work_on_file(ctx.out, f"reading {printable(source)}", "copy", source, target)
     if ctx.out.as_json:
         ctx.out.document(report)

@@ -51,7 +51,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     """Run the checks. If the daemon does not answer, look at the files at their usual places."""
     try:
         wrong, printed = checked_settings()
-    except NotRunning:  # reeld may not be installed; then check only what the clients read
+    except NotRunning:  # reeld may not be installed; then check only the settings that clients read
         wrong, printed = _own_problem(), ""
     yield check_settings(wrong)
     yield check_own_settings()

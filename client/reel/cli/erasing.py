@@ -1,4 +1,4 @@
-"""Commands that remove what was said for good: redact, purge."""
+"""Commands that permanently remove content: redact, purge."""
 
 import glob
 import os
@@ -32,7 +32,7 @@ def redact(ctx: Context) -> int:
     what: dict[str, Any] = {"seqs": args.seq or None, "text": args.text, "pattern": _compiled(args.match)}
     how: dict[str, Any] = {"backups": _backups(ctx), "if_seq": args.if_seq}
     tried = ctx.client.redact(ctx.agent, **what, **how, dry_run=True)
-    if args.match:  # what was seen is redacted, and nothing that comes meanwhile
+    if args.match:  # redact exactly what was shown, and nothing that arrives meanwhile
         what = {"text": list(tried.texts)}
         if not ctx.out.as_json:
             _show(ctx, what["text"])
@@ -173,7 +173,7 @@ def _purge_each(ctx: Context, tried: list[Purged], how: dict[str, Any], names: N
 
 
 def _repeat_purge(how: dict[str, Any], done: Sequence[Purged | Retained]) -> str:
-    """Return how to purge agents that are gone from backups: their ids are left, and their names are free."""
+    """Return the command that purges removed agents from backups: by id, because their names are free."""
     gone = dict.fromkeys(uid for reply in done for uid in reply.purged or [getattr(reply, "agent", "")])
     options = "".join(f" --{name}" for name, is_set in how.items() if is_set)
     return f"purge them there as well with: reel purge {' '.join(gone)}{options} --backup FILE"

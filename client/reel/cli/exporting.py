@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reel.messages import Event, Message
     from reel.replies import AgentInfo, MessagesPage
 
-# What a file of each form ends in; of a provider's format it is JSON.
+# The suffix of a file of each form; provider formats are JSON.
 _ENDINGS = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl"}
 
 
@@ -54,7 +54,7 @@ def export(ctx: Context) -> None:
 
 
 def ending(form: str) -> str:
-    """Return what the name of a file of this form ends in."""
+    """Return the suffix of a file of this form."""
     return _ENDINGS.get(form, ".json")
 
 

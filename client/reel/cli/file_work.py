@@ -53,7 +53,7 @@ class Progress:
 
 
 def work_on_file(out: Output, doing: str, *arguments: str, ready: Callable[[], None] | None = None) -> dict[str, Any]:
-    """Let the daemon's program work on a file, and show how far it is; return what it reports.
+    """Let the daemon's program work on a file, and show its progress; return its report.
 
     Args:
         out: where to show it.

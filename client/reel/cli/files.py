@@ -20,7 +20,7 @@ def open_input(path: str | None) -> Iterator[BinaryIO]:
     """Open a file for the duration of the block; ``-`` or ``None`` is stdin.
 
     Raises:
-        UsageError: the file is stdin and stdin is a terminal; nobody wants to type it.
+        UsageError: the file is stdin and stdin is a terminal, where nobody wants to type it.
     """
     if path is not None and path != STDIN:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs 4 ms

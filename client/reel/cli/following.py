@@ -30,7 +30,7 @@ R = TypeVar("R")
 _LONGEST_WAIT = 30.0
 # How many of the messages that a command took away, or brought back, are listed.
 _LISTED = 8
-# What is before each line of a draft.
+# The prefix of each line of a draft.
 _MARGIN = "  "
 # Lines of the screen that drafts leave free: the line before them, and the cursor's.
 _FREE = 2
@@ -141,7 +141,7 @@ class _PushPrinter:
         self._drafts.clear()
 
     def show(self, push: Push) -> None:
-        """Show a push, and below it what is being written."""
+        """Show a push, and below it the drafts."""
         out = self._ctx.out
         if isinstance(push, DraftPush):
             self._drafts.update(push)
@@ -208,7 +208,7 @@ def _run_command(ctx: Context, push: Push) -> None:
 
 
 class LiveDrafts:
-    """Answers that grow on the screen: the end of what others are writing, until it is added.
+    """Drafts that grow on the screen: the end of what others are writing, until it is added.
 
     Args:
         name_of: returns the name of the agent with an id; ``None`` if only one is followed.
@@ -227,7 +227,7 @@ class LiveDrafts:
             self._drafts.pop(key, None)
 
     def clear(self) -> None:
-        """Forget all drafts: the daemon has gone, and sends those that are still being written again."""
+        """Forget all drafts: the connection was lost, and the daemon sends the current ones again."""
         self._drafts.clear()
 
     def lines(self, width: int, height: int) -> list[Span]:
@@ -239,7 +239,7 @@ class LiveDrafts:
     def _layout(self, draft: DraftPush, width: int, room: int) -> Iterator[Span]:
         who = self._name_of(draft.agent) if self._name_of else "assistant"
         yield f"{who} · {writing(draft.client)}", "assistant"
-        # What cannot be seen is not laid out: drafts may be long, and come thirty times a second.
+        # Only the visible part is laid out: drafts may be long, and arrive thirty times a second.
         end = draft.text[-room * width :].rstrip("\r\n")
         for line in list(wrap(end, width - len(_MARGIN) - 1))[-room:]:
             yield f"{_MARGIN}{line}"

@@ -201,7 +201,7 @@ def size_of(stream: TextIO) -> os.terminal_size:
 
 
 def paint(lines: Sequence[Line], stream: TextIO, width: int, *, colour: bool, column: int | None = None) -> None:
-    """Draw lines over what is there, at once, so that nothing flickers.
+    """Draw lines over the old ones in one write, so that nothing flickers.
 
     Args:
         lines: as many as fit on the screen, none wider than it.

@@ -23,7 +23,7 @@ from reel.importing.pipeline import Pipeline
 from reel.importing.seen import Seen
 from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
 
-# Seconds between two updates of the progress, and between two looks at what has changed.
+# Seconds between two updates of the progress, and between two checks for changes.
 _UPDATE = 0.2
 _WATCH = 2.0
 # How many of the problems of a tool are shown.
@@ -32,7 +32,7 @@ _NANOSECONDS_PER_MILLISECOND = 1_000_000
 
 
 class _History(NamedTuple):
-    """What a tool has kept."""
+    """The conversations that a tool has kept."""
 
     tool: Tool
     sources: list[Source]
@@ -72,7 +72,7 @@ def _tool(name: str) -> Tool:
 
 
 def _look(tool: Tool, paths: list[Path]) -> _History:
-    """Find what a tool has kept, at these paths or in its usual places."""
+    """Find the conversations of a tool, at these paths or in its usual places."""
     sources: list[Source] = []
     problems: list[Problem] = []
     for path in paths:
@@ -101,7 +101,7 @@ def _nothing(ctx: Context, histories: list[_History], paths: list[Path]) -> int:
 
 
 def _table(ctx: Context, found: list[_History]) -> Iterator[Line]:
-    """Lay out what was found: tool, number of conversations, size, and the newest change."""
+    """Lay out the findings: tool, number of conversations, size, and the newest change."""
     when = age if ctx.out.terminal else full_time
     rows = [("TOOL", "CONVERSATIONS", "SIZE", "NEWEST")] if ctx.out.terminal else []
     rows += [
@@ -158,7 +158,7 @@ def _dry_run(history: _History) -> Totals:
 
 
 def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> Totals:
-    """Import what a tool has kept; Ctrl-C ends it, and leaves what is in."""
+    """Import the conversations of a tool; Ctrl-C ends it, and keeps what was imported."""
     is_own = history.tool.name == "reel"
     importer = LogImporter(pipeline, history.sources) if is_own else Importer(pipeline, seen)
     try:
@@ -203,7 +203,7 @@ class _Progress:
 
 
 def _watch(ctx: Context, pipeline: Pipeline, seen: Seen, tools: list[Tool], paths: list[Path]) -> int:
-    """Import what is there, and then what is written, until Ctrl-C."""
+    """Import everything, and then whatever is written, until Ctrl-C."""
     first = True
     try:
         while True:

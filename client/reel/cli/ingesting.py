@@ -90,7 +90,7 @@ def _added(reply: Added, *, interrupted: bool = False) -> str:
 
 
 def _ingest_stream(ctx: Context) -> int:
-    """Read a stream as far as it goes, and add the response."""
+    """Read a stream to its end, and add the response."""
     # All that takes time is done while the stream has not begun, so that its first text is not late.
     reader = _StreamReader(ctx)
     if not ctx.args.create:

@@ -50,7 +50,7 @@ _PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
 
 
 class Keys:
-    """Takes what a terminal sends, in any pieces, and returns each key, or the text that was typed."""
+    """Takes the input of a terminal, in any pieces, and returns each key, or the text that was typed."""
 
     def __init__(self) -> None:
         self._decoder = getincrementaldecoder("utf-8")("replace")
@@ -67,7 +67,7 @@ class Keys:
         return list(self._keys())
 
     def settle(self) -> list[Key | str]:
-        """Return the keys of what was held back, as nothing else has come."""
+        """Return the keys of the held-back input, because nothing else has arrived."""
         held, self._held = self._held, ""
         return [Key.ESCAPE] if held else []
 

@@ -30,7 +30,7 @@ STDIN_TIMEOUT = 1.0
 
 
 def resolve_lone_argument(ctx: Context, command: Command) -> None:
-    """Decide what a single argument is, and use it as the agent if it is that.
+    """Decide what a single argument means, and use it as the agent if it is one.
 
     Args:
         ctx: the command's context, whose agent is ``$REEL_AGENT`` and which has the argument as its only word.

@@ -90,7 +90,7 @@ def _wrapped(line: str, width: int | None, *, styled: bool) -> Iterator[Line]:
 
 
 def _styled(line: str) -> list[tuple[str, str]]:
-    """Return the runs of a line, each with its style; the signs of what has a style are left out."""
+    """Return the runs of a line, each with its style; the markup of styled runs is left out."""
     if _HEADING.match(line):
         return [(line, "heading")]
     if line.startswith(">"):

@@ -55,7 +55,7 @@ class PrefixResolvingClient(Client):
         super().__init__(socket, autostart=autostart, timeout=limit, name="reel")
         self._out = out
         self._exact = exact
-        # What is shown if a call takes long, and whether the daemon was started and nobody was told.
+        # The text to show if a call takes long, and whether the daemon was started without a notice yet.
         self._doing = _WAITING
         self._started = False
         # The prefix that ``resolved_name`` was typed as.
@@ -86,7 +86,7 @@ class PrefixResolvingClient(Client):
 
     def call(self, call: Call[R]) -> R:
         """Send a request. If there is no such agent, take its name for a prefix and try again."""
-        if call.method == "wait":  # waiting is what the user asked for
+        if call.method == "wait":  # the user asked to wait
             return self._call(call)
         with self._waiting():
             return self._call(call)

@@ -1,4 +1,4 @@
-"""What a command prints: lines for people, JSON documents for programs.
+"""The output of a command: lines for people, JSON documents for programs.
 
 Every line goes through :meth:`Output.line`, which escapes control characters, so that no text of a conversation can
 control the terminal. Results go to stdout; hints and warnings about them go to stderr.
@@ -85,7 +85,7 @@ class Output:
         self._stderr = stderr
         self.colour = _wants_colour(stream, color)
         self._colour_stderr = _wants_colour(stderr, color)
-        # Whether a person reads what is said about the result.
+        # Whether a person reads remarks about the result.
         self.tells_a_person = stderr.isatty()
         # A pipe gets the result and nothing else.
         self.shows_hints = hints and self.terminal and stderr.isatty() and not as_json
@@ -200,7 +200,7 @@ class Echo:
         self.closed = False
 
     def wait(self, what: str) -> None:
-        """Show what is waited for until the first text comes."""
+        """Show the reason of the wait until the first text arrives."""
         self._until_text.enter_context(self._out.waiting(what, midway=True))
 
     def write(self, text: str) -> None:

@@ -29,7 +29,7 @@ def paged(ctx: Context, *, at_end: bool = False) -> Iterator[None]:
 
     Args:
         ctx: the command's context.
-        at_end: whether the pager begins at the end, if it is one that can be told so.
+        at_end: whether the pager begins at the end, if it supports that.
     """
     if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
         with ctx.out.printing():
@@ -84,7 +84,7 @@ class PagerBuffer:
         return len(text)
 
     def end(self) -> None:
-        """Print what is left, and wait until the user closes the pager."""
+        """Print the rest, and wait until the user closes the pager."""
         if self._pager is None:
             self._stream.writelines(self._kept)
             return

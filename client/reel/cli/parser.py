@@ -17,7 +17,7 @@ _UNKNOWN = "unrecognized arguments: "
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """A formatter that is told its width; argparse would import shutil to find it out, once per argument."""
+    """A formatter with a given width; argparse would import shutil to determine it, once per argument."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=_width())

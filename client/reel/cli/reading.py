@@ -46,7 +46,7 @@ def info(ctx: Context) -> None:
 
 
 def _tokens(ctx: Context) -> Tokens:
-    """Return how many tokens the responses of an agent used, without those of what it was cloned from."""
+    """Return how many tokens the responses of an agent used, without those of its source."""
     used = []
     for page in ctx.client.pages(requests.history(ctx.agent, kinds=["usage"])):
         for event in page.events:

@@ -74,7 +74,7 @@ def _parse_and_run(argv: Sequence[str]) -> int:
 
 
 def _command_and_settings(args: SimpleNamespace) -> tuple[Command, Settings]:
-    """Return the command that is meant, and the settings; an alias is replaced by what it stands for."""
+    """Return the intended command, and the settings; an alias is replaced by its words."""
     from reel.cli.settings import Settings, load  # noqa: PLC0415 - --version needs none
 
     command = look_up(args.command)
@@ -119,7 +119,7 @@ def _describe(error: OSError) -> str:
 
 
 def _leave_stdout(status: int) -> int:
-    """Discard what was not printed yet; otherwise the interpreter tries again when it exits, and complains."""
+    """Discard unprinted output; otherwise the interpreter tries again at exit, and complains."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

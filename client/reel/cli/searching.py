@@ -25,7 +25,7 @@ _HITS = 20
 
 
 def search(ctx: Context) -> int:
-    """Find what was said, and print the hits by conversation; without a query, search as one types."""
+    """Search all conversations, and print the hits by conversation; without a query, search interactively."""
     if not ctx.words:
         return _search_as_typed(ctx)
     args, query = ctx.args, " ".join(ctx.words)

@@ -81,7 +81,7 @@ def load() -> Settings:
 
 
 def _line_of(text: str, name: str) -> str:
-    """Return the line that sets something, as far as that can be found without a parser that remembers lines."""
+    """Return the line of a setting, as well as it can be found without a parser that records lines."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip().lstrip("[").replace('"', " ").split("=")[0].split("]")[0].split(".")[0].strip() == name:
             return f" line {number}"

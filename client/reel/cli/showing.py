@@ -90,7 +90,7 @@ def transcript_for(ctx: Context, *, folds: bool, brief: bool = False) -> Transcr
 
 
 def _transcript(ctx: Context) -> Transcript:
-    # What was asked for by its number is shown in full.
+    # A message that was requested by its number is shown in full.
     return transcript_for(ctx, folds=not ctx.args.full and ctx.word is None, brief=ctx.args.brief)
 
 
@@ -125,7 +125,7 @@ def _show_records(ctx: Context) -> None:
 
 
 def text_of(message: Message) -> str:
-    """Return what a message says, without calls, results and thinking."""
+    """Return the text of a message, without calls, results and thinking."""
     return "\n\n".join(block["text"] for block in message["content"] if block["type"] == "text")
 
 

@@ -1,4 +1,4 @@
-"""What was meant by a command, an option or a choice that does not exist."""
+"""Suggestions for a command, an option or a choice that does not exist."""
 
 from collections.abc import Collection, Iterable
 
@@ -49,7 +49,7 @@ _OPTIONS = {"version": "reel --version", "restart": "reel stop; reel start", "-v
 
 
 def like_command(name: str) -> str:
-    """Return what was meant by a command that does not exist, to be appended to the error."""
+    """Return the suggestion for an unknown command, to be appended to the error."""
     if name in _OPTIONS:
         return f" (did you mean `{_OPTIONS[name]}`?)"
     known = command_names()
@@ -61,7 +61,7 @@ def like_command(name: str) -> str:
 
 
 def like_argument(word: str, options: Collection[str]) -> str:
-    """Return what was meant by an argument that looks like an option, to be appended to the error."""
+    """Return the suggestion for an argument that looks like an option, to be appended to the error."""
     name, remedy = word.partition("=")[0], "; put -- before arguments that begin with a dash"
     if not name.startswith("--"):
         return like(name, options) or remedy

@@ -55,7 +55,7 @@ def _cell(char: str) -> int:
 def cut(text: str, width: int) -> str:
     """Return a text as it is shown, cut if it is wider than this many columns.
 
-    It is escaped first: what is shown of a control character is wider than the character.
+    It is escaped first, because the escape of a control character is wider than the character.
     """
     text = safe(text)
     if cells(text) <= width:

@@ -1,4 +1,4 @@
-"""The command ``top``: what the daemon does now, drawn again every second."""
+"""The command ``top``: the daemon's current activity, redrawn every second."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class _Top:
         self._terminal = terminal
         self._every = every
         self._screen = TopScreen()
-        # What the daemon said, the newest last, and when; the newest but one is for the rates.
+        # The daemon's ``stats`` with their times, the newest last; the last but one is for the rates.
         self._looks: deque[tuple[float, dict[str, Any]]] = deque()
         self._answered = self._due = time.monotonic()
 
     def run(self) -> None:
-        """Show what the daemon does until a key ends it."""
+        """Show the daemon's activity until a key ends it."""
         while True:
             if not self._screen.paused and time.monotonic() >= self._due:
                 self._look()

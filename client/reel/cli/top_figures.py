@@ -1,4 +1,4 @@
-"""What ``reel top`` shows, computed from what the daemon's ``stats`` returned at two moments. No I/O."""
+"""The figures of ``reel top``, computed from two samples of the daemon's ``stats``. No I/O."""
 
 from __future__ import annotations
 

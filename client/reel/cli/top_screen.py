@@ -1,4 +1,4 @@
-"""The screen of ``reel top``: a summary, a table, and the keys that change what is shown. No I/O."""
+"""The screen of ``reel top``: a summary, a table, and the keys that control it. No I/O."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PRINTED = 10
 
 
 class TopScreen:
-    """What is shown, and how: which table, its order, the filter, and how far it is scrolled."""
+    """The state of the screen: the table, its order, the filter, and the scroll position."""
 
     def __init__(self) -> None:
         self.figures: Figures | None = None
@@ -116,7 +116,7 @@ class TopScreen:
 
 
 def frame(figures: Figures, width: int) -> list[Line]:
-    """Return everything at once, for what is not a terminal: the summary, and the first rows of each table."""
+    """Return everything at once, for output that is not a terminal: the summary, and the first rows of each table."""
     lines = [title(figures), *_summary(figures, width)]
     for table in TABLES:
         rows = chosen_rows(table, figures, sorted_by=table.sorted_by)

@@ -25,9 +25,9 @@ class Column(NamedTuple):
 
     Args:
         title: its heading.
-        text: what it shows of a row.
+        text: returns the text of a row.
         order: by what rows are sorted.
-        width: how many columns of the screen it takes; 0 for what the others leave.
+        width: how many columns of the screen it takes; 0 for the remaining ones.
         left: whether it has words, which are aligned to the left, and at which a filter looks.
         rank: columns of a higher rank are left out first if there is no room.
     """
@@ -125,7 +125,7 @@ def chosen_rows(
 
 
 def _text_of(table: Table, row: Any) -> str:
-    """Return what a filter looks at: the texts of a row, and not its figures."""
+    """Return the text that a filter searches: the texts of a row, and not its figures."""
     return " ".join(column.text(row) for column in table.columns if column.left)
 
 

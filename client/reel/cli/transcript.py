@@ -159,7 +159,7 @@ class Transcript:
         yield self._label(depth, (f"… {more}{how}", "dim"))
 
     def _text(self, text: str, depth: int) -> Iterator[Line]:
-        """Lay out what somebody said; code begins at the edge of the screen."""
+        """Lay out a text; code begins at the edge of the screen."""
         margin = _STEP * depth
         width = None if self._width is None else self._width - len(margin)
         for line, is_code in markdown.layout(text.rstrip("\r\n"), width, styled=self._styled):

@@ -1,4 +1,4 @@
-"""What a search as one types shows: the query, and the hits below it. No I/O."""
+"""The screen of an interactive search: the query, and the hits below it. No I/O."""
 
 from __future__ import annotations
 

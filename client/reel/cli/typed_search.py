@@ -28,7 +28,7 @@ _HITS = 50
 
 
 def search_as_typed(ctx: Context) -> int:
-    """Search for what is typed, and show the conversation of the hit that is chosen."""
+    """Search interactively, and show the conversation of the chosen hit."""
     ctx.client.ping()  # starts the daemon, or fails with the reason, before the screen changes
     try:
         with opened() as terminal, CancellableClient(ctx.socket, terminal.files) as client:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reel.cli.output import Line
     from reel.messages import Event
 
-# What is shown for responses without a model, or agents without the tag.
+# The label of responses without a model, or agents without the tag.
 NONE = "(none)"
 _COLUMNS = ("responses", "in", "cached", "out", "reasoning")
 # The numbers of a line take this many columns at least.
@@ -92,7 +92,7 @@ def whole(sums: Iterable[Sum]) -> Sum:
 def _counted(ctx: Context, by: str) -> Iterator[Counted]:
     """Yield the responses of the agent or of all agents.
 
-    Only the events of an agent itself are read: what a clone inherited is counted with its source.
+    Only an agent's own events are read: inherited ones are counted with its source.
     """
     named = "" if ctx.args.all else ctx.agent
     for agent, tags in _agents(ctx, named):

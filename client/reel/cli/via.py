@@ -16,16 +16,16 @@ from reel.cli.rendering import body_settings, format_of, only_tools
 from reel.formats import Dialect, Format
 
 _CHUNK = 1 << 16
-# Seconds in which a command that was told to end may do so.
+# Seconds for a command to end after it was told to.
 _ENDS_WITHIN = 2.0
-# Characters of the end of what a command wrote to stderr that are shown.
+# How many characters at the end of a command's stderr are shown.
 _SHOWN = 2000
 # The APIs whose requests say whether to stream; generateContent of Gemini's has another address for it.
 _ASKED_TO_STREAM = ("openai-chat", "openai-responses", "anthropic", "gemini-interactions")
 
 
 class Provider(NamedTuple):
-    """Who answers.
+    """A provider that answers.
 
     Args:
         command: a command line for the shell.
@@ -73,7 +73,7 @@ def provider_of(ctx: Context) -> Provider:
 
 
 class Run:
-    """A run of a command, and what it writes to stdout, as it comes.
+    """A run of a command, and its stdout as it arrives.
 
     Args:
         command: a command line for the shell.
@@ -96,7 +96,7 @@ class Run:
             yield piece
 
     def close(self) -> tuple[int, str]:
-        """End the command if it still runs; return its status, and the end of what it wrote to stderr."""
+        """End the command if it is still running; return its status, and the end of its stderr."""
         assert self._process.stdout is not None  # noqa: S101 - as above
         self._process.stdout.close()
         status = self._end()

@@ -83,12 +83,12 @@ class Stream:
         format: a key of ``ASSEMBLERS``.
 
     Raises:
-        ValueError: nobody answers in this format.
+        ValueError: no provider answers in this format.
     """
 
     def __init__(self, format: str) -> None:  # noqa: A002 - the protocol's name
         if format not in ASSEMBLERS:
-            raise ValueError(f"nobody answers in {format}: conversations are only rendered and loaded in it")
+            raise ValueError(f"no provider answers in {format}: conversations are only rendered and loaded in it")
         # The error that the provider reported, or what is wrong with the stream. All that follows is ignored.
         self.error: str | None = None
         # Whether it ended inside an event.

@@ -94,7 +94,7 @@ class Format(NamedTuple):
         rename_tools: ``extra`` with the names of its tools, and of the tool that it chooses, put through a function.
         read_request: the messages of a request body; the model is who wrote the assistant's, if the body has none.
         read_response: the message of a response body; the model is who answered, if the body has none. ``None`` if
-            conversations are only exchanged in this format, and nobody answers in it.
+            conversations are only exchanged in this format, and no provider answers in it.
         tools_key: the key of the body that has the tools.
         defaults: what the top of the body has unless ``extra`` has it.
         has_model: whether the body names the model.

@@ -37,7 +37,7 @@ def read_response(
 
     Raises:
         InvalidMessage: the body is not an answer of this API, or broke off before there was anything to keep.
-        InvalidParams: nobody answers in this format.
+        InvalidParams: no provider answers in this format.
     """
     read = FORMATS[format].read_response
     if read is None:

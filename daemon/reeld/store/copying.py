@@ -148,7 +148,7 @@ def _rows(end: End, table: str) -> Iterable[_Row]:
 
 def _require_alone(target: End, place: int) -> None:
     if target.newest() != place:
-        raise Conflict(f"somebody else writes to {target.name}; end the daemons that use it")
+        raise Conflict(f"another process writes to {target.name}; stop the daemons that use it")
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def test_a_whole_stream(sample: Sample) -> None:
 @pytest.mark.parametrize("format", EXCHANGE_FORMATS)
 def test_a_format_without_responses(format: str) -> None:  # noqa: A002 - the protocol's own word
     """Nobody answers in it, so it has no streams."""
-    with pytest.raises(ValueError, match=f"nobody answers in {format}"):
+    with pytest.raises(ValueError, match=f"no provider answers in {format}"):
         Stream(format)
 
 
