@@ -93,7 +93,7 @@ def test_status_and_socket(reel: Reel, daemon: str) -> None:
     assert reel("socket").out == f"{daemon}\n"
     document = reel("status", "--json").documents[0]
     assert (document["running"], document["socket"], document["server"]["name"]) == (True, daemon, "reeld")
-    assert {f"socket         {daemon}", f"SQLite         {SQLITE}"} <= set(reel("status").out.splitlines())
+    assert {f"socket         {daemon}", f"engine         SQLite {SQLITE}"} <= set(reel("status").out.splitlines())
 
 
 @pytest.mark.parametrize(
