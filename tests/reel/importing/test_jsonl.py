@@ -146,6 +146,7 @@ _MESSAGE = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(_MESSAGE | st.fixed_dictionaries({"messages": st.lists(_MESSAGE | _JUNK)}), max_size=6))
 def test_any_records(records: list[Any]) -> None:
     """Whatever the records are, what is said has valid blocks, and all of them are counted."""

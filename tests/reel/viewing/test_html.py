@@ -3,6 +3,7 @@
 import json
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,6 +101,7 @@ def is_ours(address: str | None) -> bool:
     return address == "data:," or ((address or "").startswith(("/", "#")) and not (address or "").startswith("//"))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(TEXTS)
 def test_hostile_texts(text: str) -> None:
