@@ -78,8 +78,8 @@ slow: $(READY)  ## run the slow tests, and those that start programs
 	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(PURE)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(OTHERS)
 	# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs. They wait for these half of
-	# the time.
-	$(BIN)/pytest $(PYTEST_OPTIONS) -n $$(($(JOBS) + 1)) -m 'not large' $(NOT_UNITS)
+	# the time; but a third worker on two cores takes 100 MB with its fork server, before it has started a program.
+	$(BIN)/pytest $(PYTEST_OPTIONS) -m 'not large' $(NOT_UNITS)
 	# Some hundred megabytes each.
 	$(BIN)/pytest -q -m large $(NOT_UNITS)
 
