@@ -335,9 +335,9 @@ def test_a_subscription_starts_a_daemon(daemon: Daemon, tmp_path: Path, monkeypa
 def test_closed_while_it_comes_back(daemon: Daemon) -> None:
     """A subscription that another thread closes while it reconnects ends at once, and leaves no connection."""
     near, far = socket.socketpair()
-    dialled: list[socket.socket] = []
+    dialled: list[Any] = []
 
-    def dial() -> socket.socket:
+    def dial() -> Any:
         if not dialled:
             dialled.append(client._dial())
         else:
