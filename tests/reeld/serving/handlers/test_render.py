@@ -171,7 +171,7 @@ async def test_an_unknown_format(connect: Connect) -> None:
     """The error of an unknown format lists the formats."""
     peer = connect()
     await talk(peer)
-    with pytest.raises(InvalidParams, match=", ".join(FORMATS[:-1])):
+    with pytest.raises(InvalidParams, match=", ".join([*FORMATS][:-1])):
         await peer.call("render", "demo", "cohere")
 
 
