@@ -132,7 +132,7 @@ async def test_a_cascade_over_a_clone_that_others_revived(two: Two) -> None:
     await two.held.clone("demo", "copy")
     await two.held.kill("copy")
     two.between.is_deaf = True
-    await two.other.revive("copy")
+    await again(partial(two.other.revive, "copy"))
     await again(partial(two.held.kill, "demo", cascade=True))
 
     assert {"demo": False, "copy": False} == {each["name"]: each["alive"] for each in await two.other.agents()}
@@ -247,4 +247,5 @@ async def test_a_name_that_moved_while_it_was_looked_up(two: Two, *, is_read: bo
 
     assert ["new"] == await two.other.texts("demo")
     assert [] == await two.other.texts("moved")
+    await two.held.registry.ask(agent, partial(Read, lambda _: None))  # its log has been read by now
     assert agent is two.held.registry.get("moved")
