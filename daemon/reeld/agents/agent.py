@@ -39,7 +39,7 @@ from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
 from reeld.store.elsewhere import ForeignEvent
 from reeld.store.store import Store
-from reeld.store.transactions import AgentWrite, CommitInDoubt, DivergedError, Key, Outcome, Transaction
+from reeld.store.transactions import AgentWrite, CommitInDoubt, DivergedError, Key, Outcome, Transaction, one_write
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,6 @@ _MAX_RUN = 1024
 # The most events of other daemons that are remembered while the state is read.
 _MAX_NEWS = 1024
 
-_WRITES = frozenset({Write, WriteTexts})
 # The writes of one transaction, and the reply of each: a list of replies for texts.
 _Run: TypeAlias = list[tuple[Write | WriteTexts, Any]]
 
@@ -70,6 +69,10 @@ class Phase(Enum):
     # Final: the registry drops a failed agent, and the next use starts a new one.
     FAILED = auto()
     PURGED = auto()
+
+
+# A member that is looked up in its class takes ten times as long, and these are looked at with every command.
+_IDLE, _COMMITTING = Phase.IDLE, Phase.COMMITTING
 
 
 def now() -> int:
@@ -165,24 +168,24 @@ class Agent:
         Raises:
             Busy: the mailbox is full.
         """
-        if not self.has_room:
+        if len(self._mailbox) >= self._room:
             raise Busy(f"{self._room} commands wait for this agent; retry when some of them have been answered")
         self._mailbox.append(job)
 
     def advance(self) -> None:
         """Do as many jobs as possible without awaiting anything."""
-        while self._mailbox and self._phase is Phase.IDLE:
+        while self._mailbox and self._phase is _IDLE:
             if self.is_behind:
                 self._catch_up()
                 return
             job = self._mailbox[0]
-            if type(job) in _WRITES:
+            if isinstance(job, (WriteTexts, Write)):
                 self._begin_transaction()
                 continue
             self._mailbox.popleft()
-            if type(job) is Read:
+            if isinstance(job, Read):
                 self._read(job)
-            elif type(job) is Exclusive:
+            else:
                 self._hand_to_task(job)
 
     def _read(self, job: Read) -> None:
@@ -227,7 +230,7 @@ class Agent:
         staged = 0
         while mailbox and staged < limit:
             write = mailbox[0]
-            if not isinstance(write, (WriteTexts, Write)):
+            if not isinstance(write, WriteTexts) and not isinstance(write, Write):
                 break
             try:
                 if isinstance(write, WriteTexts):
@@ -249,9 +252,9 @@ class Agent:
                 continue
             mailbox.popleft()
         if run:
-            self._phase = Phase.COMMITTING
-            part = AgentWrite(stage.profile, stage.events)
-            self.store.writer.submit(Transaction([part], keys), partial(self._settle, run, part))
+            self._phase = _COMMITTING
+            transaction = one_write(stage.profile, stage.events, keys)
+            self.store.writer.submit(transaction, partial(self._settle, run, transaction.parts[0]))
 
     def _refuse_if_current(self, write: Write | WriteTexts, error: ReelError) -> None:
         """Refuse a write if no other daemon has written to the log since the state was read; else stage it again."""
@@ -273,10 +276,11 @@ class Agent:
         command = stage.head
         replies = add_texts(stage, write.texts)
         write.on_staged(self.row)
-        for key, reply in zip(write.keys, replies, strict=True):
-            command += 1
-            if key is not None:
-                keys.append(key_row(key, self.row, reply, command))
+        if any(write.keys):
+            for key, reply in zip(write.keys, replies, strict=True):
+                command += 1
+                if key is not None:
+                    keys.append(key_row(key, self.row, reply, command))
         return replies
 
     def _stage_write(self, stage: Stage, write: Write, keys: list[Key]) -> Reply | bytes:
@@ -296,7 +300,7 @@ class Agent:
 
     def _settle(self, run: _Run, part: AgentWrite, outcome: Outcome) -> None:
         """Apply and answer a transaction that was committed, or find out which command made it fail."""
-        self._phase = Phase.IDLE
+        self._phase = _IDLE
         if isinstance(outcome, DivergedError):
             self._stage_again(outcome, [write for write, _ in run], part.profile.head - len(part.events))
             return

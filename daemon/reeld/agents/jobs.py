@@ -40,7 +40,7 @@ class Write(NamedTuple):
         yield self
 
 
-class WriteTexts(NamedTuple):
+class WriteTexts:
     """Consecutive commands of one connection that add one plain text each, as nearly all commands do.
 
     They form one job, so that the work they have in common is done once. More may join until the agent takes it.
@@ -48,20 +48,29 @@ class WriteTexts(NamedTuple):
     Args:
         address: how the agent was named.
         client: the name of the client.
-        texts: the texts.
-        keys: the idempotency key of each, or ``None``.
-        take: takes the index of the first one, and the reply or the error of each.
+        take: called with the job, the index of the first one, and the reply of each or the same error for each.
         on_staged: called with the agent's row.
         first: how many of these commands are in other jobs before this one.
     """
 
-    address: str | None
-    client: str | None
-    texts: list[PlainText]
-    keys: list[IdempotencyKey | None]
-    take: Callable[[int, Sequence[Any]], None]
-    on_staged: Callable[[int], None]
-    first: int = 0
+    __slots__ = ("address", "client", "first", "keys", "on_staged", "take", "texts")
+
+    def __init__(
+        self,
+        address: str | None,
+        client: str | None,
+        take: Callable[[Any, int, Sequence[Any]], None],
+        on_staged: Callable[[int], None],
+        first: int = 0,
+    ) -> None:
+        self.address = address
+        self.client = client
+        self.take = take
+        self.on_staged = on_staged
+        self.first = first
+        # The texts, and the idempotency key of each.
+        self.texts: list[PlainText] = []
+        self.keys: list[IdempotencyKey | None] = []
 
     @property
     def commands(self) -> int:
@@ -70,12 +79,19 @@ class WriteTexts(NamedTuple):
 
     def answer(self, outcome: Any) -> None:
         """Answer all with their replies, or with one error."""
-        self.take(self.first, [outcome] * len(self.texts) if isinstance(outcome, Exception) else outcome)
+        self.take(self, self.first, [outcome] * len(self.texts) if isinstance(outcome, Exception) else outcome)
 
     def singly(self) -> Iterator[WriteTexts]:
         """Return each command as a job of its own."""
-        for number, (text, key) in enumerate(zip(self.texts, self.keys, strict=True)):
-            yield self._replace(texts=[text], keys=[key], first=self.first + number)
+
+        def take(_: WriteTexts, first: int, outcomes: Sequence[Any]) -> None:
+            self.take(self, first, outcomes)
+
+        for number, (text, key) in enumerate(zip(self.texts, self.keys, strict=True), self.first):
+            single = WriteTexts(self.address, self.client, take, self.on_staged, number)
+            single.texts.append(text)
+            single.keys.append(key)
+            yield single
 
 
 class Read(NamedTuple):

@@ -72,8 +72,9 @@ class Registry:
         self._addresses: dict[Agent, Sequence[str]] = {}
         self._by_address: dict[str, Agent] = {}
         self._scopes: dict[int, anyio.CancelScope] = {}
-        # Agents that received jobs since the last pump.
+        # Agents that received jobs since the last pump. Those of a batch are pumped at its end.
         self._posted: list[Agent] = []
+        self._batch = store.poller.batch
         store.writer.follow(self._live.__contains__, self._on_elsewhere)
         self.started = 0
         self.failed = 0
@@ -223,24 +224,25 @@ class Registry:
             self._index(agent, agent.committed.profile.addresses)
 
     def post(self, agent: Agent, job: Job) -> None:
-        """Put a job into an agent's mailbox; :meth:`pump` lets the agent do it.
+        """Put a job into the mailbox of an agent, which is pumped at the end of the batch, or by the caller.
 
         Raises:
             Busy: the mailbox is full.
         """
         agent.post(job)
         posted = self._posted
+        if not posted:
+            self._batch.note(self.pump)
         if not posted or posted[-1] is not agent:
             posted.append(agent)
 
     def pump(self) -> None:
-        """Advance every agent that received a job; called once per batch of requests."""
+        """Advance every agent that received a job; called once for all requests that arrived together."""
         posted, self._posted = self._posted, []
-        if posted:
-            used = time.monotonic()
-            for agent in posted:
-                agent.last_used = used
-                agent.advance()
+        used = time.monotonic()
+        for agent in posted:
+            agent.last_used = used
+            agent.advance()
 
     async def ask(self, agent: Agent, make_job: Callable[[Callable[[Any], None]], Job]) -> Any:
         """Post a job and wait for its result.

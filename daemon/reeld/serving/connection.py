@@ -253,6 +253,7 @@ class Connection:
         except anyio.EndOfStream:
             with self._traffic.batch:
                 self._submit_all(self.framing.end())
+                self._services.registry.pump()
         except BaseException as error:
             clear_frames(error.__traceback__)  # see Outbox
             raise
@@ -263,6 +264,7 @@ class Connection:
             data = await self._stream.receive(_CHUNK)
             with self._traffic.batch:
                 goes_on = self._on_data(data)
+                self._services.registry.pump()
 
     async def _read_socket(self, peer: socket) -> None:
         """Let the poller read.
@@ -343,7 +345,6 @@ class Connection:
             elif isinstance(frame, Response):
                 log.debug("connection=%d answered a call that was never made", self.number)
         self._dispatcher.end_texts()
-        self._services.registry.pump()  # once for all requests that arrived together, so that they share a commit
         return alive and not self._gone
 
     def _submit(self, call: Call, params: Any) -> None:

@@ -83,6 +83,7 @@ class Dispatcher:
         on_settled: Callable[[], None],
     ) -> None:
         self._services = services
+        self._registry = services.registry
         self._traffic = traffic
         self._limits = limits
         self._reply = reply
@@ -142,25 +143,33 @@ class Dispatcher:
         """
         if self._pending or self._is_at_work or self._stopping:
             return False
-        found = plain_add(request.params)
+        number, _, params, size = request
+        found = plain_add(params)
         if found is None:
             return False
+        address, kind, content, _, _, key = found
         texts = self._texts
-        if texts is None or texts.address != found.address:
+        if texts is None or texts.address != address:
             if self._is_shared and self._in_flight.requests:
                 return False
-            agent = self._services.registry.get(found.address)
+            agent = self._registry.get(address)
             if agent is None or not agent.has_room:
                 return False
-            texts = TextCalls(peer, found.address, agent, self._arrived + 1, self._settle_texts)
-        if not self._in_flight.admit(request.size):
+            texts = TextCalls(peer, address, agent, self._arrived + 1, self._settle_texts)
+        if not self._in_flight.admit(size):
             return False
         self._arrived += 1
-        self._ahead += self._is_shared
+        if self._is_shared:
+            self._ahead += 1
+            self._ahead_to = address, texts.agent
         if texts is not self._texts:
-            self._texts, self._ahead_to = texts, (texts.address, texts.agent)
-            self._services.registry.post(texts.agent, texts.as_job())
-        texts.add(request, found, self._key_of(found, texts.agent))
+            self._texts = texts
+            self._registry.post(texts.agent, texts)
+        texts.numbers.append(number)
+        texts.sizes.append(size)
+        texts.params.append(params)
+        texts.texts.append((kind, content))
+        texts.keys.append(None if key is None else self._key_of(found, texts.agent))
         return True
 
     def end_texts(self) -> None:
@@ -256,11 +265,11 @@ class Dispatcher:
     def _post(self, call: Call, agent: Agent, job: Job, address: str | None) -> None:
         """Give an agent a job. Before it runs, another daemon may give the address to another agent."""
         if self._is_shared:
-            job = job._replace(address=address)
+            job = job if isinstance(job, WriteTexts) else job._replace(address=address)
             call.is_ahead = True
             self._ahead += 1
             self._ahead_to = (address, agent)
-        self._services.registry.post(agent, job)
+        self._registry.post(agent, job)
 
     def _joins(self, call: Call) -> bool:
         """Whether a call writes to the same address as the posted jobs: if they are sent back, so is this one."""
@@ -268,7 +277,7 @@ class Dispatcher:
         if method is None or not (method.may_write_ahead and self._is_current(call)):
             return False
         address, agent = self._ahead_to
-        return _address_in(call.params) == address and self._services.registry.get(address or "") is agent
+        return _address_in(call.params) == address and self._registry.get(address or "") is agent
 
     def _end_ahead(self, count: int) -> None:
         """Resume other calls if no job is left that may be sent back."""
@@ -283,26 +292,24 @@ class Dispatcher:
     def _add_plain_text(self, call: Call) -> bool:
         """Post a request that adds one plain text to a live agent; return whether it is one."""
         found, peer = plain_add(call.params), call.peer
-        agent = None if found is None else self._services.registry.get(found.address)
-        if found is None or agent is None or not self._may_begin(call, may_write_ahead=True):
+        if found is None:
+            return False
+        address, kind, content, _, _, _ = found
+        agent = self._registry.get(address)
+        if agent is None or not self._may_begin(call, may_write_ahead=True):
             return False
         call.key = self._key_of(found, agent)
-        job = WriteTexts(
-            None,
-            peer.client,
-            [(found.kind, found.content)],
-            [call.key],
-            lambda _, outcomes: call.answer(outcomes[0]),
-            peer.end_draft,
-        )
-        self._post(call, agent, job, found.address)
+        job = WriteTexts(address, peer.client, lambda _job, _first, outcomes: call.answer(outcomes[0]), peer.end_draft)
+        job.texts.append((kind, content))
+        job.keys.append(call.key)
+        self._post(call, agent, job, address)
         return True
 
     def _key_of(self, found: PlainAdd, agent: Agent) -> IdempotencyKey | None:
-        _, _, _, messages, create, key = found
+        address, _, _, messages, create, key = found
         if key is None:
             return None
-        return IdempotencyKey(key, digest("add", (messages, create, *_REST_OF_ADD)), found.address, agent.row)
+        return IdempotencyKey(key, digest("add", (messages, create, *_REST_OF_ADD)), address, agent.row)
 
     def _options(self, client: str | None) -> CommandOptions:
         """Return the options of a command that sets none; most commands share them."""
@@ -328,7 +335,7 @@ class Dispatcher:
     async def _find_and_do(self, call: Call, method: Method, address: str, values: list[Any]) -> None:
         agent: Agent | None = None
         try:
-            agent = await self._services.registry.find(address, alive=asks_to_create(method, values))
+            agent = await self._registry.find(address, alive=asks_to_create(method, values))
         except NotFound:
             arguments = self._arguments(call, method, values, address)  # its key is looked up before the error is sent
             if not (method.may_create or method.may_be_gone):
@@ -378,7 +385,7 @@ class Dispatcher:
                 rest = rest or self._begin(call)
                 while rest is not None and await self._finish(call, rest):
                     rest = partial(self._begin_current, call)
-                self._services.registry.pump()
+                self._registry.pump()
                 self._is_at_work = False
 
     async def _begin_current(self, call: Call) -> None:
@@ -466,21 +473,19 @@ class Dispatcher:
             seconds.observe(monotonic() - began, count)
         self.answered += count
 
-    def _settle_texts(self, texts: TextCalls, first: int, outcomes: Sequence[Outcome | DivergedError]) -> None:
+    def _settle_texts(self, texts: TextCalls, first: int, outcomes: Sequence[Any]) -> None:
         """Do what :meth:`settle` does, at once for several requests that all succeeded."""
         count = len(outcomes)
-        results = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
-        if len(results) < count:
+        if isinstance(outcomes[0], Exception):
             for call, outcome in zip(texts.calls(first, count, self.settle), outcomes, strict=True):
                 call.is_ahead = self._is_shared
                 call.answer(outcome)
             return
         if not self._in_flight.requests:
             return  # the connection is closed
-        requests = texts.requests[first : first + count]
-        self._in_flight.remove(sum([size for _, _, _, size in requests]), count)
+        self._in_flight.remove(sum(texts.sizes[first : first + count]), count)
         self._observe("add", texts.began, count)
-        self._reply_all([number for number, _, _, _ in requests], results)
+        self._reply_all(texts.numbers[first : first + count], outcomes)
         if self._is_shared:
             self._end_ahead(count)
         self._on_settled()

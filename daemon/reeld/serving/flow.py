@@ -121,20 +121,17 @@ class InFlight:
         self._bytes = 0
         self._refusing = False
         self._traffic = traffic
-        self._limits = limits
+        self._max_requests, self._max_bytes, self._max_all = limits.requests, limits.bytes, limits.all_bytes
 
     def admit(self, size: int) -> bool:
         """Count one more call of this size, in bytes, if there is room; return whether there was."""
-        limits, traffic, requests = self._limits, self._traffic, self.requests
+        traffic, requests = self._traffic, self.requests
         if not requests:
             self._refusing = self.saturated = False
-        if (
-            self._refusing
-            or self.saturated
-            or requests >= limits.requests
-            or (requests and self._bytes + size > limits.bytes)
-            or (traffic.requests and traffic.bytes + size > limits.all_bytes)
-        ):
+        elif self._refusing or self.saturated or requests >= self._max_requests or self._bytes + size > self._max_bytes:
+            self._refusing = True
+            return False
+        if traffic.requests and traffic.bytes + size > self._max_all:
             self._refusing = True
             return False
         self.requests = requests + 1

@@ -9,15 +9,13 @@ cost of a request is paid once for all of them.
 
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from reel.errors import InvalidParams
-from reel.frames import Request
+from reel.frames import Id
 from reel.values import is_clean
 from reeld.agents.agent import Agent
-from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.jobs import WriteTexts
-from reeld.core.commands import PlainText
 from reeld.core.validation import plain_text
 from reeld.serving.call import Call, Outcome, Peer
 from reeld.serving.params import label
@@ -25,31 +23,12 @@ from reeld.store.transactions import DivergedError
 
 # The required fields of a request, and the optional ones.
 _LEAST = 2
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
+# The parameters of an `add` of one plain text: the agent's address, the kind of the row, the text, the parameters
+# `messages` and `create`, and the idempotency key.
+PlainAdd: TypeAlias = tuple[str, str, str, Any, bool | None, str | None]
 
 
-class PlainAdd(NamedTuple):
-    """The parameters of an ``add`` of one plain text.
-
-    Args:
-        address: of the agent.
-        kind: of the row.
-        content: the text.
-        messages: the parameter that it came in.
-        create: the parameter of this name.
-        key: the idempotency key.
-    """
-
-    address: str
-    kind: str
-    content: str
-    messages: Any
-    create: bool | None
-    key: str | None
-
-
-class TextCalls:
+class TextCalls(WriteTexts):
     """Consecutive requests of one connection that each add a plain text to one agent.
 
     Args:
@@ -60,7 +39,7 @@ class TextCalls:
         settle: takes the outcomes of some of the requests, from the one with this index on.
     """
 
-    __slots__ = ("_settle", "address", "agent", "began", "keys", "peer", "place", "requests", "texts")
+    __slots__ = ("agent", "began", "numbers", "params", "peer", "place", "sizes")
 
     def __init__(
         self,
@@ -70,40 +49,26 @@ class TextCalls:
         place: int,
         settle: "Callable[[TextCalls, int, Sequence[Outcome | DivergedError]], None]",
     ) -> None:
+        super().__init__(address, peer.client, settle, peer.end_draft)
         self.peer = peer
-        self.address = address
         self.agent = agent
         self.place = place
         # When the first one was read, on the monotonic clock.
         self.began = monotonic()
-        self.requests: list[Request] = []
-        # The text and the key of each.
-        self.texts: list[PlainText] = []
-        self.keys: list[IdempotencyKey | None] = []
-        self._settle = settle
-
-    def as_job(self) -> WriteTexts:
-        """Return the job that they form; requests that join later become a part of it."""
-        return WriteTexts(self.address, self.peer.client, self.texts, self.keys, self._take, self.peer.end_draft)
-
-    def add(self, request: Request, found: PlainAdd, key: IdempotencyKey | None) -> None:
-        """Let a request join."""
-        self.requests.append(request)
-        self.texts.append((found.kind, found.content))
-        self.keys.append(key)
+        # The id, the size and the parameters of each request.
+        self.numbers: list[Id] = []
+        self.sizes: list[int] = []
+        self.params: list[Any] = []
 
     def calls(
         self, first: int, count: int, settle: "Callable[[Call, Outcome | DivergedError], None]"
     ) -> Iterator[Call]:
         """Return some of the requests as calls of their own, from the one with this index on."""
         for index in range(first, first + count):
-            number, method, params, size = self.requests[index]
-            call = Call(self.peer, settle, number, method, size)
-            call.began, call.place, call.params, call.key = self.began, self.place + index, params, self.keys[index]
+            call = Call(self.peer, settle, self.numbers[index], "add", self.sizes[index])
+            call.began, call.place, call.params = self.began, self.place + index, self.params[index]
+            call.key = self.keys[index]
             yield call
-
-    def _take(self, first: int, outcomes: Sequence[Outcome | DivergedError]) -> None:
-        self._settle(self, first, outcomes)
 
 
 def plain_add(params: Any) -> PlainAdd | None:
@@ -127,11 +92,12 @@ def plain_add(params: Any) -> PlainAdd | None:
         return None
     text = messages[0] if type(messages) is list and len(messages) == 1 else messages
     if type(text) is str:
-        return _new(PlainAdd, (address, "user", text, messages, create, key)) if is_clean(text) else None
+        return (address, "user", text, messages, create, key) if is_clean(text) else None
     if text is messages or type(text) is not dict or (found := plain_text(text)) is None:
         return None
     kind, content, _, _ = found.row
-    return _new(PlainAdd, (address, kind, content, messages, create, key))
+    assert content is not None, "a plain text has one"  # noqa: S101 - its type is that of any row
+    return address, kind, content, messages, create, key
 
 
 def _is_key(value: Any) -> bool:

@@ -22,6 +22,9 @@ from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
 from reeld.store.milestones import write_milestones
 
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
+
 
 class Key(NamedTuple):
     """A command's idempotency key, the digest of its parameters, and the reply to repeat.
@@ -83,6 +86,16 @@ class Transaction(NamedTuple):
     # Only other daemons can change these meanwhile.
     reads: frozenset[int] = frozenset()
     family: Family | None = None
+
+
+_REST_OF_WRITE = tuple(AgentWrite._field_defaults.values())
+_REST_OF_TRANSACTION = tuple(Transaction._field_defaults.values())
+
+
+def one_write(profile: Profile, events: list[Event], keys: list[Key]) -> Transaction:
+    """Return a transaction of one agent's new events and no more, as nearly all are, in half the usual time."""
+    write = _new(AgentWrite, (profile, events, *_REST_OF_WRITE))
+    return _new(Transaction, ([write], keys, *_REST_OF_TRANSACTION))
 
 
 def prepared(transaction: Transaction, first: int) -> Transaction:

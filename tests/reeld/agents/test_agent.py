@@ -80,6 +80,19 @@ async def test_writes_that_wait_are_one_commit(client: DirectClient, agent: Agen
     assert (await client.replay("a")).matched
 
 
+async def test_what_is_posted_in_a_batch_is_one_commit(client: DirectClient, agent: Agent) -> None:
+    """Writes of a batch, of whatever connections, are one commit at its end; nobody pumps."""
+    commits, answers = client.store.writer.commits, Answers(3)
+    with client.store.poller.batch:
+        for number in range(3):
+            with client.store.poller.batch:  # as one connection has it inside of a turn of the poller's
+                client.post(agent, str(number), answer=answers.take)
+        assert 3 == agent.waiting
+
+    assert [2, 3, 4] == await answers.kinds()
+    assert commits + 1 == client.store.writer.commits
+
+
 async def test_writes_during_a_commit_are_the_next_one(client: DirectClient, agent: Agent) -> None:
     """Writes that arrive during a commit are grouped into the next one, and build on the first."""
     commits, answers = client.store.writer.commits, Answers(21)

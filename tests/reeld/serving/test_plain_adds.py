@@ -50,15 +50,16 @@ def test_what_is_read_is_what_the_others_read(params: Any) -> None:
         return
     values, replaced = METHODS["add"].signature.bind(params)
     address, given_as, made, *rest, if_seq, key = values
+    found_address, kind, content, found_as, found_create, found_key = found
 
     assert 0 == replaced
-    assert (found.address, found.messages, found.create, found.key) == (address, given_as, made, key)
+    assert (found_address, found_as, found_create, found_key) == (address, given_as, made, key)
     assert if_seq is None
     assert [None] * len(rest) == rest
     rows, altered = rows_from(given_as)
     assert altered is UNALTERED
-    assert [(found.kind, found.content, None, None)] == [tuple(row.row) for row in rows]
-    assert digest("add", values[1:-2]) == digest("add", (found.messages, found.create, *rest))
+    assert [(kind, content, None, None)] == [tuple(row.row) for row in rows]
+    assert digest("add", values[1:-2]) == digest("add", (found_as, found_create, *rest))
 
 
 @given(st.sampled_from(("user", "assistant")), st.text().filter(lambda text: "\0" not in text))
@@ -81,4 +82,5 @@ def test_what_clients_send_is_read(role: str, text: str) -> None:
         found = plain_add(params)
 
         assert found is not None
-        assert text == found.content
+        _, _, content, _, _, _ = found
+        assert text == content
