@@ -1,1 +1,1 @@
-"""Search in everything that was ever said: what counts as a word, what a person asks for, and the index of both."""
+"""Full-text search over all events: what counts as a word, the query language, and the index."""

@@ -1,4 +1,4 @@
-"""Jobs of a reading connection: which events match, what is shown of each, and what is in a conversation now."""
+"""Jobs of a reading connection: finding matching events, showing hits, and deciding what is in a conversation now."""
 
 import json
 import sqlite3
@@ -15,14 +15,14 @@ from reeld.search.query import Term
 from reeld.search.snippets import score, snippet
 from reeld.search.texts import text_of
 
-# Seconds after which a part of a search lets others take their turn.
+# Seconds after which one part of a search yields to other jobs.
 _SECONDS = 0.03
-# Steps of SQLite between two looks at whether anybody still waits.
+# Steps of SQLite between two checks whether anybody still waits.
 STEPS = 10_000
-# The clock may have been set back: how far times may be out of order, in milliseconds, for a filter to find all.
+# The clock may have been set back: how many milliseconds out of order times may be without a filter missing events.
 _DISORDER = 86_400_000
 
-# The original time counts, if there is one.
+# The original time takes precedence, if there is one.
 _PLACE = "SELECT agent, seq, kind, coalesce(sent, time) FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
@@ -30,22 +30,22 @@ _HIT = """
     WHERE e.id = ? AND a.name <> ''
 """
 _JUMP = "SELECT seq, parent FROM jumps WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
-# The comparison with what is stored is for speed: to read the tags of 100,000 agents takes 300 ms.
+# Comparing with the stored text is an optimization: reading the tags of 100,000 agents takes 300 ms.
 _TAGGED = "SELECT id, tags FROM log.agents WHERE instr(tags, ?) > 0"
 _SENT_BEFORE = "SELECT 1 FROM log.events WHERE sent < ? LIMIT 1"
 _AFTER_TIME = "SELECT id, time FROM log.events WHERE id >= ? ORDER BY id LIMIT 1"
 
 
 class Wanted(NamedTuple):
-    """What is searched for.
+    """The criteria of a search.
 
     Args:
         match: an expression of FTS5.
-        terms: what of it is marked in a snippet.
-        agents: the rows of the agents that are looked at; ``None`` for all.
-        live: whether only what is in a current conversation is looked at, or only what is not.
-        since: the first time.
-        until: the time after the last one.
+        terms: the terms that are marked in a snippet.
+        agents: the rows of the agents to search; ``None`` for all.
+        live: whether to find only events in a current conversation, or only other events; ``None`` for both.
+        since: the earliest time.
+        until: the end of the time range, excluded.
     """
 
     match: str
@@ -57,23 +57,23 @@ class Wanted(NamedTuple):
 
     @property
     def looks_closer(self) -> bool:
-        """Whether more than the words decides."""
+        """Whether words alone do not decide."""
         return any(limit is not None for limit in (self.agents, self.live, self.since, self.until))
 
 
 class Part(NamedTuple):
-    """The events that were found in a part of the index, newest first, and the id down to which it was searched."""
+    """The events found in a part of the index, newest first, and the id down to which it was searched."""
 
     events: list[int]
     reached: int
 
 
 class OutOfTime(Exception):
-    """A job must let others take their turn, and goes on later."""
+    """Raised when a job must yield to others; it continues later."""
 
 
 def find(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", low: int, high: int, limit: int) -> Part:
-    """Return the newest events that match and whose ids are from ``low`` up to ``high``, which is excluded."""
+    """Return the newest events that match with ids from ``low`` up to ``high``, excluded."""
     events: list[int] = []
     ends = time.monotonic() + _SECONDS
     for volume in volumes.down_from(connection, high):
@@ -105,17 +105,16 @@ def _is_wanted(connection: sqlite3.Connection, wanted: Wanted, event_id: int, pa
 
 
 class Shown(NamedTuple):
-    """Hits as they are told, and how many of the events they are about."""
+    """Hits as clients receive them, and how many of the events they cover."""
 
     hits: list[dict[str, Any]]
     done: int
 
 
 def shown(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", events: Sequence[int]) -> Shown:
-    """Return hits as they are told, as many as there is time for.
+    """Return hits as clients receive them, as many as there is time for.
 
-    What is live is looked up now. What has become live or ceased to be meanwhile, and is not wanted as such, is left
-    out.
+    Liveness is determined now. Hits whose liveness has changed in the meantime, and no longer matches, are left out.
     """
     hits: list[dict[str, Any]] = []
     ends = time.monotonic() + _SECONDS
@@ -155,7 +154,7 @@ def shown(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", events
 
 
 def scores(connection: sqlite3.Connection, wanted: Wanted, events: Sequence[int]) -> dict[int, float]:
-    """Return how well events answer, as many as there is time for."""
+    """Return the scores of events, as many as there is time for."""
     ends, found = time.monotonic() + _SECONDS, {}
     for event_id in events:
         row = log_of(connection).execute(_HIT, (event_id,)).fetchone()
@@ -166,7 +165,7 @@ def scores(connection: sqlite3.Connection, wanted: Wanted, events: Sequence[int]
 
 
 def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]]) -> set[int]:
-    """Return the rows of the agents that have all of some tags; one without a value may have any."""
+    """Return the rows of the agents that have all the given tags; a tag without a value matches any value."""
     found: list[set[int]] = []
     for key, value in tags:
         stored = f"{_as_json(key)}: {'' if value is None else _as_json(value)}"
@@ -184,9 +183,9 @@ def _as_json(text: str) -> str:
 
 
 def bounds(connection: sqlite3.Connection, since: int | None, until: int | None, newest: int) -> tuple[int, int]:
-    """Return the ids between which the events of some time are, the second excluded.
+    """Return the range of ids of the events in a time range, the upper bound excluded.
 
-    Ids ascend with time, unless the clock was set back. What was sent elsewhere before some time may have any id.
+    Ids ascend with time, unless the clock was set back. An event with an earlier original time may have any id.
     """
     low = 0 if since is None else _first_at(connection, since - _DISORDER, newest)
     if until is None or log_of(connection).execute(_SENT_BEFORE, (until,)).fetchone():
@@ -207,12 +206,12 @@ def _first_at(connection: sqlite3.Connection, when: int, newest: int) -> int:
 
 
 class Paths:
-    """Which events are in the current conversation of their agent.
+    """Determines which events are in the current conversation of their agent.
 
     Between two jumps a conversation only grows. So it consists of a few intervals of seqs: from the last jump to the
-    end, then from where that jump went back to the jump before that place, and so on. They are looked up when they are
-    needed, and once: what they say is as new as the first look. Jumps that are not in the index yet are read from the
-    log, so that a conversation is known as it is now, however far the index is.
+    end, then from where that jump went back to the jump before that place, and so on. Intervals are looked up once, on
+    first use, and reflect that moment. Jumps that are not in the index yet are read from the log, so that the current
+    conversation is known even if the index lags behind.
     """
 
     def __init__(self) -> None:
@@ -220,10 +219,10 @@ class Paths:
         self._walks: dict[int, _Walk] = {}
 
     def has(self, connection: sqlite3.Connection, agent: int, seq: int, kind: str, ends: float) -> bool:
-        """Return whether an event is in the conversation; the name and the title of an agent always are.
+        """Return whether an event is in the conversation; an agent's name and title always are.
 
         Raises:
-            OutOfTime: it is not known when the time ends; called again, this goes on.
+            OutOfTime: time ran out before it was known; the next call continues.
         """
         if kind in STATE:
             return True
@@ -232,14 +231,14 @@ class Paths:
             jump, parent = self._jump(connection, agent, walk.last)
             walk.add(jump)
             place = log_of(connection).execute("SELECT agent, seq FROM log.events WHERE id = ?", (parent,)).fetchone()
-            # Beyond are events of the source of a clone, or of a damaged log.
+            # Events beyond it are those of the source of a clone, or of a damaged log.
             walk.last = place[1] if place is not None and place[0] == agent and place[1] < jump else None
             if time.monotonic() > ends:
                 raise OutOfTime
         return walk.has(seq)
 
     def _jump(self, connection: sqlite3.Connection, agent: int, last: int) -> tuple[int, int | None]:
-        """Return the newest jump of an agent up to a seq, and where it goes."""
+        """Return an agent's newest jump up to a seq, and its destination."""
         if self._later is None:
             self._later = {}
             for jump in later_jumps(connection):
@@ -250,12 +249,12 @@ class Paths:
 
 
 class _Walk:
-    """A conversation as intervals of seqs, the newest first, as far as it has been walked back."""
+    """A conversation as intervals of seqs, newest first, walked back only partly."""
 
     def __init__(self) -> None:
         # Where the next interval ends; `None` after the last one.
         self.last: int | None = (1 << 63) - 1
-        # Of each interval the number before its first, and the negated last: `bisect` wants ascending ones.
+        # For each interval, the number before its first and its negated last: `bisect` needs ascending numbers.
         self._firsts: list[int] = []
         self._lasts: list[int] = []
 

@@ -1,12 +1,12 @@
-"""The index of all texts: a file of its own beside the database, which follows from the log and may be deleted.
+"""The index of all texts: a separate file beside the database, derived from the log, so it may be deleted.
 
-It has the words of all events (:mod:`reeld.search.volumes`), but no copy of what was said: a hit's text is read from
-the log, which is attached for reading. A table has the events at which a conversation went back, which is all that is
-needed to know what is in it now.
+It has the words of all events (:mod:`reeld.search.volumes`), but no copy of the texts: the text of a hit is read from
+the log, which is attached read-only. A table lists the events at which a conversation went back; nothing else is needed
+to determine the current conversation.
 
-The index is filled in the order of the events' ids. How far it is, is written in the same transaction as the words. So
-it is complete up to there, whenever the process was killed. Where conversations went back is noted ahead of the words,
-so that it is known even while a long log is read.
+Events are indexed in the order of their ids. The position is written in the same transaction as the words. So the index
+is complete up to that position, even if the process was killed. Events at which conversations went back are recorded
+ahead of the words, so that they are known even while a long log is being read.
 """
 
 import os
@@ -27,18 +27,18 @@ from reeld.search.volumes import Document, Volume
 from reeld.search.words import indexed
 from reeld.store.connection import Connection
 
-# Another number makes every index be built again: for changes of the tables, of what is a word, or of what is searched.
+# A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
 VERSION = 2
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
-# Begins the words of our own; it is in no word of a text.
+# Starts the words that we generate; no word of a text contains it.
 OWN = "\x80"
-# Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so that batches of
-# some hundred events take several times as long; in a longer one, new events would be found too late.
+# Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so batches of
+# some hundred events take several times as long; with longer ones, new events would become searchable too late.
 _EVENTS = 8000
 _CHARACTERS = 4 << 20
 _SECONDS = 0.2
-# Ids that are looked through at once for where conversations went back.
+# Ids that are scanned at once for events at which conversations went back.
 _STRIDE = 1 << 15
 
 _TABLES = """
@@ -50,7 +50,7 @@ _NEW = """
     SELECT id, agent, kind, content, data_json, checksum FROM log.events
     WHERE id > ? ORDER BY id LIMIT ?
 """
-# After one of these, a conversation goes on at the event's parent.
+# After one of these, a conversation continues at the event's parent.
 _JUMPS = """
     SELECT agent, seq, parent FROM log.events
     WHERE id > ? AND id <= ? AND kind IN ('clear', 'rewind', 'restore', 'clone')
@@ -68,7 +68,7 @@ class LogError(Storage):
 class Outdated(Exception):
     """The index is of another version or of another database, or damaged; it has to be built again.
 
-    Its text is what follows the path of the index in a sentence.
+    The text of the exception follows the path of the index in a sentence.
     """
 
 
@@ -96,7 +96,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def path_for(directory: str, identity: str) -> str:
-    """Return the path of the index of a database on a server, by the id of that."""
+    """Return the path of the index for a database on a server, from the id of that database."""
     return f"{directory}/search-{identity}.db"
 
 
@@ -111,7 +111,7 @@ def log_of(connection: sqlite3.Connection) -> Connection:
 
 
 def close_log(connection: sqlite3.Connection) -> None:
-    """Close the connection to the log, if that is one of its own."""
+    """Close the connection to the log, if it is a separate one."""
     if (log := getattr(connection, "log", None)) is not None:
         log.close()
 
@@ -120,8 +120,8 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
     """Set up the writing connection: create the tables, and attach the log.
 
     Raises:
-        Outdated: the file has to be built again.
-        Storage: it is another program's.
+        Outdated: the index must be rebuilt.
+        Storage: the file belongs to another program.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -162,12 +162,12 @@ def _attach(connection: sqlite3.Connection, database: str | OpenLog) -> None:
         with _reading_the_log():
             connection.log = database()  # type: ignore[attr-defined]  # it is of a class of our own
         return
-    connection.execute("ATTACH ? AS log", (f"file:{quote(os.path.abspath(database))}?mode=ro",))  # noqa: PTH100 - a symlink stays one
-    connection.execute("SELECT 1 FROM log.sqlite_schema").fetchall()  # it is opened now, not when it may be gone
+    connection.execute("ATTACH ? AS log", (f"file:{quote(os.path.abspath(database))}?mode=ro",))  # noqa: PTH100 - keeps symlinks
+    connection.execute("SELECT 1 FROM log.sqlite_schema").fetchall()  # opens it now: it may be gone later
 
 
 class _Progress(NamedTuple):
-    """How far an index is: its newest event with its checksum, and the id up to which jumps were noted."""
+    """The position of an index: its newest event with its checksum, and the id up to which jumps were recorded."""
 
     event: int
     checksum: int
@@ -184,7 +184,7 @@ def progress(connection: sqlite3.Connection) -> int:
 
 
 class Jump(NamedTuple):
-    """A place at which a conversation went back: it goes on at the event that is the parent."""
+    """An event at which a conversation went back: it continues at the parent."""
 
     agent: int
     seq: int
@@ -192,7 +192,7 @@ class Jump(NamedTuple):
 
 
 def later_jumps(connection: sqlite3.Connection) -> list[Jump]:
-    """Return the jumps that are not in the index yet, the oldest first; of very many new events, only some."""
+    """Return jumps that are not in the index yet, oldest first; only some if there are very many new events."""
     jumped = _progress(connection).jumped
     return _jumps(connection, jumped, jumped + _STRIDE)
 
@@ -202,7 +202,7 @@ def _jumps(connection: sqlite3.Connection, after: int, last: int) -> list[Jump]:
 
 
 class Filled(NamedTuple):
-    """How far an index is, and whether there may be more to do."""
+    """The position of an index, and whether there may be more to do."""
 
     event: int
     more: bool
@@ -228,7 +228,7 @@ def _reading_the_log() -> Iterator[None]:
 
 
 def fill(connection: sqlite3.Connection) -> Filled:
-    """Put the next events into the index.
+    """Add the next events to the index.
 
     Raises:
         LogError: the log cannot be read.
@@ -270,7 +270,7 @@ class _Batch:
         connection: the writing connection.
         event: the newest event that is in the index.
         checksum: its checksum.
-        ends: when the batch ends.
+        ends: the time at which the batch ends.
     """
 
     def __init__(self, connection: sqlite3.Connection, event: int, checksum: int, ends: float) -> None:
@@ -283,7 +283,7 @@ class _Batch:
         self.is_full = False
 
     def documents(self) -> Iterator[Document]:
-        """Yield the events that have text; bytes that are not text have U+FFFD in their place.
+        """Yield the events that have text; invalid bytes are replaced with U+FFFD.
 
         Raises:
             LogError: the log cannot be read.
@@ -309,19 +309,19 @@ def _decoded(text: bytes) -> str:
 
 
 def _document(event: int, agent: int, kind: str, content: str | None, data_json: str | None) -> Document | None:
-    """Return an event as the index gets it; ``None`` if it has no text."""
+    """Return the index entry of an event; ``None`` if it has no text."""
     text = text_of(kind, content, data_json)
     return (event, *indexed(text), f"{kind_word(kind)} {agent_word(agent)}") if text else None
 
 
 @cache
 def kind_word(kind: str) -> str:
-    """Return the word of our own of all events of a kind."""
+    """Return the generated word that marks events of a kind."""
     return f"{OWN}k{kind.replace('_', '')}"
 
 
 def agent_word(row: int) -> str:
-    """Return the word of our own of all events of an agent."""
+    """Return the generated word that marks events of an agent."""
     return f"{OWN}a{row}"
 
 
@@ -331,7 +331,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     Args:
         connection: the writing connection.
         events: their ids.
-        instead: what some of them become, by their ids.
+        instead: replacement texts for some of them, by their ids.
     """
     query = "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?"
     below = progress(connection) + 1
@@ -350,10 +350,10 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
 
 
 def settle(connection: sqlite3.Connection) -> None:
-    """Note how far the index is, after events were changed or deleted in the log, and leave no trace in the files.
+    """Record the position of the index after events were changed or deleted in the log; leave no trace in the files.
 
     Raises:
-        sqlite3.OperationalError: somebody reads an old state of them.
+        sqlite3.OperationalError: a reader still has an old snapshot.
     """
     query = "SELECT id, checksum FROM log.events WHERE id <= ? ORDER BY id DESC LIMIT 1"
     with _transaction(connection):

@@ -1,23 +1,23 @@
-"""What a person types, as what is searched for. Nothing that is typed is an error.
+"""Parses what a person types into a query. No input is an error.
 
 ========================  ==============================================================
-``word other``            both
-``"a phrase"``            these words beside each other
-``-word``                 without it
-``one OR other``          one of both, or both
-``prefix*``               a word that begins with it
+``word other``            both words
+``"a phrase"``            these words in sequence
+``-word``                 not this word
+``one OR other``          at least one of them
+``prefix*``               a word with this prefix
 ``role:tool``             said by the user, the assistant, a tool, or the system prompt
 ``agent:NAME``            of this agent
 ``tag:KEY=VALUE``         of agents with this tag; ``tag:KEY`` with any value of it
 ``before:2026-11-01``     earlier than this day or time (UTC)
 ``after:2026-11-01``      on this day (UTC) or later, or at this time or later
-``live:no``               what is not in the current conversation; ``live:yes`` what is
+``live:no``               not in the current conversation; ``live:yes`` in it
 ========================  ==============================================================
 
-A filter whose value makes no sense is text, like everything else. A query of nothing but ``-words`` searches for the
-words: ``-rf`` is an option that somebody looks for.
+A filter with an invalid value is treated as text. A query that consists of ``-words`` only searches for these words:
+people look for options such as ``-rf``.
 
-A query for agents (:func:`label_filter`) has no syntax: each word is a part of their names, titles and tags.
+A query for agents (:func:`label_filter`) has no syntax: each word must be part of a name, title or tag.
 """
 
 import re
@@ -27,12 +27,12 @@ from typing import NamedTuple
 
 from reeld.search.words import alternatives, fold, words
 
-# Words of a query; what comes after them is ignored. FTS5 takes expressions up to 256 levels deep.
+# Words of a query; the rest is ignored. FTS5 accepts expressions up to 256 levels deep.
 MAX_WORDS = 64
-# For a shorter prefix, a query would have to read a large part of the index.
+# With a shorter prefix, a query would have to read a large part of the index.
 MIN_PREFIX = 2
 # Prefixes of a query; later ones are whole words. For each, FTS5 reads all words of a volume that begin with it:
-# 10 ms for two letters, in which nobody else gets a turn.
+# 10 ms for two letters, which blocks everything else.
 MAX_PREFIXES = 5
 ROLES = ("user", "assistant", "tool", "system")
 _LIVE = {"yes": True, "true": True, "no": False, "false": False}
@@ -41,23 +41,23 @@ _LEXEME = re.compile(
     re.IGNORECASE,
 )
 _DATES = ("%Y-%m-%d", "%Y-%m", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
-# Characters of a query for agents that are read; a title has no more.
+# Characters of a query for agents that are used; no title is longer.
 MAX_QUERY = 1024
-# How many pieces are looked for before anything else.
+# How many pieces are checked before anything else.
 _PIECES = 8
-# What is stored in another form: the sign between the key and the value of a tag, and what JSON escapes.
+# What is stored differently: the sign between the key and the value of a tag, and what JSON escapes.
 _NOT_STORED = re.compile(r'[="\\\x00-\x1f]')
 
 
 class Term(NamedTuple):
-    """What a text must have: one of some phrases, whose last word may be the beginning of a longer one."""
+    """What a text must contain: one of several phrases, whose last word may be a prefix."""
 
     phrases: tuple[tuple[str, ...], ...]
     is_prefix: bool = False
 
 
 class Filters(NamedTuple):
-    """Which events are looked at; what is empty or ``None`` excludes nothing. Times are milliseconds."""
+    """Which events are searched; an empty field or ``None`` excludes nothing. Times are milliseconds."""
 
     agent: str | None = None
     tags: tuple[tuple[str, str | None], ...] = ()
@@ -68,7 +68,7 @@ class Filters(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A query: a text must have one term of each group, and none that is excluded."""
+    """A query: a text must contain a term of each group, and no excluded term."""
 
     groups: tuple[tuple[Term, ...], ...] = ()
     excluded: tuple[Term, ...] = ()
@@ -76,12 +76,12 @@ class Query(NamedTuple):
 
     @property
     def terms(self) -> list[Term]:
-        """The terms that a text may have."""
+        """All terms that a text may contain."""
         return [term for group in self.groups for term in group]
 
 
 def parse_query(text: str) -> Query:
-    """Return what a person asks for."""
+    """Parse what a person typed."""
     groups: list[list[Term]] = []
     excluded: list[Term] = []
     filters = Filters()
@@ -127,7 +127,7 @@ def _term(lexeme: re.Match[str]) -> Term | None:
 
 
 def _filtered(filters: Filters, field: str, value: str) -> Filters | None:
-    """Return filters with one more; ``None`` if its value makes no sense."""
+    """Return filters with one more; ``None`` if the value is invalid."""
     if field == "agent" and value:
         return filters._replace(agent=value)
     if field == "tag" and value:
@@ -152,11 +152,11 @@ def _milliseconds(value: str) -> int | None:
 
 
 def match_expression(query: Query, required: Iterable[Iterable[str]] = ()) -> str | None:
-    """Return a query in the language of FTS5; ``None`` if every event matches.
+    """Return a query in FTS5 syntax; ``None`` if every event matches.
 
     Args:
         query: the query.
-        required: groups of words of our own that say what an event is; it must have one of each group.
+        required: groups of generated words that mark events; an event must have one of each group.
     """
     groups = [" OR ".join(map(_quoted, group)) for group in query.groups]
     groups += [" OR ".join(f'"{word}"' for word in group) for group in required]
@@ -175,8 +175,8 @@ class LabelFilter(NamedTuple):
     """A query for agents.
 
     Args:
-        accepts: returns whether what describes an agent has every word.
-        pieces: lower-case ASCII texts; the stored labels of an agent that is accepted have all of them, if they are
+        accepts: returns whether the labels of an agent have every word.
+        pieces: lower-case ASCII texts. The stored labels of every accepted agent contain all of them, if the labels are
             ASCII.
     """
 
@@ -185,10 +185,9 @@ class LabelFilter(NamedTuple):
 
 
 def label_filter(query: str) -> LabelFilter:
-    """Return what finds the agents with every word of a query.
+    """Return a filter for agents whose labels have every word of a query.
 
-    A word may be any part of it, without differences of case and accents: the end of a name and the middle of a
-    Chinese title are found, too.
+    A word matches anywhere, regardless of case and accents: at the end of a name, or in the middle of a Chinese title.
     """
     wanted = [fold(word) for word in query[:MAX_QUERY].split()]
 

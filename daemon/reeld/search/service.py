@@ -1,8 +1,8 @@
-"""The index beside a running daemon: one task fills it behind the commits, and searches read it.
+"""The index of a running daemon: one task indexes new commits, and searches read the index.
 
-A commit does not wait for the index, and the index waits for none: it reads the log through a connection of its own,
-up to the newest committed event. If its file is missing, damaged or outdated, it is built again; if it cannot be used
-at all, everything but searching works.
+Commits and the index do not wait for each other: the index reads the log through its own connection, up to the newest
+committed event. If its file is missing, damaged or outdated, it is rebuilt. If it cannot be used at all, everything
+except search works.
 """
 
 import logging
@@ -30,28 +30,28 @@ from reeld.store.store import Store
 
 log = logging.getLogger(__name__)
 
-# Seconds from a commit to the batch that has it: commits in between share the batch.
+# Seconds from a commit to its batch: commits in between share the batch.
 _DELAY = 0.2
-# While others write, the index rests for as many times as long as a batch took. It shares the interpreter and the
-# processors with them: without a pause, 8 clients that pipeline got 8,700 to 12,600 adds a second done, and 20,500 to
+# While others write, the index pauses for this many times the duration of a batch. It shares the interpreter and the
+# processors with them: without a pause, 8 pipelining clients completed 8,700 to 12,600 adds a second, and 20,500 to
 # 22,500 without an index.
 _RESTS = 3
-# Seconds until a log on a server, which restarts, is tried again.
+# Seconds until the log on a server that restarts is tried again.
 _SERVER_RETRY = 2.0
 # Seconds until an index that cannot be used is tried again.
 _RETRY = 60.0
-# Seconds for which an index must have been sound, to be built again without a pause.
+# Seconds for which an index must have worked to be rebuilt without a pause.
 _CALM = 3600.0
-# Two, so that a search does not wait behind one that FTS5 takes long for.
+# Two, so that a search does not wait for one that takes FTS5 long.
 _READERS = 2
-# Seconds after which a page has what was found until then, and the next one goes on.
+# Seconds after which a page is returned with the hits so far; the next page continues.
 _PATIENCE = 1.0
-# From how many of the newest the best are chosen.
+# How many of the newest hits the best are chosen from.
 MOST_SCORED = 500
 
 
 class Found(NamedTuple):
-    """A page of hits, where the next one begins, and how many events are not in the index yet."""
+    """A page of hits, the start of the next one, and how many events are not in the index yet."""
 
     hits: list[dict[str, Any]]
     next: str | None
@@ -59,14 +59,14 @@ class Found(NamedTuple):
 
 
 class Pauses:
-    """How long to wait before an index is built again: not at all, unless that happens again and again."""
+    """The pauses before rebuilding an index: none, unless rebuilds happen repeatedly."""
 
     def __init__(self) -> None:
         self._next = 0.0
         self._built = -_CALM
 
     def next(self, now: float) -> float:
-        """Return how many seconds to wait; twice as many each time, until an index was sound for an hour."""
+        """Return how many seconds to wait; the pause doubles each time, until an index has worked for an hour."""
         if now - self._built >= _CALM:
             self._next = 0.0
         pause, self._next = self._next, min(max(2 * self._next, _RETRY), _CALM)
@@ -83,7 +83,7 @@ class Search:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # What the index reads the log by: its path, or what opens a connection to it.
+        # How the index reads the log: its path, or a function that opens a connection to it.
         self._log = store.open_log or store.path
         self.path = index.path_of(store.path) if store.is_file else index.path_for(state_directory(), store.id)
         # The id of the newest event in the index.
@@ -94,16 +94,16 @@ class Search:
         self._opened = anyio.Event()
         self._news = Signal()
         self._is_damaged = False
-        # Whether the file was removed because of an erasure, so that what is open is no longer the index.
+        # Whether the file was removed for an erasure, so that the open file is no longer the index.
         self._is_removed = False
         self._pauses = Pauses()
-        # The writing connection while the index is open, and who may open the index, write to it or remove it.
+        # The writing connection while the index is open, and the right to open the index, write to it or remove it.
         self._writer: Database | None = None
         self._turn = anyio.Lock()
 
     @property
     def behind(self) -> int:
-        """How many events are not in the index yet."""
+        """The number of events that are not in the index yet."""
         return max(0, self._store.writer.newest - self.indexed)
 
     @property
@@ -135,7 +135,7 @@ class Search:
                     await anyio.sleep(_RETRY)
 
     async def _build_again(self, reason: str) -> None:
-        """Remove the index, so that it is built again; wait before that if it was built not long ago."""
+        """Remove the index, so that it is rebuilt; first wait if it was built recently."""
         pause = self._pauses.next(time.monotonic())
         if pause:
             self._fail(f"{self.path} {reason} soon after it was built; is the disk healthy? It is built again later")
@@ -149,19 +149,19 @@ class Search:
             await anyio.sleep(_RETRY)
 
     async def _forget_all(self) -> None:
-        """Remove an index that may have what was erased when the daemon was killed."""
+        """Remove an index that may contain what was being erased when the daemon was killed."""
         index.remove(self.path)
         await self._store.eraser.end()
 
     @asynccontextmanager
     async def without(self, events: Sequence[int], instead: Mapping[int, Text]) -> AsyncIterator[None]:
-        """Remove events from the index; in the block the log is changed, and the index is not filled.
+        """Remove events from the index; the block changes the log, while indexing is suspended.
 
-        If that is not possible, the whole index is removed, and built again from what the log is then.
+        If that fails, the whole index is removed, and rebuilt from the changed log.
 
         Args:
-            events: the ids of the events that go.
-            instead: what others become, by their ids.
+            events: the ids of the removed events.
+            instead: replacement texts of others, by their ids.
         """
         async with self._turn:
             changed = await self._try(partial(index.replace, events=[*events, *instead], instead=instead))
@@ -176,7 +176,7 @@ class Search:
                 self._news.set()
 
     async def _try(self, job: Job[None]) -> bool:
-        """Run a job on the writing connection; return whether that was possible."""
+        """Run a job on the writing connection; return whether it succeeded."""
         if self._writer is None:
             return False
         try:
@@ -193,12 +193,12 @@ class Search:
         self._opened.set()
 
     async def _follow(self) -> None:
-        """Open the index, and keep it up to date until it is removed or turns out to be damaged."""
+        """Open the index, and keep it up to date until it is removed or found damaged."""
         displaced = self._store.displaced
         if displaced is not None and displaced.kind != LOCK:
             raise Storage(str(displaced))
         async with AsyncExitStack() as stack:
-            async with self._turn:  # an erasure that removes it meanwhile would leave nothing to open
+            async with self._turn:  # an erasure might remove the file just now
                 writer = await stack.enter_async_context(self._open())
             while True:
                 async with self._turn:
@@ -239,7 +239,7 @@ class Search:
         return _open_index(bridge, self.path, setup, readonly=True)
 
     async def _read(self, job: Job[T]) -> T:
-        """Run a job on a reading connection; it ends if nobody waits for it any more.
+        """Run a job on a reading connection; abort it if nobody waits for the result any more.
 
         Raises:
             Storage: the index cannot be read.
@@ -262,14 +262,14 @@ class Search:
             abandoned.set()
 
     async def tagged(self, tags: Sequence[tuple[str, str | None]]) -> set[int]:
-        """Return the rows of the agents that have all of some tags."""
+        """Return the rows of the agents that have all the given tags."""
         return await self._read(lambda connection: finding.tagged(connection, tags))
 
     async def newest(self, wanted: Wanted, limit: int, below: int | None) -> Found:
         """Return a page of hits, the newest first.
 
         Args:
-            wanted: what is searched for.
+            wanted: the criteria.
             limit: how many hits at most.
             below: only events with a smaller id.
         """
@@ -277,10 +277,10 @@ class Search:
         return Found(await self._show(wanted, events), str(reached) if reached else None, self.behind)
 
     async def best(self, wanted: Wanted, limit: int, below: int | None, offset: int) -> Found:
-        """Return a page of hits, the best of the newest first.
+        """Return a page of hits, the newest ones ordered by score.
 
         Args:
-            wanted: what is searched for.
+            wanted: the criteria.
             limit: how many hits at most.
             below: only events with a smaller id.
             offset: how many hits were on the pages before.
@@ -298,7 +298,7 @@ class Search:
         return Found(hits, f"{top}.{offset + limit}" if more else None, self.behind)
 
     async def _find(self, wanted: Wanted, limit: int, below: int | None) -> tuple[list[int], int]:
-        """Return events, and the id below which there may be more; 0 if there are none."""
+        """Return events, and the id below which there may be more; 0 if there are no more."""
         limits = partial(finding.bounds, since=wanted.since, until=wanted.until, newest=self.indexed)
         floor, high = await self._read(limits)
         high = high if below is None else min(high, below)
@@ -323,18 +323,18 @@ class Search:
 
 
 def pause_after(seconds: float, *, is_busy: bool) -> float:
-    """Return how many seconds the index rests after a batch that took so many.
+    """Return how many seconds the index pauses after a batch.
 
     Args:
         seconds: how long the batch took.
-        is_busy: whether others wrote meanwhile.
+        is_busy: whether others wrote during the batch.
     """
     return _RESTS * seconds if is_busy else 0.0
 
 
 @asynccontextmanager
 async def _open_index(bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool) -> AsyncIterator[Database]:
-    """Open a connection to the index, and one to the log if that is on a server, until the block ends."""
+    """Open a connection to the index, and to a log on a server; close them when the block ends."""
     async with open_database(bridge, path, setup, readonly=readonly) as database:
         try:
             yield database

@@ -1,4 +1,4 @@
-"""What is shown of a text that was found: the words around the first match, the places of the matches, and a score."""
+"""Snippets of a found text: the words around the first match, the positions of the matches, and a score."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,23 +8,23 @@ from typing import NamedTuple
 from reeld.search.query import Term
 from reeld.search.words import fold, locate, parts, words
 
-# Characters of a snippet, and of them before the first match.
+# Characters of a snippet, and how many of them precede the first match.
 SIZE = 240
 _BEFORE = 60
-# A text is searched in windows of this many characters, each of which overlaps the one before.
+# A text is searched in overlapping windows of this many characters.
 _WINDOW = 4096
 _OVERLAP = 256
-# Of a folded text. Named by what it is not: a range up to U+10FFFF would take `re` milliseconds to compile.
+# A letter of a folded text. A negated set: a range up to U+10FFFF would take `re` milliseconds to compile.
 _LETTER = r"[^\x00-/:-`{-\x7f]"
-# How fast more matches of a term count less, and how many characters a text has that is neither short nor long.
+# How quickly further matches of a term lose weight, and the length of an average text in characters.
 _SATURATION = 1.2
 _USUAL = 1000
-# Characters of a text that its score is about.
+# The number of leading characters of a text that are scored.
 _SCORED = 16 << 10
 
 
 class Snippet(NamedTuple):
-    """A piece of a text, and the places of the matches in it: pairs of begin and end, in characters."""
+    """A piece of a text, and the positions of the matches in it: pairs of begin and end, in characters."""
 
     text: str
     matches: list[tuple[int, int]]
@@ -56,7 +56,7 @@ def _first(text: str, terms: Sequence[Term]) -> int:
 
 
 def _matches(text: str, begin: int, end: int, terms: Sequence[Term]) -> Iterator[tuple[int, int]]:
-    """Yield the places of the matches between two places of a text, in the text."""
+    """Yield the positions of the matches in a range of a text, relative to the whole text."""
     begin, window = max(0, begin - 1), text[max(0, begin - 1) : end + 1]
     for divided in (False, True) if parts(window) else (False,):
         located = locate(window, divided=divided)
@@ -77,7 +77,7 @@ def _pattern(term: Term) -> re.Pattern[str]:
 
 
 def _merged(matches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return matches in order, those that touch as one."""
+    """Return matches in order; merge those that touch."""
     merged: list[tuple[int, int]] = []
     for begin, end in sorted(matches):
         if merged and begin <= merged[-1][1]:
@@ -88,10 +88,10 @@ def _merged(matches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def score(text: str, terms: Sequence[Term]) -> float:
-    """Return how well a text answers: how often it has the terms, less for a long text and for each time more.
+    """Return how well a text matches: more occurrences of the terms score higher, a long text lower.
 
-    It is BM25 without the rarity of the terms: what is found has all of them, so that the rarity would differ only
-    between the sides of an ``OR``. FTS5's own ``bm25`` counts every event that has a term, however many there are.
+    It is BM25 without the rarity of the terms: every hit has all of them, so the rarity would differ only between the
+    sides of an ``OR``. FTS5's own ``bm25`` counts every event that has a term, however many there are.
     """
     beginning = text[:_SCORED]
     folded = " ".join([*words(beginning), "", *parts(beginning)])

@@ -1,7 +1,8 @@
-"""Which texts of an event are searched.
+"""Extracts the searchable texts of an event.
 
-These are what people and models wrote: texts, thinking, the names and arguments of calls, results, the names of files,
-prompts, notes, and the names and titles of agents. Signatures, encoded files and what only a provider can read are not.
+These are the texts that people and models wrote: texts, thinking, the names and arguments of calls, results, file
+names, prompts, notes, and the names and titles of agents. Signatures, encoded files and opaque provider data are not
+searched.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,7 @@ MAX_EVENT = 1 << 20
 
 
 def text_of(kind: str, content: str | None, data_json: str | None) -> str:
-    """Return what is searched of an event; empty if there is nothing.
+    """Return the searchable text of an event; empty if there is none.
 
     Args:
         kind: the kind of the event.
@@ -64,7 +65,7 @@ def _of_block(block: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _arguments(arguments: str) -> str:
-    r"""Return the names and texts of a call's arguments; escapes such as ``\n`` are no letters."""
+    r"""Return the names and texts of a call's arguments; escapes such as ``\n`` are not letters."""
     if "\\" not in arguments:
         return arguments
     try:

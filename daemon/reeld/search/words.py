@@ -1,15 +1,15 @@
-"""What counts as a word.
+"""Defines what counts as a word.
 
-SQLite's own tokenizers take a Chinese sentence for one word and drop emoji. Ours need not be compiled: texts are
-rewritten here so that FTS5's ``ascii`` tokenizer, which splits at ASCII punctuation and lowers ASCII letters, finds our
-words in them.
+SQLite's own tokenizers take a Chinese sentence for one word and drop emoji. A custom tokenizer would have to be
+compiled. So texts are rewritten here: FTS5's ``ascii`` tokenizer, which splits at ASCII punctuation and lowers ASCII
+letters, then finds our words.
 
 * Case and accents are folded: NFKD, case folding, without the marks of Latin, Greek and Cyrillic letters.
 * A character of a script without spaces (Chinese, Japanese, Thai), a syllable of Hangul and an emoji is a word by
-  itself. So what a person types of such a text is a phrase, however short: bigrams would not find one character.
-* Punctuation separates words. ``parse_http_url``, ``a.b.c``, paths and ``--long-options`` are several words, and who
-  types one of them searches for a phrase.
-* ``parseHttpUrl`` is one word, and its parts are words in a column of their own: ``parsehttpurl`` finds it, and so
+  itself. So a query in such a script is a phrase, however short: bigrams would not find a single character.
+* Punctuation separates words. ``parse_http_url``, ``a.b.c``, paths and ``--long-options`` are several words; typing one
+  of them searches for a phrase.
+* ``parseHttpUrl`` is one word, and its parts are words in a separate column: ``parsehttpurl`` finds it, and so
   does ``parse_http_url``.
 """
 
@@ -29,38 +29,38 @@ _SINGLE = (
 )
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _ASCII_WORD = re.compile("[0-9a-z]+")
-# Something encoded: a word of this length is nobody's.
+# Encoded data: nobody wrote a word of this length.
 _ENCODED = re.compile(r"(?<![0-9A-Za-z+/=_-])[0-9A-Za-z+/=_-]{256,}")
-# Where a word in camel case goes on with its next part.
+# The boundary between two parts of a camel-case word.
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-# It begins with a set, which `re` looks for ten times as fast as for alternatives or what is behind a place.
+# It begins with a set: `re` finds it ten times as fast as alternatives or a lookbehind.
 _MAY_BE_CAMEL = re.compile("[A-Z](?:(?<=[a-z0-9].)|(?=[A-Z][a-z]))")
 _CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z0-9][A-Z]|[A-Z][A-Z][a-z])[A-Za-z0-9]*")
 
 
 @cache
 def _single() -> re.Pattern[str]:
-    """Return what matches a character that is a word by itself; to compile it takes 10 ms, which no start waits for."""
+    """Return the pattern of a character that is a word by itself; compiling takes 10 ms, so startup does not do it."""
     return re.compile(f"[{_SINGLE}]")
 
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Return what matches a word, with vowel signs and the like: they are no letters to `re`."""
+    """Return the pattern of a word, including vowel signs and the like, which `re` does not count as letters."""
     candidates = map(chr, chain(range(0x300, 0x1E00), range(0xA600, 0xAC00)))
     marks = "".join(mark for mark in candidates if category(mark)[0] == "M" and not _single().match(mark))
     return re.compile(f"[{_SINGLE}]|(?:[^\\W_{_SINGLE}]|[{marks}])+")
 
 
 class Indexed(NamedTuple):
-    """A text as the index gets it: its words, and the parts of those in camel case."""
+    """A text prepared for the index: its words, and the parts of its camel-case words."""
 
     words: str
     parts: str
 
 
 def fold(text: str) -> str:
-    """Return a text without differences of case, accents and width."""
+    """Return a text with case, accents and width normalized."""
     if text.isascii():
         return text.lower()
     text = normalize("NFKD", normalize("NFKD", text).casefold())
@@ -74,34 +74,34 @@ def words(text: str) -> list[str]:
 
 
 def parts(text: str) -> list[str]:
-    """Return the parts of the words in camel case that a text has, folded, in order."""
+    """Return the parts of the camel-case words of a text, folded, in order."""
     if _MAY_BE_CAMEL.search(text) is None:
         return []
     return [part.lower() for word in _CAMEL.findall(text) for part in _BOUNDARY.split(word)]
 
 
 def indexed(text: str) -> Indexed:
-    """Return a text as the index gets it."""
+    """Prepare a text for the index."""
     text = _ENCODED.sub(" ", text)
     return Indexed(text if text.isascii() else " ".join(words(text)), " ".join(parts(text)))
 
 
 def alternatives(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return what a word that a person types may be in a text: phrases, of which one is enough; none for no word."""
+    """Return the phrases that a typed word may stand for, any of which matches; none if it has no word."""
     whole = tuple(words(text))
     divided = tuple(words(_BOUNDARY.sub(" ", text)))
     return tuple(phrase for phrase in dict.fromkeys((whole, divided)) if phrase)
 
 
 class Located(NamedTuple):
-    """A folded text, and for each of its characters the place in the text that it was."""
+    """A folded text, and the position of each of its characters in the original text."""
 
     text: str
     places: Sequence[int]
 
 
 def locate(text: str, *, divided: bool) -> Located:
-    """Fold a text as :func:`words` does, and keep the places; ``divided`` also separates the parts in camel case."""
+    """Fold a text as :func:`words` does, and keep positions; ``divided`` also splits camel-case words."""
     if text.isascii() and not (divided and _MAY_BE_CAMEL.search(text)):
         return Located(text.lower(), range(len(text)))
     boundaries = {found.start() for found in _BOUNDARY.finditer(text)} if divided else set()
@@ -121,7 +121,7 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(4096)
 def _folded(character: str) -> str:
-    """Return one character as the words of a text have it, with spaces around it if it is a word by itself."""
+    """Return one character folded, with spaces around it if it is a word by itself."""
     found = " ".join(words(character))
     if found:
         return f" {found} " if _single().match(found) else found
