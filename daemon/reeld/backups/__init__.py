@@ -1,5 +1,5 @@
-"""Backups: writing one beside all other work, one a day, and putting one back.
+"""Backups: writing one while the daemon works, a daily schedule, and restoring.
 
-``service`` writes one, checked by a process of its own (``child``), before it has its name. ``commands`` is what such a
-process runs.
+``service`` writes a backup, and has a separate process check it before it gets its final name. ``commands`` runs in
+that process.
 """

@@ -1,10 +1,9 @@
-"""``reeld verify``, ``restore`` and ``copy``: work on a file that takes long, in a process of its own.
+"""``reeld verify``, ``restore`` and ``copy``: long operations on a file, in a separate process.
 
-The daemon runs the first one, and so does ``reel verify --database``; ``reel restore-backup`` runs the second one, and
-``reel copy`` the third one. What is found goes to stdout, in JSON Lines: how far it is (``step``, ``done``, ``total``),
-as often as somebody wants to see it, and at the end the ``report``, or the ``error``. Between its two steps ``restore``
-says that it is ``ready``, and waits for a line on stdin: meanwhile the daemon is stopped. Without that line it ends,
-and nothing has changed.
+The daemon and ``reel verify --database`` run the first one, ``reel restore-backup`` the second one, and ``reel copy``
+the third one. Output goes to stdout as JSON Lines: progress (``step``, ``done``, ``total``) a few times a second, and
+finally the ``report`` or the ``error``. Between its two steps, ``restore`` reports that it is ``ready``, and waits for
+a line on stdin while the daemon is being stopped. Without that line it ends, and nothing has changed.
 """
 
 import argparse
@@ -21,15 +20,15 @@ from reeld.backups.restoring import prepared
 from reeld.startup import OK
 from reeld.verify.file import check
 
-# Added to the priority of a process that works beside a daemon; the most that there is.
+# The niceness of a process that works beside a daemon: the highest possible.
 _NICE = 19
-# Seconds between two lines about how far it is.
+# Seconds between two lines of progress.
 _REPORT_EVERY = 0.25
 REFUSED = 1
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command that the first argument names; return the exit status."""
+    """Run the command that is named by the first argument; return the exit status."""
     given = _parser().parse_args(arguments)
     os.umask(0o077)
     try:
@@ -44,7 +43,7 @@ def main(arguments: list[str]) -> int:
 def _verify(given: argparse.Namespace) -> dict[str, Any]:
     if given.background:
         os.nice(_NICE)
-    report = check(os.path.abspath(given.file), Progress("checking").tell)  # noqa: PTH100 - a symlink stays one
+    report = check(os.path.abspath(given.file), Progress("checking").tell)  # noqa: PTH100 - keep symlinks
     return {**report.as_map(), "damage": report.damage}
 
 
@@ -83,10 +82,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class Progress:
-    """Prints how far something is, but not too often.
+    """Prints the progress of a step, at a limited rate.
 
     Args:
-        step: what is done.
+        step: the name of the step.
     """
 
     def __init__(self, step: str) -> None:
@@ -94,7 +93,7 @@ class Progress:
         self._next = 0.0
 
     def tell(self, done: int, total: int) -> None:
-        """Print it unless something was just printed."""
+        """Print the progress unless a line was just printed."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _REPORT_EVERY

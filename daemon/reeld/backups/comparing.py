@@ -1,12 +1,12 @@
-"""What would be lost if a backup took the place of a database."""
+"""Determines what would be lost if a backup took the place of a database."""
 
 from contextlib import closing
 from typing import NamedTuple
 
 from reeld.verify.file import open_unchanged, unchanging_uri
 
-# An event is in the backup if the backup has the same one under its id; ids are never used again. The checksum is left
-# out, because older versions do not have it, and everything that it is computed of is compared.
+# An event is in the backup if the backup has the same event under its id; ids are never reused. The checksum is not
+# compared: older versions do not have it, and everything that it covers is compared.
 _MISSING = """
     SELECT a.uid, a.name, count(*) FROM main.events e JOIN main.agents a ON a.id = e.agent
     WHERE NOT EXISTS (
@@ -15,7 +15,7 @@ _MISSING = """
             AND b.data_json IS e.data_json AND b.parent IS e.parent AND b.time = e.time
     ) GROUP BY a.id ORDER BY count(*) DESC, a.id
 """
-# Agents that were removed since the backup. A database that has none of the backup's agents is another one, or new.
+# Agents that were removed since the backup. A database that has none of the backup's agents is a different one, or new.
 _RETURNING = """
     SELECT uid, name FROM backup.agents WHERE uid NOT IN (SELECT uid FROM main.agents)
         AND EXISTS (SELECT 1 FROM main.agents a JOIN backup.agents b ON b.uid = a.uid) ORDER BY id
@@ -24,7 +24,7 @@ _LISTED = 10
 
 
 class Loss(NamedTuple):
-    """An agent, and how many of its events the backup does not have, or has with another content."""
+    """An agent, and how many of its events the backup does not have, or has with different content."""
 
     agent: str
     name: str
@@ -32,7 +32,7 @@ class Loss(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What a restore would change beside bringing back what was lost.
+    """The changes a restore would make, apart from bringing back lost data.
 
     ``returning`` are the names of agents that were removed from the database, and that the backup still has.
     """

@@ -16,18 +16,18 @@ from reeld.store.schema import opening, prepare
 
 
 def move(source: str, target: str, copied: Tell, compared: Tell) -> dict[str, Any]:
-    """Copy a database to another one; return what was copied.
+    """Copy a database to another one; return a summary.
 
     Args:
-        source: the path of a file, or the URL of a database on a server.
-        target: the other one.
-        copied: told how many events have been copied, and how many there are.
-        compared: told how many events have been compared, and how many there are.
+        source: the path of a file, or the URL of a database on a server, to copy from.
+        target: the path or URL to copy to.
+        copied: called with how many events have been copied, and with their total.
+        compared: called with how many events have been compared, and with their total.
 
     Raises:
-        Conflict: the target is not empty, or a daemon uses one on a server.
+        Conflict: the target is not empty, or a daemon uses the database on the server.
         InvalidParams: both are files, or both are on a server.
-        Storage: one of them cannot be used; it says what to do.
+        Storage: one of them cannot be used; the message says what to do.
     """
     if is_url(source) == is_url(target):
         tool = "pg_dump and pg_restore" if is_url(source) else "reel backup"
@@ -57,7 +57,7 @@ def _writing(database: str) -> Iterator[End]:
 
 @contextmanager
 def _file(path: str) -> Iterator[End]:
-    """Open a file that no daemon has open; an older one is migrated, as a daemon would do it."""
+    """Open a file that no daemon has open; migrate an older one, as a daemon would."""
     try:
         with lock(path, "the database"), opening(path), closing(sqlite3.connect(path, isolation_level=None)) as opened:
             prepare(opened, path)
@@ -69,7 +69,7 @@ def _file(path: str) -> Iterator[End]:
 @contextmanager
 def _server(url: str, *, readonly: bool) -> Iterator[End]:
     try:
-        # Only who has a server needs psycopg.
+        # psycopg is needed only with a server.
         from reeld.store.postgres import connection as servers  # noqa: PLC0415
         from reeld.store.postgres import presence, schema  # noqa: PLC0415
         from reeld.store.postgres.copying import ServerEnd  # noqa: PLC0415
@@ -81,7 +81,7 @@ def _server(url: str, *, readonly: bool) -> Iterator[End]:
         ) from error
     if not readonly:
         require_usable(url)
-    # One state of the source from the beginning to the end, whoever writes to it meanwhile.
+    # One snapshot of the source throughout, even if others write to it during the copy.
     settings = {"default_transaction_isolation": "repeatable read" if readonly else "read committed"}
     try:
         connecting = partial(servers.connect, url, readonly=readonly, settings=settings)

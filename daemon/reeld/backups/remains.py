@@ -1,8 +1,8 @@
-"""What a restore has beside the database while it works, and what is left of it if it is killed.
+"""The working files of a restore beside the database, and the removal of those left by a killed restore.
 
-It works in a directory of its own, which is locked as long as it lives: so what a dead one left is told from what
-another one needs. The database gets a second name before it is replaced. With that name alone nobody may open it while
-it is still at its own path: SQLite would look for its WAL under the other name.
+A restore works in its own directory, and holds a lock on it while it is alive: so the leftovers of a dead restore can
+be told from files still in use. The database gets a second name before it is replaced. Nobody may open it by that name
+while it is still at its own path: SQLite would look for its WAL under the second name.
 """
 
 import fcntl
@@ -18,17 +18,17 @@ from reel.errors import Storage
 log = logging.getLogger(__name__)
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Between the name of a database and the time at which it was replaced.
+# Separates the name of a database from the time at which it was replaced.
 _BEFORE = "-before-"
 
 
 @contextmanager
 def workplace(database: str) -> Iterator[str]:
-    """Make an empty directory beside a database until the block ends; yield its path.
+    """Create an empty directory beside a database, and remove it when the block ends; yield its path.
 
     Raises:
-        OSError: it cannot be made.
-        Storage: another restore of this database goes on.
+        OSError: it cannot be created.
+        Storage: another restore of this database is running.
     """
     place = _place_of(database)
     descriptor = _made(place)
@@ -41,14 +41,14 @@ def workplace(database: str) -> Iterator[str]:
 
 
 def free_name(database: str) -> str:
-    """Return a name for a database that is replaced, which nothing has yet."""
+    """Return an unused name for a database that is being replaced."""
     stem = f"{_stem(database)}{time.strftime('%Y-%m-%d-%H%M%S')}"
     names = (f"{stem}{f'-{number}' if number else ''}.db" for number in range(1000))
     return next(name for name in names if not os.path.lexists(name))
 
 
 def clear_away(database: str) -> None:
-    """Remove what restores left that were killed; the caller holds the lock on the database.
+    """Remove the leftovers of killed restores; the caller holds the lock on the database.
 
     Raises:
         OSError: it cannot be removed.
@@ -58,7 +58,7 @@ def clear_away(database: str) -> None:
 
 
 def remove_workplace(database: str) -> None:
-    """Remove the directory of a restore that was killed, with a copy of a backup; one that goes on keeps its own.
+    """Remove the directory of a killed restore, with its copy of a backup; keep that of a running restore.
 
     Raises:
         OSError: it cannot be removed.
@@ -75,7 +75,7 @@ def remove_workplace(database: str) -> None:
 
 
 def remove_second_names(database: str) -> None:
-    """Take the names from a database that a restore gave it which was killed; the caller holds the lock on it.
+    """Remove second names that killed restores gave a database; the caller holds the lock on it.
 
     Raises:
         OSError: they cannot be removed.
@@ -95,7 +95,7 @@ def remove_second_names(database: str) -> None:
 
 
 def _remove_second_wal(wal: str, second: str) -> None:
-    """Remove the second name of a WAL; one of a damaged database may have what is nowhere else, and stays."""
+    """Remove the second name of a WAL; keep it if the database is damaged, as it may hold the only copy of data."""
     with suppress(FileNotFoundError):
         found = os.lstat(second)
         if found.st_size == 0 or (os.path.lexists(wal) and os.path.samestat(os.lstat(wal), found)):
@@ -114,11 +114,11 @@ def _stem(database: str) -> str:
 
 
 def _made(place: str) -> int:
-    """Return a descriptor of a directory, which is locked until that is closed."""
+    """Create a directory and lock it; return a descriptor, which holds the lock until it is closed."""
     while True:
         with suppress(FileExistsError):
             os.mkdir(place, mode=0o700)  # noqa: PTH102 - as it was given
-        with suppress(FileNotFoundError):  # a daemon that starts has just removed it
+        with suppress(FileNotFoundError):  # a starting daemon has just removed it
             descriptor = os.open(place, _DIRECTORY)
             if not _is_free(descriptor):
                 os.close(descriptor)
@@ -129,7 +129,7 @@ def _made(place: str) -> int:
 
 
 def _is_free(descriptor: int) -> bool:
-    """Lock a directory; return whether nobody else had."""
+    """Lock a directory; return whether it was free."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,9 +1,9 @@
-"""Putting a backup in the place of the database, in two steps.
+"""Restoring a backup in place of the database, in two steps.
 
-First the backup is copied beside the database, brought up to date and checked, while a daemon may still run. Then the
-daemon has ended, and the copy takes its place with one ``rename``. Before it, the database gets a second name, and what
-is in its WAL is copied into it. So there is a whole database at its path at every moment, the old one or
-the new one, and a WAL that belongs to it or none.
+In the first step, the backup is copied beside the database, migrated and checked; a daemon may still run. In the second
+step, the daemon has ended, and the copy replaces the database with one ``rename``. Before that, the database gets a
+second name, and its WAL is folded into it. So at every moment there is a complete database at the path, the old or the
+new one, with its own WAL or none.
 """
 
 import os
@@ -22,19 +22,19 @@ from reeld.verify.file import Tell, check, open_unchanged
 from reeld.verify.rows import Report
 
 _MODE = 0o600
-# Pages that are copied between two looks at how far it is.
+# Pages copied between two progress reports.
 _PAGES = 4096
 _FORCE = "use --force to restore it anyway"
 
 
 class Restore:
-    """A backup on its way to the place of a database; see :func:`prepared`.
+    """A backup that is being restored; see :func:`prepared`.
 
     Args:
         backup: the file.
         database: the path of the database.
         part: the copy of the backup that will take its place.
-        force: whether to lose what the backup does not have, and to take a backup that is damaged.
+        force: whether to accept the loss of data that the backup does not have, and a damaged backup.
     """
 
     def __init__(self, backup: str, database: str, part: str, *, force: bool) -> None:
@@ -48,8 +48,8 @@ class Restore:
         """Copy and check the backup, and compare it with the database, which may be in use.
 
         Args:
-            copied: told how many bytes have been copied, and how many there are.
-            checked: told how many events have been checked.
+            copied: called with how many bytes have been copied, and with their total.
+            checked: called with how many events have been checked.
 
         Raises:
             Conflict: something would be lost.
@@ -64,11 +64,11 @@ class Restore:
             )
 
     def finish(self) -> dict[str, Any]:
-        """Put the copy in the place of the database, which no daemon has open any more; return what happened.
+        """Replace the database with the copy; no daemon has it open any more. Return a summary.
 
         Raises:
-            Conflict: something would be lost that was written since it was prepared.
-            Storage: a daemon has the database open, or it cannot be replaced; it is what it was.
+            Conflict: data written since the preparation would be lost.
+            Storage: a daemon has the database open, or it cannot be replaced; it is unchanged.
         """
         try:
             with lock(self._database, "the database"):
@@ -84,7 +84,7 @@ class Restore:
         return {"database": self._database, "kept": kept, **about, "lost": lost}
 
     def _require_no_loss(self) -> Difference | None:
-        """Return what would be lost; ``None`` if there is no database, or it cannot be read."""
+        """Return what would be lost; ``None`` if there is no database, or it is unreadable."""
         if not os.path.lexists(self._database):
             return None
         if os.path.islink(self._database):  # noqa: PTH114 - as it was given
@@ -115,7 +115,7 @@ class Restore:
             sync(self._part)
 
     def _replace(self) -> str | None:
-        """Exchange the files; return the name that the old database has now, or ``None`` if there was none."""
+        """Exchange the files; return the new name of the old database, or ``None`` if there was none."""
         kept = free_name(self._database)
         directory = os.path.dirname(self._database)  # noqa: PTH120 - as above
         # The WAL as well: SQLite removes one that does not fit a damaged database.
@@ -133,18 +133,18 @@ class Restore:
 
 @contextmanager
 def prepared(backup: str, database: str, *, force: bool, copied: Tell, checked: Tell) -> Iterator[Restore]:
-    """Prepare a restore; what is left of it at the end of the block is removed.
+    """Prepare a restore; remove its working files when the block ends.
 
     Args:
         backup: the file.
         database: the path of the database, which need not exist.
-        force: whether to lose what the backup does not have, and to take a backup that is damaged.
-        copied: told how many bytes have been copied, and how many there are.
-        checked: told how many events have been checked, and how many there are.
+        force: whether to accept the loss of data that the backup does not have, and a damaged backup.
+        copied: called with how many bytes have been copied, and with their total.
+        checked: called with how many events have been checked, and with their total.
 
     Raises:
         Conflict: something would be lost.
-        Storage: the backup cannot be used or copied, or another restore goes on.
+        Storage: the backup cannot be used or copied, or another restore is running.
     """
     with ExitStack() as stack:
         try:
@@ -160,7 +160,7 @@ def prepared(backup: str, database: str, *, force: bool, copied: Tell, checked: 
 
 
 def _fold_wal(database: str) -> bool:
-    """Copy what is in the WAL into the database; return whether nobody needs the WAL any more."""
+    """Fold the WAL into the database; return whether the WAL is no longer needed."""
     try:
         with closing(sqlite3.connect(database, isolation_level=None)) as connection:
             (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -171,7 +171,7 @@ def _fold_wal(database: str) -> bool:
 
 
 def _link(path: str, name: str) -> bool:
-    """Give a file a second name; return whether there is such a file."""
+    """Give a file a second name; return whether the file exists."""
     try:
         os.link(path, name)
     except FileNotFoundError:

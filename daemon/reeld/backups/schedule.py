@@ -1,4 +1,4 @@
-"""When a backup is due by itself, what it is called, and which older ones it replaces."""
+"""Determines when a scheduled backup is due, its name, and which older ones it replaces."""
 
 import os
 import re
@@ -9,10 +9,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 _HOUR = 3_600_000
-# To copy and check a million events takes 20 to 45 s on a busy machine. With less than this from one to the next, a
-# large database would be copied all the time.
+# Copying and checking a million events takes 20 to 45 s on a busy machine. With a shorter interval, a large database
+# would be copied all the time.
 LEAST_HOURS = 0.25
-# Seconds between two looks at the clock. A timer for a whole day would not notice that the machine slept or that the
+# Seconds between two checks of the clock. A timer for a whole day would not notice that the machine slept or that the
 # clock was set.
 _LOOK_EVERY, _LONGEST_PAUSE = 60, 3600
 _NAME = re.compile(r"(\d{8}T\d{6}Z)(-damaged)?\.db")
@@ -20,7 +20,7 @@ _TIME = "%Y%m%dT%H%M%SZ"
 
 
 class Schedule(NamedTuple):
-    """Where backups are made by themselves, if anywhere, how many are kept, and how many hours are between two."""
+    """The settings of scheduled backups: the directory, if any, how many are kept, and the hours between two."""
 
     directory: str | None = None
     keep: int = 7
@@ -28,7 +28,7 @@ class Schedule(NamedTuple):
 
 
 class ScheduledFile(NamedTuple):
-    """A backup of a series: its name, when it was begun in milliseconds since the epoch, and whether it is damaged."""
+    """A backup of a series: its name, its start in milliseconds since the epoch, and whether it is damaged."""
 
     name: str
     time: int
@@ -38,7 +38,7 @@ class ScheduledFile(NamedTuple):
 def series_of(directory: str, database: str) -> str:
     """Return the directory for the backups of one database.
 
-    Several daemons may share their settings. Nobody's backups replace those of another database.
+    Several daemons may share their settings: the backups of one database must not replace those of another.
     """
     return f"{directory}/{Path(database).stem}-{crc32(os.fsencode(database)):08x}"
 
@@ -48,17 +48,17 @@ def name_at(time: int, *, is_damaged: bool = False) -> str:
 
     Args:
         time: milliseconds since the epoch.
-        is_damaged: whether its check found something.
+        is_damaged: whether its check found damage.
     """
     begun = datetime.fromtimestamp(time // 1000, UTC)
     return f"{begun:{_TIME}}{'-damaged' if is_damaged else ''}.db"
 
 
 def files_in(names: Iterable[str], now: int) -> list[ScheduledFile]:
-    """Return the backups among some names, the newest first.
+    """Return the backups among file names, newest first.
 
-    Those that are dated in the future are left out: the clock was set back since, and they would pass for the newest
-    until their time comes.
+    Backups dated in the future are left out: the clock was set back since, and they would count as the newest until
+    then.
 
     Args:
         names: the files of a series.
@@ -77,35 +77,35 @@ def files_in(names: Iterable[str], now: int) -> list[ScheduledFile]:
 
 
 def is_due(files: Sequence[ScheduledFile], hours: float, now: int) -> bool:
-    """Return whether a backup is to be made.
+    """Return whether a backup is due.
 
     Args:
-        files: those that are there, the newest first.
-        hours: from one to the next.
+        files: the existing backups, newest first.
+        hours: the interval between two backups.
         now: milliseconds since the epoch.
     """
     return not files or now - files[0].time >= hours * _HOUR
 
 
 def is_overdue(since: int, hours: float, now: int) -> bool:
-    """Return whether something must be wrong: a backup is missing, and the next one as well.
+    """Return whether something must be wrong: two backups in a row are missing.
 
     Args:
-        since: when the newest backup was begun, or the daemon if that was later.
-        hours: from one to the next.
+        since: the start of the newest backup, or of the daemon if that was later.
+        hours: the interval between two backups.
         now: milliseconds since the epoch.
     """
     return now - since >= 2 * hours * _HOUR
 
 
 def superfluous(files: Iterable[ScheduledFile], keep: int) -> list[str]:
-    """Return the names of the backups to be removed: all but the newest, of those that are damaged all but one.
+    """Return the names of the backups to remove: all but the newest sound ones, and all but one of the damaged ones.
 
-    A damaged backup replaces no sound one, however long nobody looks.
+    A damaged backup never replaces a sound one, however long the damage goes unnoticed.
 
     Args:
-        files: those that are there, the newest first.
-        keep: how many sound ones stay.
+        files: the existing backups, newest first.
+        keep: how many sound ones to keep.
     """
     sound: list[str] = []
     damaged: list[str] = []
@@ -115,9 +115,9 @@ def superfluous(files: Iterable[ScheduledFile], keep: int) -> list[str]:
 
 
 def next_look(failures: int) -> int:
-    """Return the seconds until the next look at whether a backup is due.
+    """Return the seconds until the next check whether a backup is due.
 
     Args:
-        failures: how many looks have failed, one after the other; each doubles the pause.
+        failures: the number of consecutive failures; each doubles the pause.
     """
     return min(_LOOK_EVERY << max(failures - 1, 0), _LONGEST_PAUSE)

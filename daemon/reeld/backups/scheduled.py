@@ -1,4 +1,4 @@
-"""Backups that the daemon makes by itself, as ``[backup]`` in the settings says."""
+"""Backups that the daemon makes on the schedule that ``[backup]`` in the settings defines."""
 
 import logging
 import os
@@ -49,7 +49,7 @@ class ScheduledBackups:
         self._problem: str | None = None
 
     def counters(self) -> dict[str, Any]:
-        """Return where the backups are, when the newest sound one was begun, and what is wrong."""
+        """Return the location of the backups, the start of the newest sound one, and the current problem."""
         return {
             "scheduled_backup_directory": self._series,
             "scheduled_backup_time": self._newest,
@@ -73,7 +73,7 @@ class ScheduledBackups:
             await anyio.sleep(next_look(failures))
 
     async def look(self, series: str) -> bool:
-        """Make a backup if one is due, and remove what is replaced; return whether that did not fail.
+        """Make a backup if one is due, and remove those it replaces; return whether all of it succeeded.
 
         A failure is logged when it begins and when its reason changes.
 
@@ -95,7 +95,7 @@ class ScheduledBackups:
         return False
 
     async def _look(self, series: str) -> str | None:
-        """Return what is wrong with the newest backup, if anything."""
+        """Return the problem with the newest backup, if any."""
         now = self._now()
         files = files_in(await anyio.to_thread.run_sync(_names_in, series), now)
         if is_due(files, self._schedule.hours, now):
@@ -119,8 +119,8 @@ def _damage_in(series: str, name: str) -> str:
 
 
 def _names_in(series: str) -> list[str]:
-    """Return the names of the files in a directory, which is created if it is not there."""
-    for directory in (Path(series).parent, Path(series)):  # the mode is not that of the parents
+    """Return the names of the files in a directory, and create it if it does not exist."""
+    for directory in (Path(series).parent, Path(series)):  # the mode does not apply to parents
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return os.listdir(series)  # noqa: PTH208 - names
 
@@ -131,7 +131,7 @@ def _remove(series: str, names: list[str]) -> None:
 
 
 def _remove_parts(series: str) -> None:
-    """Remove what is left of backups in which the daemon was killed."""
+    """Remove the partial backups of a killed daemon."""
     with suppress(OSError):
         for name in os.listdir(series):  # noqa: PTH208 - names
             if name.startswith(PART_PREFIX):

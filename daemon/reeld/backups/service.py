@@ -1,4 +1,4 @@
-"""Backups, which are checked before they get their names, and their progress."""
+"""Writes backups, checks them before they get their final names, and tracks progress."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from reeld.store.store import Store
 
 
 class Written(NamedTuple):
-    """A backup: the reply to ``backup``, and how many of the problems that its check found are damage."""
+    """A backup: the reply to ``backup``, and how many of the problems found by its check are damage."""
 
     reply: dict[str, Any]
     damage: int
@@ -25,25 +25,25 @@ class Backups:
     """Writes backups of a store, one after the other.
 
     Args:
-        store: what is copied.
+        store: the store to copy.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # For each copy that is being checked: how many events were checked so far, and how many it has.
+        # For each copy that is being checked: the number of events checked so far, and the total.
         self._checked: dict[str, tuple[int, int]] = {}
 
     async def write(self, path: str, *, if_damaged: str | None = None) -> Written:
-        """Write a copy of everything that was committed into a new file, and check it.
+        """Write a copy of all committed data to a new file, and check it.
 
-        A copy with damage gets a name as well: the database has the same damage, and everything else in it.
+        A damaged copy also gets a name: the database has the same damage, and all else is in the copy.
 
         Args:
             path: the new file.
-            if_damaged: what the file is called instead if the check finds damage.
+            if_damaged: an alternative name for the file if the check finds damage.
 
         Raises:
-            InvalidParams: there is a file of this name, or it is one of the database's own.
+            InvalidParams: there is a file of this name, or it belongs to the database.
             Storage: the copy cannot be written or checked; nothing is left of it.
         """
         report: dict[str, Any] = {}
@@ -69,7 +69,7 @@ class Backups:
         self._checked[path] = (done, total)
 
     def counters(self) -> dict[str, Any]:
-        """Return the progress of the oldest backup that is being written: first in bytes, then in events."""
+        """Return the progress of the oldest running backup: in bytes while copying, in events while checking."""
         copy = next(iter(self._store.copies), None)
         path = None if copy is None else copy.path
         checking = self._checked.get(path or "")
@@ -81,11 +81,11 @@ class Backups:
 async def _check_in_child(path: str, tell: Callable[[int, int], None]) -> dict[str, Any]:
     """Run ``reeld verify`` on a file; return the report.
 
-    It is a process of its own, so it holds up neither the interpreter nor the event loop; it ends with the caller.
+    A separate process blocks neither the interpreter nor the event loop; it ends with the caller.
 
     Args:
         path: the file.
-        tell: called with how many events have been checked, and how many there are.
+        tell: called with how many events have been checked, and with their total.
 
     Raises:
         Storage: it cannot be checked.
