@@ -1,5 +1,5 @@
-"""Verification: is the database what it should be? Nothing is repaired; every problem is reported.
+"""Verification of the database. It repairs nothing; every problem is reported.
 
-``rules`` and ``rows`` are pure: what must hold of a log and of a row. ``logs`` feeds them from the database, ``sqlite``
-asks SQLite about the file, and ``verifier`` runs both beside all other work.
+``rules`` and ``rows`` are pure: the invariants of a log and of a row. ``logs`` feeds them from the database, ``sqlite``
+has SQLite check the file, and ``verifier`` runs both while the daemon works.
 """

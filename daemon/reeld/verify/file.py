@@ -1,4 +1,4 @@
-"""Check a file that is no daemon's: a backup, a copy, or a database whose daemon does not run."""
+"""Check a file that no daemon has open: a backup, a copy, or a database whose daemon is not running."""
 
 import os
 import sqlite3
@@ -14,21 +14,22 @@ from reeld.verify.logs import LogChecker
 from reeld.verify.rows import Report
 from reeld.verify.sqlite import check_file
 
-# Told how many events have been checked, and how many there are.
+# Called with how many events have been checked, and with their total.
 Tell: TypeAlias = Callable[[int, int], None]
 
 
 def check(path: str, tell: Tell = lambda _done, _total: None) -> Report:
-    """Check all that is stored in a file, and change nothing in it.
+    """Check all data in a file without changing it.
 
-    A file of an older version is checked as what it becomes, in a copy in the directory for temporary files.
+    A file of an older version is migrated and checked as a copy in the directory for temporary files.
 
     Args:
         path: the file.
-        tell: called again and again.
+        tell: called repeatedly with the progress.
 
     Raises:
-        Storage: it is not a database, another program's, or from a newer version; it says what to do.
+        Storage: it is not a database, belongs to another program, or is from a newer version; the message says what to
+            do.
     """
     report = Report()
     with opening(path), closing(open_unchanged(path)) as connection:
@@ -44,26 +45,26 @@ def check(path: str, tell: Tell = lambda _done, _total: None) -> Report:
 
 
 def open_unchanged(path: str) -> sqlite3.Connection:
-    """Open a file for reading only, and write nothing beside it.
+    """Open a file read-only, without creating files beside it.
 
-    To read a file in WAL mode, SQLite makes files beside it. Without a WAL there is nothing in them, and the file is
-    opened as one that nobody changes. With a WAL, a daemon has it open or was killed, and its files are there.
+    SQLite creates files beside a database in WAL mode, even to read it. Without a WAL, the file is opened as immutable
+    instead. If there is a WAL, a daemon has the file open or was killed, and these files exist already.
 
     Raises:
         OSError: it cannot be opened.
     """
-    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))  # SQLite would not say why
+    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))  # SQLite would not give the reason
     return sqlite3.connect(unchanging_uri(path), uri=True, isolation_level=None)
 
 
 def unchanging_uri(path: str) -> str:
-    """Return what SQLite opens a file by in order to read it only; see :func:`open_unchanged`."""
+    """Return the URI with which SQLite opens a file read-only; see :func:`open_unchanged`."""
     has_wal = os.path.exists(f"{path}-wal")  # noqa: PTH110 - as it was given
-    return f"file:{quote(os.path.abspath(path))}?mode=ro{'' if has_wal else '&immutable=1'}"  # noqa: PTH100 - a symlink stays one
+    return f"file:{quote(os.path.abspath(path))}?mode=ro{'' if has_wal else '&immutable=1'}"  # noqa: PTH100 - keep symlinks
 
 
 def _check(connection: sqlite3.Connection, path: str, report: Report, tell: Tell) -> None:
-    # Text that is not UTF-8 is found, too.
+    # Text that is not UTF-8 must be found, too.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     check_file(connection, path, report, lambda: False)
     total, checker = _events(connection), LogChecker(report)
@@ -72,7 +73,7 @@ def _check(connection: sqlite3.Connection, path: str, report: Report, tell: Tell
 
 
 def _events(connection: sqlite3.Connection) -> int:
-    """Return how many events there are; 0 if that cannot be read, which the check will find."""
+    """Return the number of events; 0 if it is unreadable, which the check will report."""
     try:
         (total,) = connection.execute("SELECT count(*) FROM events").fetchone()
     except sqlite3.DatabaseError:

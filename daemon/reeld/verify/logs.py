@@ -21,12 +21,12 @@ from reeld.store.states import SqlLog, position
 from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
 from reeld.verify.rules import LogValidator, Prompt
 
-# Seconds of a slice.
+# The duration of a slice in seconds.
 SLICE = 0.01
-# Smaller than every seq, a wrong one included.
+# Smaller than every seq, even an invalid one.
 _LOWEST = -(1 << 63)
 
-# The plus keeps SQLite from using the unique index of live names, which cannot show a name twice.
+# The plus keeps SQLite from using the unique index of live names, which never returns a name twice.
 _AGENT = """
     SELECT a.id, a.uid, a.name, a.title, a.tags, a.source, a.source_at, a.killed, a.head, s.uid, s.head,
         (SELECT max(seq) FROM events WHERE agent = a.id),
@@ -76,7 +76,7 @@ _KEYS = """
 
 
 class _LogLookup:
-    """What the validator may look up in the log, as queries."""
+    """Answers the validator's questions about the log with queries."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -115,7 +115,7 @@ class LogChecker:
     """Checks agents and their logs, and then the keys.
 
     Args:
-        report: where problems go.
+        report: receives the problems.
         row: the only agent to check; ``None`` for all.
     """
 
@@ -133,7 +133,7 @@ class LogChecker:
         self._steps = [self._agents, self._keys, *([self._milestones] if row is None else [])]
 
     def work(self, connection: Connection) -> bool:
-        """Work for the length of a slice; return whether there is more to do."""
+        """Work for one slice; return whether there is more to do."""
         until = time.monotonic() + SLICE
         try:
             more = self._steps[0](connection, until)
@@ -144,7 +144,7 @@ class LogChecker:
         return bool(self._steps)
 
     def _pass_over(self, error: DatabaseError) -> bool:
-        """Report what cannot be read, and go on with the next agent if there is one."""
+        """Report unreadable data; continue with the next agent if there is one."""
         agent = None if self._validator is None else self._validator.agent
         self._note([Problem("unreadable", str(error))], agent)
         self._validator = None
@@ -182,7 +182,7 @@ class LogChecker:
 
     def _check_events(self, connection: Connection, validator: LogValidator, until: float) -> bool:
         """Check events until the slice is over; return whether these were the last."""
-        # Events that are written from now on are not checked: a busy agent would keep us for ever.
+        # Events written after the start are not checked: with a busy agent, the check would never end.
         with closing(
             connection.execute(_EVENTS, (validator.agent.row, self._seq, validator.agent.newest or 0))
         ) as rows:
@@ -223,7 +223,7 @@ class LogChecker:
 
 
 def _check_milestone(connection: Connection, place: int, pack: Pack) -> Iterator[Problem]:
-    """Yield what is wrong with a milestone: it is damaged, or not what follows from the events after the one before."""
+    """Yield the problem of a milestone: it is damaged, or differs from the state that its events produce."""
     remedy = "reel replay makes it again"
     log = SqlLog(connection, pack)
     found = log.milestone(place)
@@ -231,7 +231,7 @@ def _check_milestone(connection: Connection, place: int, pack: Pack) -> Iterator
         yield Problem("milestone", f"the milestone is not what was written; {remedy}", event_id=place)
         return
     expected = Reader(log).recomputed(found)
-    if expected != found and not log.skipped:  # what is damaged is reported as such
+    if expected != found and not log.skipped:  # damage is reported as such
         yield Problem("milestone", f"the milestone is not what the events say; {remedy}", event_id=place)
 
 
@@ -246,7 +246,7 @@ def _check_key(
         yield Problem("key", f"{key}: its digest has {digest} bytes")
     try:
         first = unpack(reply)
-    except Exception as error:  # msgpack has no base class for what may be wrong
+    except Exception as error:  # msgpack has no base class for its errors
         yield Problem("key", f"{key}: its reply cannot be read: {error or type(error).__name__}")
         return
     if not isinstance(first, dict) or first.get("command") != command:
@@ -258,7 +258,7 @@ def compare_live_state(connection: Connection, profile: Profile, live: Conversat
 
     Args:
         connection: a reading connection.
-        profile: the agent as it was when its state was copied.
+        profile: the agent when its state was copied.
         live: the copy.
         pack: encodes a message for the wire.
     """

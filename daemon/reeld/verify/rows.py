@@ -1,4 +1,4 @@
-"""Agents and events as they are stored, what can be wrong with one by itself, and the report of all problems."""
+"""Stored agents and events, the checks of a single row, and the report of all problems."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -11,12 +11,12 @@ from reel.values import clean, is_clean
 from reeld.core.validation import why_not_a_name
 from reeld.store.checksums import DAMAGED
 
-# Problems that are listed; more are only counted.
+# The number of problems that are listed; further ones are only counted.
 LISTED = 100
 
 
 class Problem(NamedTuple):
-    """A problem: a stable word for it, an explanation, and the event that it is about, if any."""
+    """A problem: a stable keyword, an explanation, and the event concerned, if any."""
 
     what: str
     reason: str
@@ -25,31 +25,31 @@ class Problem(NamedTuple):
 
 
 class ReportedProblem(NamedTuple):
-    """A problem, and the id and name of the agent that it is about, if it is about one."""
+    """A problem, and the id and name of the agent concerned, if any."""
 
     problem: Problem
     uid: str | None
     name: str | None
 
 
-# Problems that no backup repairs, because nothing is lost: a record that cannot be read is kept, an event of an unknown
-# kind is from a newer version, and a milestone is made again.
+# Problems that no backup repairs, because nothing is lost: an unreadable record is kept, an event of an unknown kind is
+# from a newer version, and a milestone is rebuilt.
 HARMLESS = frozenset({"record", "kind", "milestone"})
 
 
 class Report:
-    """What was checked, the first problems, and how many more there are."""
+    """Counts of checked items, the first problems, and the number of further ones."""
 
     def __init__(self) -> None:
         self.agents = 0
         self.events = 0
-        # How many problems are damage.
+        # The number of problems that are damage.
         self.damage = 0
         self.listed: list[ReportedProblem] = []
         self.omitted = 0
 
     def note(self, problems: Iterable[Problem], uid: str | None = None, name: str | None = None) -> None:
-        """Add problems; the texts of a damaged row are cleaned, because they may not be valid text."""
+        """Add problems; clean the texts of damaged rows, which may be invalid."""
         for problem in problems:
             self.damage += problem.what not in HARMLESS
             if len(self.listed) < LISTED:
@@ -76,9 +76,9 @@ def _as_map(found: ReportedProblem) -> dict[str, str | int]:
 
 
 _NONE = type(None)
-# A rewind to before a message, in place of one to a mark.
+# A rewind to the state before a message, rather than to a mark.
 _REPLACES = "rewind before"
-# The fields that the data of a state event must have, and those that it may have, with their types.
+# The required and optional fields of a state event's data, with their types.
 _MUST: dict[str, dict[str, tuple[type, ...]]] = {
     "created": {"name": (str,)},
     "mark": {"label": (str, _NONE)},
@@ -98,7 +98,7 @@ _MAY: dict[str, dict[str, tuple[type, ...]]] = {
 
 
 class AgentRow(NamedTuple):
-    """An agent's row, and what it must agree with."""
+    """An agent's row, and the values that it must agree with."""
 
     row: int
     uid: str
@@ -114,12 +114,12 @@ class AgentRow(NamedTuple):
     source_head: int | None
     # The seq of the newest event; ``None`` if there is no event.
     newest: int | None
-    # How many live agents have its name.
+    # The number of live agents with its name.
     namesakes: int
 
     @property
     def is_purged(self) -> bool:
-        """Whether it was purged: there are only those of its events that others inherited."""
+        """Whether it was purged: only events that others inherited are left."""
         return not self.name
 
 
@@ -135,12 +135,12 @@ class EventRow(NamedTuple):
     parent: int | None
     time: int
     parent_kind: str | None
-    # What its checksum says.
+    # The result of its checksum.
     is_intact: bool = True
 
 
 def check_agent(agent: AgentRow) -> Iterator[Problem]:
-    """Yield what is wrong with an agent's row."""
+    """Yield the problems of an agent's row."""
     if not is_id(agent.uid):
         yield Problem("id", "an id has 32 hex digits")
     if agent.is_purged:
@@ -173,7 +173,7 @@ def _check_source(agent: AgentRow) -> Iterator[Problem]:
 
 
 def tags_of(agent: AgentRow) -> dict[str, Any] | None:
-    """Return an agent's tags; ``None`` if they cannot be read."""
+    """Return an agent's tags; ``None`` if they are unreadable."""
     try:
         return parse_data(agent.tags)
     except InvalidRecord:
@@ -181,7 +181,7 @@ def tags_of(agent: AgentRow) -> dict[str, Any] | None:
 
 
 def read_event(event: EventRow) -> tuple[dict[str, Any], list[Problem]]:
-    """Return an event's data and what is wrong with the event by itself; a bad event has no data."""
+    """Return an event's data and the problems of the event itself; the data of a bad event is empty."""
     if not event.is_intact:
         return {}, [Problem("checksum", DAMAGED)]
     if event.kind not in KNOWN:

@@ -1,11 +1,11 @@
-"""What must hold of an agent's log, checked event by event.
+"""The invariants of an agent's log, checked event by event.
 
-The validator remembers the previous event and the tip. Anything else that it needs it looks up in the log, so it takes
-no more memory for a million events than for one. After a bad event the next ones are judged by what is there: one
+The validator remembers the previous event and the tip, and looks up everything else in the log. So it takes no more
+memory for a million events than for one. After a bad event, later events are judged by the stored values, so that one
 fault is not reported a thousand times.
 
-This is a third derivation of the rules, beside the fold (:mod:`reeld.core.conversation`) and the walk: a bug in either
-of them cannot hide here.
+This is a third implementation of the rules, beside the fold (:mod:`reeld.core.conversation`) and the walk: a bug in
+either of them cannot go unnoticed here.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from reeld.core.events import Mark
 from reeld.core.tree import is_node, tip_after
 from reeld.verify.rows import AgentRow, EventRow, Problem, read_event, tags_of
 
-# The kinds that a command of several events may begin with and continue with; a clear has a rule of its own.
+# The kinds that can begin a command of several events, and those that can continue it; clear has its own rule.
 _BEGINS = CONVERSATION | INERT | {"created"}
 _FOLLOWS = CONVERSATION | INERT
 # The kinds of events whose data determines their parent.
@@ -24,14 +24,14 @@ _NAMES_PARENT = frozenset({"rewind", "clone", "restore"})
 
 
 class Prompt(NamedTuple):
-    """A system prompt as its event has it."""
+    """A system prompt as stored in its event."""
 
     content: str | None
     data_json: str | None
 
 
 class Past(Protocol):
-    """What the validator may look up."""
+    """The questions that the validator can ask about the log."""
 
     def row_of(self, uid: str) -> int | None:
         """Return the row of the agent with an id."""
@@ -43,7 +43,7 @@ class Past(Protocol):
         """Return whether the agent with an id was purged."""
 
     def position(self, row: int, at: int) -> tuple[int, int | None]:
-        """Return the end of the command that a position is in, and the tip there."""
+        """Return the end of the command at a position, and the tip there."""
 
     def begins(self, row: int, seq: int) -> bool:
         """Return whether a command of an agent begins at a seq."""
@@ -63,11 +63,11 @@ class _UnknownParent(Exception):
 
 
 class LogValidator:
-    """Validates an agent's log: :meth:`check` takes each event in the order of seqs, then comes :meth:`end`.
+    """Validates an agent's log: :meth:`check` takes the events in the order of seqs, :meth:`end` finishes.
 
     Args:
-        agent: whose log it is.
-        past: looks up more of the log.
+        agent: the owner of the log.
+        past: looks up other parts of the log.
     """
 
     def __init__(self, agent: AgentRow, past: Past) -> None:
@@ -75,20 +75,20 @@ class LogValidator:
         self._past = past
         self._before: EventRow | None = None
         self._tip: int | None = None
-        # The kind that the command began with, and whether it goes back to before a message, so that others may follow.
+        # The kind that began the command, and whether it rewinds to before a message, so that others may follow.
         self._begun = ""
         self._replaces = False
-        # When the agent was killed, if it is.
+        # When the agent was killed, if it was.
         self._killed: int | None = None
         # The columns of the agent's row that the log determines.
         self._columns: dict[str, Any] = {}
-        # After a clear: the prompt that must follow in its command, or that none may.
+        # After a clear: the prompt that must follow in its command, if any.
         self._cleared: tuple[Prompt | None] | None = None
 
     def check(self, event: EventRow) -> list[Problem]:
-        """Return what is wrong with the next event."""
+        """Return the problems of the next event."""
         data, problems = read_event(event)
-        if self.agent.is_purged:  # what others inherited of it need not be a log by itself
+        if self.agent.is_purged:  # the events that others inherited need not be a complete log
             self._before = event
             problems += self._check_link(event)
             return [problem._replace(seq=event.seq, event_id=event.id) for problem in problems]
@@ -101,7 +101,7 @@ class LogValidator:
         return [problem._replace(seq=event.seq, event_id=event.id) for problem in problems]
 
     def end(self) -> Iterator[Problem]:
-        """Yield what is wrong with the log as a whole, and where the agent's row contradicts it."""
+        """Yield the problems of the log as a whole, and its contradictions with the agent's row."""
         last, agent = self._before, self.agent
         if last is None or agent.is_purged:
             return
@@ -170,7 +170,7 @@ class LogValidator:
             yield Problem("command", f"{event.kind} cannot be part of a command that begins with {self._begun}")
 
     def _may_differ(self, said: Prompt | None) -> bool:
-        """Return whether one of two prompts may have been redacted, which are in the past of different agents."""
+        """Return whether one of two prompts, in the pasts of different agents, may have been redacted."""
         return said is not None and self._cleared != (None,) and self._past.has_redactions()
 
     def _may_follow(self, event: EventRow) -> bool:
@@ -187,7 +187,7 @@ class LogValidator:
     # --- its place in the tree
 
     def _check_link(self, event: EventRow) -> Iterator[Problem]:
-        """Check that the parent is there, and can be one."""
+        """Check that the parent exists, and is of a kind that can be a parent."""
         parent, kind = event.parent, event.parent_kind
         if parent is not None and kind is None:
             yield Problem("parent_missing", f"there is no event {parent}, its parent")

@@ -1,7 +1,7 @@
-"""Check the file with SQLite's own means.
+"""Check the file with SQLite's own checks.
 
-SQLite's check cannot be cut into slices: it reads one state of the file, and while it runs the WAL grows by whatever is
-written. So it is aborted if that becomes too much.
+SQLite's check cannot be split into slices: it reads one snapshot of the file, and meanwhile the WAL grows with every
+write. So the check is aborted if the WAL grows too much.
 """
 
 import sqlite3
@@ -14,10 +14,10 @@ from reeld.verify.rows import LISTED, Problem, Report
 
 # Bytes by which the WAL may grow during the check.
 GROWTH = 256 << 20
-# Steps of SQLite's virtual machine between two looks at whether to go on.
+# Steps of SQLite's virtual machine between two checks whether to continue.
 _STEPS = 20_000
 
-# The events whose agent, or parent, does not exist: events have no foreign keys, which would cost every commit.
+# The events whose agent, or parent, does not exist: events have no foreign keys, which would slow down every commit.
 EVENT_REFERENCES = {
     "agents": "SELECT id FROM events WHERE agent NOT IN (SELECT id FROM agents)",
     "events": "SELECT id FROM events e WHERE parent IS NOT NULL AND NOT EXISTS"
@@ -26,13 +26,13 @@ EVENT_REFERENCES = {
 
 
 def check_file(connection: sqlite3.Connection, path: str, report: Report, cancelled: Callable[[], bool]) -> None:
-    """Let SQLite check the file, and compare its tables with those that it should have.
+    """Let SQLite check the file, and compare its tables with the expected ones.
 
     Args:
         connection: a reading connection.
         path: the file.
-        report: where problems go.
-        cancelled: asked from time to time; the check ends once it returns true.
+        report: receives the problems.
+        cancelled: polled; the check ends once it returns true.
     """
     limit = _wal(path) + GROWTH
     connection.set_progress_handler(lambda: cancelled() or _wal(path) > limit, _STEPS)

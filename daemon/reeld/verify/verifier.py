@@ -1,4 +1,4 @@
-"""Check the database beside all other work, on a reading connection of its own."""
+"""Check the database while the daemon works, on a separate reading connection."""
 
 import sqlite3
 import time
@@ -22,9 +22,9 @@ class Verifier:
     """One check of the database; see :func:`open_verifier`.
 
     Args:
-        database: a reading connection of its own.
+        database: a separate reading connection.
         path: the file.
-        is_file: whether it is one; the path means nothing otherwise.
+        is_file: whether the database is a file; if not, the path is meaningless.
     """
 
     def __init__(self, database: Database, path: str, *, is_file: bool = True) -> None:
@@ -42,7 +42,7 @@ class Verifier:
         await self._database.run(check)
 
     async def check_logs(self, row: int | None) -> None:
-        """Check the log of an agent, or of all, and the keys of their commands."""
+        """Check the log of one agent or of all, and the keys of their commands."""
         checker = LogChecker(self.report, row)
         more = True
         while more:
@@ -64,7 +64,7 @@ class Verifier:
 
 @asynccontextmanager
 async def open_verifier(store: Store) -> AsyncIterator[Verifier]:
-    """Open a check of the database; when the block ends or is cancelled, what still runs of it ends too.
+    """Open a check of the database; if the block ends or is cancelled, the running check ends too.
 
     Raises:
         Storage: a file of the database was removed or replaced, so that it cannot be opened again.
@@ -80,5 +80,5 @@ async def open_verifier(store: Store) -> AsyncIterator[Verifier]:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Return text that is not UTF-8 too, so that it is found."""
+    """Make text that is not UTF-8 readable, so that the check finds it."""
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
