@@ -1,1 +1,1 @@
-"""Conversations as files that people read without reel: Markdown, and pages for a browser."""
+"""Exports conversations to files that are readable without reel: Markdown, and HTML pages."""

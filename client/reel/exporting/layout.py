@@ -1,4 +1,4 @@
-"""The parts of a conversation as HTML; pages for a browser are made of it."""
+"""The parts of a conversation as HTML, from which pages are built."""
 
 from collections.abc import Callable, Iterable, Iterator
 from html import escape
@@ -9,9 +9,9 @@ from reel.exporting.story import Happened, Part, Said, call_name, pretty_json, s
 from reel.messages import Event, Message
 
 ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
-# The types that a browser shows as a picture, and does not run.
+# The types that a browser shows as a picture without running anything.
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
-# How much of a text is in a line: of a prompt in the contents, of arguments and results while they are folded.
+# The maximum length of a text on one line: of a prompt in the contents, of folded arguments and results.
 _WORDS = 90
 
 
@@ -28,7 +28,7 @@ class Layout:
         self._prompts: list[tuple[str, str]] = []
 
     def learn(self, parts: Iterable[Part]) -> None:
-        """Remember the tools of calls that are not laid out here, but whose results may be."""
+        """Remember the tools of calls that are not laid out here, although their results may be."""
         for part in parts:
             if isinstance(part, Said):
                 self._tools |= {
@@ -36,7 +36,7 @@ class Layout:
                 }
 
     def parts(self, parts: Iterable[Part]) -> Iterator[str]:
-        """Yield what was said; what is no longer in the conversation is folded, each stretch as one."""
+        """Yield the parts as HTML; fold each stretch that is no longer in the conversation."""
         gone: list[Message] = []
         for part in parts:
             match part:
@@ -75,7 +75,7 @@ class Layout:
 
     def _article(self, message: Message, *, is_live: bool) -> Iterator[str]:
         seq, role = message["seq"], message["role"]
-        # What was taken over from another agent may have the seq of a message that is gone from this log.
+        # An inherited part may have the same seq as a removed message of this log.
         anchor = f"m{seq}" if is_live else f"gone{seq}"
         if is_live and role == "user":
             self._prompts.append((anchor, _in_short(message)))
@@ -83,14 +83,14 @@ class Layout:
         yield from self.article(anchor, role, f'{ROLES[role]}<a href="#{anchor}">#{seq}</a>{when}', message["content"])
 
     def article(self, anchor: str, role: str, who: str, content: Iterable[Any], kind: str = "") -> Iterator[str]:
-        """Yield what somebody said.
+        """Yield a message as an article.
 
         Args:
             anchor: the id of the element.
-            role: who said it.
-            who: what is written above it, which is HTML.
+            role: the role of the speaker.
+            who: the heading, as HTML.
             content: the blocks.
-            kind: another class of the element.
+            kind: an additional class of the element.
         """
         yield f'<article id="{anchor}" class="{f"{role} {kind}".strip()}">\n'
         yield f'<p class="who">{who}</p>\n<div class="says">\n'
@@ -101,7 +101,7 @@ class Layout:
     def _block(self, block: Any, role: str) -> str:
         match block["type"]:
             case "text":
-                # What a person typed is shown as it was typed: it may be a log or a program.
+                # User input is shown verbatim: it may be a log or a program.
                 text = block["text"]
                 return rich_text(text) if role == "assistant" else f'<div class="plain">{escape(text)}</div>\n'
             case "thinking":
@@ -135,7 +135,7 @@ def _event(event: Event) -> str:
 def _media(block: Any) -> str:
     words = escape(size_of(block))
     if (data := block.get("data_base64")) and block["mime_type"] in _PICTURES:
-        # Base64 needs no escaping, but what is stored may be anything.
+        # Base64 needs no escaping, but the stored data may be anything.
         return f'<img alt="{words}" src="data:{block["mime_type"]};base64,{escape(data)}">\n'
     if (url := block.get("url")) and url.startswith(("https://", "http://")):
         return f'<p class="note"><a rel="noopener noreferrer" href="{escape(url)}">{escape(url)}</a></p>\n'
@@ -143,14 +143,14 @@ def _media(block: Any) -> str:
 
 
 def folded(title: str, body: str, kind: str = "") -> str:
-    """Return HTML that is folded below a title, which is HTML as well."""
+    """Return HTML that is folded below a title, which is also HTML."""
     attributes = f' class="{kind}"' if kind else ""
     return f"<details{attributes}><summary>{title}</summary>\n{body}</details>\n"
 
 
 def code(text: str) -> str:
-    """Return a text with all of its blanks and line breaks."""
-    # The first line break after <pre> does not count.
+    """Return a text with whitespace preserved."""
+    # The first line break after <pre> is ignored.
     return f"<pre>\n{escape(text)}</pre>\n"
 
 

@@ -1,4 +1,4 @@
-"""A conversation as Markdown that can be pasted into an issue: calls and results of tools are folded."""
+"""A conversation as Markdown for pasting into an issue; tool calls and results are folded."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from reel.exporting.story import Heading, call_name, pretty_json, size_of
 from reel.messages import Message
 
 _ROLES = {"user": "User", "assistant": "Assistant"}
-# CommonMark 4.5: what opens a code block, or closes it.
+# CommonMark 4.5: the fence that opens or closes a code block.
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})(?P<rest>.*)$", re.MULTILINE)
 
 
@@ -17,7 +17,7 @@ def markdown(heading: Heading, messages: Iterable[Message]) -> Iterator[str]:
     """Yield a conversation in pieces.
 
     Args:
-        heading: what is written above it.
+        heading: its heading.
         messages: its messages.
     """
     yield f"# {_inline(heading.title or heading.name)}\n"
@@ -28,7 +28,7 @@ def markdown(heading: Heading, messages: Iterable[Message]) -> Iterator[str]:
     tools: dict[str, str] = {}
     role = None
     for message in messages:
-        # An answer goes on after the results that it asked for.
+        # An answer continues after the results that it asked for.
         if message["role"] == "user" or (message["role"] == "assistant" and role != "assistant"):
             role = message["role"]
             yield f"\n### {_ROLES[role]}\n"
@@ -57,7 +57,7 @@ def _block(block: Any, tools: dict[str, str]) -> str:
             return _folded(title, "\n".join(filter(None, (_block(inner, tools) for inner in content))))
         case "media":
             return _media(block)
-    return ""  # what only its provider can read
+    return ""  # only its provider can read it
 
 
 def _media(block: Any) -> str:
@@ -78,7 +78,7 @@ def _fenced(text: str, language: str = "") -> str:
 
 
 def _closed(text: str) -> str:
-    """Return a text with the fence closed that an interrupted answer left open; it would swallow what follows."""
+    """Return a text with an open fence, as left by an interrupted answer, closed; it would swallow the rest."""
     fence = ""
     for found in _FENCE.finditer(text):
         run, rest = found["fence"], found["rest"]
@@ -91,5 +91,5 @@ def _closed(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return a text without what is markup in a line of Markdown."""
+    """Return a text with inline Markdown markup escaped."""
     return re.sub(r"([\\`*_\[\]<>#])", r"\\\1", " ".join(text.split()))

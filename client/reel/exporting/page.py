@@ -1,8 +1,8 @@
-"""A conversation as one page for a browser, which needs no network and runs no script.
+"""A conversation as a single HTML page, which needs no network and runs no script.
 
-No text of a conversation can run anything in it. Everything is escaped; Markdown is rendered without HTML, pictures
-from elsewhere, or links that are not to the web; and the page's own Content-Security-Policy forbids scripts, requests,
-forms and any style but its own, so that a mistake here has no effect.
+No text of a conversation can execute in it. Everything is escaped; Markdown is rendered without HTML, remote
+pictures, or links other than to the web; and the page's own Content-Security-Policy forbids scripts, requests,
+forms and all styles but its own, so that a bug here has no effect.
 """
 
 from base64 import b64encode
@@ -23,7 +23,7 @@ def style() -> str:
 
 
 def policy() -> str:
-    """Return the Content-Security-Policy: the style sheet, and pictures that are in the page itself."""
+    """Return the Content-Security-Policy: only the style sheet and embedded pictures are allowed."""
     digest = b64encode(sha256(style().encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -32,8 +32,8 @@ def page(heading: Heading, parts: Iterable[Part]) -> Iterator[str]:
     """Yield a page in pieces.
 
     Args:
-        heading: what is written above the conversation.
-        parts: what was said and what happened, the oldest first.
+        heading: the heading of the conversation.
+        parts: messages and events, oldest first.
     """
     yield from _head(heading)
     layout = Layout()

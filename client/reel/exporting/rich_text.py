@@ -1,4 +1,4 @@
-"""Markdown of a conversation as HTML that runs and loads nothing: see :mod:`reel.exporting.page`."""
+"""Markdown of a conversation as HTML that neither runs nor loads anything; see :mod:`reel.exporting.page`."""
 
 from functools import cache
 from html import escape
@@ -6,14 +6,14 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-# A longer text is shown as it is. A megabyte of Markdown takes seconds, and nobody reads it as prose.
+# A longer text is shown verbatim. A megabyte of Markdown takes seconds, and nobody reads it as prose.
 _LONGEST = 200_000
 
 
 def rich_text(text: str) -> str:
     """Return a text's Markdown as HTML.
 
-    There is no HTML of the text's own in it, no picture, and no link to anything but the web and mail addresses.
+    It contains no HTML of the text, no pictures, and only links to the web and to mail addresses.
     """
     if len(text) <= _LONGEST:
         try:
@@ -25,7 +25,7 @@ def rich_text(text: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    # A picture would be fetched, which tells its server who reads the conversation, and when.
+    # Fetching a picture would tell its server who reads the conversation, and when.
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
     parser.validateLink = _is_harmless  # type: ignore[method-assign]
     parser.add_render_rule("link_open", _link)
@@ -44,7 +44,7 @@ def _link(renderer: Any, tokens: Any, index: int, options: Any, _env: Any) -> st
 
 
 def _cell(renderer: Any, tokens: Any, index: int, options: Any, _env: Any) -> str:
-    # The policy of a page forbids the style attribute, which is how a column is aligned otherwise.
+    # The policy of a page forbids the style attribute, which would normally align a column.
     if style := tokens[index].attrs.pop("style", None):
         tokens[index].attrSet("class", str(style).removeprefix("text-align:"))
     return str(renderer.renderToken(tokens, index, options, _env))

@@ -1,7 +1,7 @@
-"""What is exported: the heading of a conversation, and all that was said in it, also what is no longer in it.
+"""The content of an export: the heading of a conversation, and all its messages, including removed ones.
 
-The conversation itself is what the daemon says it is. What was taken back (undone, rewound, cleared) is in the log
-only. Both are read page by page, and only one page is in memory.
+The daemon provides the current conversation. Removed messages (undone, rewound, cleared) are only in the log. Both are
+read page by page, and only one page is in memory.
 """
 
 import json
@@ -13,12 +13,12 @@ from reel.blocks import InvalidRecord
 from reel.messages import Event, Message
 from reel.records import message_from_record
 
-# Events between messages that tell why the conversation goes on as it does.
+# Events between messages that explain how the conversation continues.
 _TOLD = ("mark", "rewind", "clear", "restore", "clone", "interrupted", "note")
 
 
 class Heading(NamedTuple):
-    """What is written above an exported conversation.
+    """The heading of an exported conversation.
 
     Args:
         name: the agent's name.
@@ -36,12 +36,12 @@ class Heading(NamedTuple):
 
 
 def shown_time(milliseconds: int) -> str:
-    """Return a time as people read it: in UTC, because the reader may be anywhere."""
+    """Return a time in readable form, in UTC, because the reader may be anywhere."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 class Said(NamedTuple):
-    """A message, and whether it is in the conversation now."""
+    """A message, and whether it is in the current conversation."""
 
     message: Message
     is_live: bool
@@ -67,7 +67,7 @@ Part: TypeAlias = Said | Happened
 
 
 def story(live: Iterable[Message], log: Iterable[Event]) -> Iterator[Part]:
-    """Yield everything that was said, the oldest first, with the events that changed the conversation.
+    """Yield all messages, oldest first, with the events that changed the conversation.
 
     Args:
         live: the messages of the conversation, in their order.
@@ -91,7 +91,7 @@ def story(live: Iterable[Message], log: Iterable[Event]) -> Iterator[Part]:
 
 
 def told(event: Event) -> str:
-    """Return what happened, in a few words."""
+    """Return a short description of an event."""
     data = _data(event)
     match event["kind"]:
         case "mark":
@@ -131,12 +131,12 @@ def _message_in(event: Event) -> Message | None:
 
 
 def _is_same(one: Message, other: Message) -> bool:
-    # A conversation that was taken over from another agent may have another message with the same seq.
+    # An inherited conversation may have a different message with the same seq.
     return one["seq"] == other["seq"] and one["role"] == other["role"] and one["content"] == other["content"]
 
 
 def pretty_json(text: str) -> str:
-    """Return a JSON text with indentation; what is not JSON, such as the start of a call, stays as it is."""
+    """Return a JSON text with indentation; text that is not JSON, such as a partial call, is unchanged."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
@@ -144,12 +144,12 @@ def pretty_json(text: str) -> str:
 
 
 def call_name(result: Any, tools: dict[str, str]) -> str:
-    """Return the name of the tool that a result is of, or the id of the call if that is not known."""
+    """Return the name of the tool that produced a result, or the id of the call if the name is unknown."""
     return tools.get(result["tool_call_id"], str(result["tool_call_id"]))
 
 
 def size_of(block: Any) -> str:
-    """Return what takes the place of a block that is not shown: its kind and its size."""
+    """Return a placeholder for a block that is not shown: its kind and its size."""
     match block["type"]:
         case "media":
             size = len(block.get("data_base64") or "") * 3 // 4
