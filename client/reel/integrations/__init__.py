@@ -1,1 +1,1 @@
-"""Session stores of other frameworks, with their history in ``reeld``: one module for each framework."""
+"""Session stores for other frameworks, which keep the history in ``reeld``: one module for each framework."""

@@ -32,38 +32,38 @@ from reel.sync.client import Client
 R = TypeVar("R")
 
 _FORMAT: Final = "x-agent-framework"
-# The session of a call that names none, as with the framework's own provider of files.
+# The session of a call without a session id, as in the framework's own file provider.
 _DEFAULT_SESSION: Final = "default"
-# The most messages on a page, and so the most that ``last`` may be.
+# The maximum number of messages on a page, and so the maximum of ``last``.
 _PAGE: Final = 10_000
-# The errors that are about what was given, and not about the daemon.
+# The errors that concern the input, rather than the daemon.
 _REFUSALS: Final = (InvalidMessage, InvalidParams, TooLarge)
 
 
 class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framework's types are not read
     """Keeps the history of sessions, for ``Agent(client, context_providers=[ReelHistoryProvider()])``.
 
-    It may be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
-    is carried out once. Messages that were saved before are not saved again, as with the framework's own providers.
+    It can be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
+    is carried out once. Messages that were saved before are not saved again, as in the framework's own providers.
 
-    Whatever the daemon refuses or does not answer is the framework's ``IntegrationException``, or its
-    ``IntegrationInvalidRequestException`` if it is about what was given; its cause is the :class:`reel.ReelError`.
+    If the daemon refuses a call or does not answer, the framework's ``IntegrationException`` is raised, or its
+    ``IntegrationInvalidRequestException`` if the input is invalid; the cause is the :class:`reel.ReelError`.
 
     Args:
-        source_id: what the framework calls this provider. Two providers of one agent need different ones, and different
+        source_id: the framework's id of this provider. Two providers of one agent need different ones, and different
             prefixes.
         socket: the socket of the daemon. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
-        prefix: what the names of the agents begin with; :func:`reel.integrations.naming.named` adds the session's id.
+        prefix: the prefix of the agents' names; :func:`reel.integrations.naming.named` adds the session's id.
         load_messages: read the messages of the session before a run.
-        store_inputs: save what was said to the agent.
-        store_context_messages: save what other providers added.
+        store_inputs: save the agent's input.
+        store_context_messages: save the messages that other providers added.
         store_context_from: only from the providers with these ids.
-        store_outputs: save what the agent answered.
+        store_outputs: save the agent's answers.
         skip_excluded: leave out the messages that a compaction marked as excluded.
 
     Raises:
-        ValueError: no name of an agent can begin with the prefix.
+        ValueError: the prefix is not valid in an agent's name.
     """
 
     DEFAULT_SOURCE_ID: ClassVar[str] = "reel"
@@ -123,7 +123,7 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Add messages to a session, all or none; those that it ends with already are not added again.
+        """Add messages to a session, all or none; those that it already ends with are not added again.
 
         Args:
             session_id: the session; ``None`` and an empty text are the session ``default``.
@@ -132,7 +132,7 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
             **kwargs: not used.
 
         Raises:
-            IntegrationInvalidRequestException: one of them is no message, or has what JSON cannot express; nothing was
+            IntegrationInvalidRequestException: one of them is not a message, or JSON cannot represent it; nothing was
                 added.
             IntegrationException: the agent was killed (``reel revive`` brings it back), or no daemon answers.
         """
@@ -170,7 +170,7 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
 
 @contextmanager
 def _as_theirs() -> Iterator[None]:
-    """Raise the framework's exceptions in the place of ours."""
+    """Raise the framework's exceptions in place of ours."""
     try:
         yield
     except _REFUSALS as error:
@@ -181,7 +181,7 @@ def _as_theirs() -> Iterator[None]:
 
 def _read(client: Client, agent: str) -> list[Message]:
     try:
-        # All pages are of one state: the client reads the later ones as of the first.
+        # All pages show one state: the client reads the later pages at the head of the first.
         pages = client.pages(_items(agent, limit=_PAGE))
         return [message for page in pages for message in messages_in(page.items)]
     except NotFound:
@@ -192,7 +192,7 @@ def _save(client: Client, name: Named, messages: list[Any]) -> None:
     items = [_item(message, f"messages[{index}]") for index, message in enumerate(messages)]
     while True:
         head, before = _newest(client, name.name, len(messages) + 1)
-        # Always the last of them: what is there already is at their beginning.
+        # Always the newest ones: their beginning may be stored already.
         new = items[len(messages) - len(filter_new_messages(before, messages)) :]
         if not new:
             return
@@ -207,14 +207,14 @@ def _save(client: Client, name: Named, messages: list[Any]) -> None:
                 if_seq=head,
             )
         except Conflict:
-            continue  # somebody else wrote meanwhile: what is new now?
+            continue  # another client wrote in the meantime: find the new messages again
         return
 
 
 def _newest(client: Client, agent: str, count: int) -> tuple[int, list[Message]]:
-    """Return the head of an agent, or 0 if it does not exist, and its newest messages to compare a longer list with.
+    """Return the head of an agent, or 0 if it does not exist, and its newest messages, for a comparison.
 
-    That are so many of the newest messages, or all of them if there are fewer.
+    These are the ``count`` newest messages, or all of them if there are fewer.
     """
     try:
         asked = min(count, _PAGE)
@@ -222,7 +222,7 @@ def _newest(client: Client, agent: str, count: int) -> tuple[int, list[Message]]
         found = messages_in(page.items)
         if not page.more and (len(page.items) < asked or len(found) == count):
             return page.head, found
-        # Some of them are not for the framework to read, or they are too many for a page: then older ones count.
+        # Some are not readable for the framework, or they do not fit on a page: then older ones count.
         pages = client.pages(_items(agent, limit=_PAGE, at=page.head))
         return page.head, [message for page in pages for message in messages_in(page.items)]
     except NotFound:
@@ -237,7 +237,7 @@ def _clear(client: Client, agent: str) -> None:
 
 
 class _Made(NamedTuple):
-    """A message as it is sent: its item as JSON, and the messages of what it says."""
+    """A message ready to be sent: its item as JSON, and its content as messages of the protocol."""
 
     text: str
     messages: list[NewMessage]
@@ -258,7 +258,7 @@ def _item(message: Any, where: str) -> _Made:
 
 
 def _lean(item: Json) -> Json:
-    """Return the item of a message without what ``Message`` adds by itself; it is half of a short message."""
+    """Return the item of a message without the fields that ``Message`` adds, which are half of a short message."""
     beside = {key: value for key, value in item.items() if key != "type" and (value or key != ADDITIONAL)}
     return {**beside, "contents": [_without_empty(content) for content in item["contents"]]}
 
@@ -268,5 +268,5 @@ def _without_empty(content: Json) -> Json:
 
 
 def _items(agent: str, **window: int) -> Call[ItemsPage]:
-    """Return the call that reads a page of items, with their JSON as text: Python's parser is the fastest."""
+    """Return the call that reads a page of items, with their JSON as text: Python's parser is fastest."""
     return requests.items(agent, _FORMAT, **window)._replace(read=lambda result: ItemsPage(**result))

@@ -1,7 +1,7 @@
-"""What a message of Microsoft's Agent Framework says, as messages of the protocol; and such a message from one of them.
+"""Converts messages of Microsoft's Agent Framework to messages of the protocol, and back.
 
-Both are JSON: the framework's is what its ``Message.to_dict`` returns. Each of its contents becomes one block. What has
-no block is an ``opaque`` one, which no provider is sent.
+Both are JSON: the framework's is the output of its ``Message.to_dict``. Each of its contents becomes one block. A
+content without a matching block becomes an ``opaque`` one, which is not sent to any provider.
 """
 
 import json
@@ -16,24 +16,24 @@ from reel.values import is_clean
 
 Json = dict[str, Any]
 
-# Whose the opaque blocks are.
+# The provider of the opaque blocks.
 _PROVIDER: Final = "agent-framework"
-# The roles that only the framework's messages have; the daemon sends a user's message with one of them as such.
+# The roles that only the framework has; the daemon sends a user's message with one of them under that role.
 _INSTRUCTING: Final = ("system", "developer")
-# The blocks that only one role may have.
+# The blocks that are allowed in one role only.
 _HOLDERS: Final = {"tool_result": "tool", "tool_call": "assistant", "thinking": "assistant"}
-# What a result of a tool has its output in, the richest first.
+# The fields that hold the output of a tool's result, the richest first.
 _OUTPUTS: Final = ("items", "outputs", "output", "screenshot", "result")
-# What a call of a hosted tool has in the place of arguments.
+# The fields that a call of a hosted tool has in place of arguments.
 _INPUTS: Final = ("inputs", "commands", "actions")
 _ANY_TYPE: Final = "application/octet-stream"
 
 
 def messages_of(item: Json) -> list[Any]:
-    """Return what a message of the framework says, as messages of the protocol: at least one.
+    """Convert a message of the framework to messages of the protocol, at least one.
 
-    The framework has calls of hosted tools, their results and words in one message. Here these are several: each role
-    has its own blocks.
+    The framework keeps calls of hosted tools, their results and text in one message. The protocol needs several: each
+    role has its own blocks.
     """
     role = item.get("role")
     speaker = "assistant" if role == "assistant" else "user"
@@ -47,7 +47,7 @@ def messages_of(item: Json) -> list[Any]:
 
 
 def _block(content: Json) -> Json:
-    """Return a content of the framework as a block."""
+    """Convert a content of the framework to a block."""
     kind, text = str(content.get("type")), content.get("text")
     found: Json | None = None
     if kind == "text" and isinstance(text, str):
@@ -75,7 +75,7 @@ def _error(content: Json) -> str:
 
 
 def _media(content: Json) -> Json | None:
-    """Return the block of a file; ``None`` if a block cannot have its address or its type."""
+    """Return the block of a file; ``None`` if its URL or its type is not valid in a block."""
     uri, mime = content.get("uri"), content.get("media_type")
     if not isinstance(uri, str) or not is_clean(uri):
         return None
@@ -91,7 +91,7 @@ def _media(content: Json) -> Json | None:
 
 
 def _call(kind: str, content: Json) -> Json | None:
-    """Return the block of a call; ``None`` if it has no id, or none that a block can have."""
+    """Return the block of a call; ``None`` if it has no id, or one that is not valid in a block."""
     call_id, name = (
         _call_id(content),
         content.get("name") or content.get("tool_name") or kind.removesuffix("_tool_call"),
@@ -118,7 +118,7 @@ def _arguments(content: Json) -> str:
 
 
 def _result(content: Json) -> Json | None:
-    """Return the block of a result; ``None`` if it does not say of which call."""
+    """Return the block of a result; ``None`` if it does not name its call."""
     call_id = _call_id(content)
     if check_name(call_id):
         return None
@@ -133,7 +133,7 @@ def _result(content: Json) -> Json | None:
 
 
 def _output_blocks(value: Any) -> Iterator[Json]:
-    """Yield what a tool returned, as the blocks that a result may have: a model reads all of it."""
+    """Yield a tool's output as blocks allowed in a result: a model reads all of it."""
     if isinstance(value, list):
         for inside in value:
             yield from _output_blocks(inside)
@@ -159,12 +159,12 @@ def _shell_output(content: Json) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return JSON for a reader; a number may be NaN, as in Python's."""
+    """Return JSON for reading; numbers may be NaN, as in Python's JSON."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _strict_json(value: Any) -> str:
-    """Return JSON of a value, or if it has what JSON does not have, of its text."""
+    """Return JSON of a value, or of its text if JSON cannot represent it."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -172,9 +172,9 @@ def _strict_json(value: Any) -> str:
 
 
 def item_of(message: Message) -> Json | None:
-    """Return a message that somebody else added as one of the framework; ``None`` if there is nothing for it to read.
+    """Convert a foreign message to one of the framework; ``None`` if nothing in it is readable for the framework.
 
-    What another provider thought, and its own blocks, are left out: no client of the framework could send them.
+    Another provider's thinking and own blocks are left out: no client of the framework could send them.
     """
     contents = [content for block in message["content"] if (content := _content(block)) is not None]
     if not contents:

@@ -1,6 +1,6 @@
-"""Messages of Microsoft's Agent Framework, of the items of an agent and of what others have added to it.
+"""Reads messages of Microsoft's Agent Framework from an agent's items, and from the messages that others added.
 
-Anybody can write items. What the framework cannot read in one of them becomes words.
+Any client can write items. The parts that the framework cannot read become text.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from agent_framework._types import ContentType
 from reel.integrations.agent_framework_items import Json, item_of
 from reel.integrations.results_first import results_first
 
-# The key of an item with numbers that JSON does not have, such as NaN: its value is the message in Python's JSON.
+# The key of an item with numbers that JSON lacks, such as NaN: its value is the message in Python's JSON.
 PYTHON_JSON: Final = "python_json"
-# What a message and a content have for everything else.
+# The fields of a message and of a content for additional data.
 ADDITIONAL: Final = "additional_properties"
 _CALL: Final = "function_call"
 _RESULT: Final = "function_result"
-# What the framework raises for values that it cannot use; it looks at few of them.
+# The exceptions that the framework raises for unusable values; it checks few of them.
 _UNUSABLE: Final = (TypeError, ValueError, AttributeError, RecursionError)
-# The types of values in JSON, by the first word of a type of Python's.
+# The types of JSON values, by the first word of a Python type.
 _JSON_TYPES: Final[dict[str, type]] = {
     "None": NoneType,
     "str": str,
@@ -40,7 +40,7 @@ _JSON_TYPES: Final[dict[str, type]] = {
 
 
 def _fields(of: type) -> dict[str, tuple[type, ...]]:
-    """Return the types that the framework says the fields of a class have; without those that may have any."""
+    """Return the declared types of the fields of a class, without fields of any type."""
     found: dict[str, tuple[type, ...]] = {}
     for name, parameter in signature(of).parameters.items():
         words = [word.split("[")[0] for word in str(parameter.annotation).split(" | ")]
@@ -51,18 +51,18 @@ def _fields(of: type) -> dict[str, tuple[type, ...]]:
 
 _MESSAGE: Final = {**_fields(Message), "role": (str,), "contents": (list,)}
 _CONTENT: Final = {**_fields(Content), "type": (str,)}
-# The fields of a content that are one, or a list, of which each has to be looked at.
+# The fields that hold a content or a list of contents, each of which must be checked.
 _NESTED: Final = frozenset({"function_call", "screenshot", "items", "annotations"})
 _KNOWN: Final = frozenset(get_args(ContentType))
-# What a message has beside its role and its contents.
+# The fields of a message apart from its role and its contents.
 _BESIDE: Final = ("author_name", "message_id", ADDITIONAL)
 
 
 def messages_in(found: Sequence[Any]) -> list[Message]:
-    """Return the messages of the framework in a list of items, as the daemon sends them, with their JSON.
+    """Return the messages of the framework in a list of items with their JSON, as the daemon sends them.
 
-    What others added is left out if the framework has nothing to read in it. Between a call and its result, it comes
-    behind the result.
+    A foreign message is left out if nothing in it is readable for the framework. One between a call and its result is
+    moved behind the result.
     """
     messages: list[Message] = []
     added: set[int] = set()
@@ -84,7 +84,7 @@ def _results(message: Message) -> list[str]:
 
 
 def _parsed(text: str) -> Json:
-    """Return an item, or one with its JSON as words if that has a number of more digits than Python reads."""
+    """Parse an item; return one with its JSON as text if it has a number with more digits than Python reads."""
     try:
         item: Json = json.loads(text)
         if type(item.get(PYTHON_JSON)) is str:
@@ -95,11 +95,11 @@ def _parsed(text: str) -> Json:
 
 
 def _message(item: Json) -> Message:
-    """Return a message; of what the framework cannot read in it, the words."""
+    """Return a message; parts that the framework cannot read become text."""
     try:
         if _has(item, _MESSAGE, ("role", "contents")) and all(map(_is_sound, item["contents"])):
             return Message(**item)
-    except _UNUSABLE:  # something in it is of a newer version
+    except _UNUSABLE:  # part of it is from a newer version
         pass
     known = {key: item[key] for key in _BESIDE if key in item and isinstance(item[key], _MESSAGE[key])}
     contents, role = item.get("contents"), item.get("role")
@@ -108,7 +108,7 @@ def _message(item: Json) -> Message:
 
 
 def _has(value: Any, fields: dict[str, tuple[type, ...]], needed: Iterable[str]) -> bool:
-    """Whether a value is a map whose fields have these types, and that has those which it needs."""
+    """Whether a value is a map whose fields have these types, including the required fields."""
     if type(value) is not dict:
         return False
     for key, inside in value.items():
@@ -118,7 +118,7 @@ def _has(value: Any, fields: dict[str, tuple[type, ...]], needed: Iterable[str])
 
 
 def _is_sound(content: Any) -> bool:
-    """Whether a content has nothing that would fail where the framework uses it."""
+    """Whether a content is free of anything that would make the framework fail later."""
     if not _has(content, _CONTENT, ("type",)):
         return False
     for key in _NESTED.intersection(content):
@@ -136,8 +136,8 @@ def _is_sound(content: Any) -> bool:
 def _content(item: Any) -> Content:
     """Return a content.
 
-    One of a type that this version does not know has all its fields among the additional ones; another one that cannot
-    be read becomes words, a result for the same call.
+    A content of a type unknown to this version has all its fields among the additional ones. Any other unreadable
+    content becomes text, or a result for the same call.
     """
     try:
         if _is_sound(item):

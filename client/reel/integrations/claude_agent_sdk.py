@@ -42,60 +42,60 @@ if TYPE_CHECKING:
 
 # The name under which events are stored.
 _NAME: Final = "claude-agent-sdk"
-# The tags of an agent, and the fields of a key that are among them.
+# The tags of an agent, and those of them that hold fields of a key.
 _TOOL: Final = "tool"
 _FIELDS: Final = ("project_key", "session_id", "subpath")
 # The protocol's limit for the value of a tag, in characters.
 _TAG = 1024
-# The key of the value beside a conversation that has what the SDK knows of a session, and how long that may be.
+# The key of the value beside a conversation that holds the SDK's summary of a session, and the value's maximum size.
 _SUMMARY: Final = "session_summary"
 _LONGEST = 1 << 19
-# The entries that have a title, the best last.
+# The entries that contain a title, the best last.
 _TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
-# An entry with less JSON than this becomes nothing that the daemon does not take, in characters, and how many bytes may
-# be around a message in a request.
+# An entry with less JSON than this, in characters, never exceeds the daemon's limits; and the bytes that a request may
+# need around a message.
 _SMALL = 1 << 20
 _AROUND = 1 << 12
-# The most events on a page.
+# The maximum number of events on a page.
 _PAGE = 10_000
-# How many transcripts are known well enough to add to them without reading them.
+# The number of transcripts kept in memory, to which entries are added without reading.
 _MOST_KNOWN = 32
 
 
 class ReelSessionStore:
     """A session store, for ``ClaudeAgentOptions(session_store=ReelSessionStore())``.
 
-    It may be used from several event loops, threads and processes, on asyncio and on trio. If the daemon is restarted,
+    It can be used from several event loops, threads and processes, on asyncio and on trio. If the daemon is restarted,
     a call waits for it, and is carried out once. A killed agent can be loaded; ``append`` to it raises
     :class:`reel.Killed`.
 
     Args:
         socket: the socket of the daemon. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
-        prefix: what the names of the agents begin with.
+        prefix: the prefix of the agents' names.
 
     Raises:
-        InvalidParams: no name can begin with the prefix.
+        InvalidParams: the prefix is not valid in a name.
     """
 
     def __init__(self, *, socket: str | None = None, autostart: bool = False, prefix: str = "claude/") -> None:
         named(prefix, "")
         self._prefix = prefix
         self._worker = Worker(socket, autostart=autostart, name=_NAME)
-        # The newest last.
+        # The most recently used last.
         self._known: dict[str, _Session] = {}
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
-        """Add entries in their order; one whose ``uuid`` is there already is left out.
+        """Add entries in their order, except those whose ``uuid`` is already stored.
 
         Args:
             key: the transcript.
             entries: the entries.
 
         Raises:
-            InvalidParams: the key is not one; see :meth:`agent_name`.
-            InvalidMessage: an entry is not an object, or has what JSON cannot express; nothing was added.
-            TooLarge: an entry is longer than the daemon takes, about 16 MiB; nothing was added.
+            InvalidParams: the key is invalid; see :meth:`agent_name`.
+            InvalidMessage: an entry is not an object, or JSON cannot represent it; nothing was added.
+            TooLarge: an entry exceeds the daemon's limit, about 16 MiB; nothing was added.
             Killed: the agent was killed; ``reel revive`` brings it back.
         """
         fields = _checked(key)
@@ -106,7 +106,7 @@ class ReelSessionStore:
     async def load(self, key: SessionKey) -> list[Any] | None:
         """Return the entries of a transcript, or ``None`` if there are none.
 
-        What somebody else added is an entry as well, and what they took back is left out.
+        Messages added by other clients are included, and messages that they removed are left out.
         """
         fields = _checked(key)
         return await self._worker.run(lambda client: self._load(client, fields))
@@ -119,7 +119,7 @@ class ReelSessionStore:
         ]
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
-        """Return what the SDK knows of each session of a project, without loading it."""
+        """Return the SDK's summary of each session of a project, without loading the sessions."""
         return [
             {"session_id": session_id, "mtime": stored, "data": data}
             for session_id, stored, data in await self._worker.run(lambda client: self._sessions(client, project_key))
@@ -133,23 +133,23 @@ class ReelSessionStore:
         return [row.tags["subpath"] for row in rows if "subpath" in row.tags]
 
     async def delete(self, key: SessionKey) -> None:
-        """Remove a transcript for good, as ``reel purge`` does; that of a session with those of its sub-agents."""
+        """Remove a transcript for good, as ``reel purge`` does; for a session, including those of its sub-agents."""
         fields = _checked(key)
 
         def purge(client: Client) -> None:
             while ids := [row.id for row in self._rows(client, fields, alive=None)]:
-                with suppress(NotFound):  # one of them was removed meanwhile: which are left?
+                with suppress(NotFound):  # one of them was removed in the meantime: list them again
                     client.purge(ids[0], also=ids[1:_PAGE])
 
         await self._worker.run(purge)
 
     def agent_name(self, key: SessionKey) -> str:
-        """Return the name of the agent that has a transcript.
+        """Return the name of the agent that stores a transcript.
 
-        It is the prefix, the project, the session and the subpath. If that cannot be a name, it ends with a hash.
+        It joins the prefix, the project, the session and the subpath. If that is not a valid name, it ends with a hash.
 
         Raises:
-            InvalidParams: a part of the key is missing, is not a text, or is too long for the tag that keeps it.
+            InvalidParams: a part of the key is missing, is not a string, or is too long for its tag.
         """
         return self._name_of(_checked(key))
 
@@ -163,7 +163,7 @@ class ReelSessionStore:
         return named(self._prefix, "/".join(parts) if is_plain else encode(parts)).name
 
     def _rows(self, client: Client, fields: dict[str, str], *, alive: bool | None = True) -> list[AgentRow]:
-        """Return the agents that have these fields in their keys: those that are alive, or all."""
+        """Return the agents whose keys have these fields: the living ones, or all."""
         wanted = {_TOOL: _NAME, **fields}
         return [
             row
@@ -173,11 +173,11 @@ class ReelSessionStore:
         ]
 
     def _sessions(self, client: Client, project_key: str) -> list[tuple[str, int, Json | None]]:
-        """Return the sessions of a project: the id, when something was last stored, and what the SDK knows of it."""
+        """Return the sessions of a project: the id, the time of the last entry, and the SDK's summary."""
         found = []
         for row in self._rows(client, {"project_key": _text("project_key", project_key)}):
             if "subpath" not in row.tags:
-                with suppress(NotFound):  # it was removed meanwhile
+                with suppress(NotFound):  # it was removed in the meantime
                     values = client.state(row.id, [_SUMMARY]).values
                     stored = max([row.updated, *(value.time for value in values)])
                     data = values[0].value if values else None
@@ -208,7 +208,7 @@ class ReelSessionStore:
                     session = self._open(client, name, fields, entries)
                 session.add(entries)
             except (Conflict, NotFound):
-                continue  # somebody else wrote, or removed it, meanwhile
+                continue  # another client wrote to it, or removed it, in the meantime
             break
         self._known[name] = session
         if len(self._known) > _MOST_KNOWN:
@@ -254,17 +254,17 @@ class _Session:
         self._describe(transcript.own_entries())
 
     def is_open(self, client: Client) -> bool:
-        """Return whether it was read over this connection, and not before a fork."""
+        """Return whether it was read over this connection, rather than before a fork."""
         return self._client is client
 
     def add(self, entries: list[tuple[str, Json]]) -> None:
         """Add entries.
 
         Args:
-            entries: each with its uuid, or an id that was made for it.
+            entries: each with its uuid, or a generated id.
 
         Raises:
-            Conflict: somebody else has written meanwhile; some of the entries may have been added.
+            Conflict: another client wrote in the meantime; some of the entries may have been added.
         """
         usages: dict[str, Kept] = {}
         new: list[Json] = []
@@ -283,7 +283,7 @@ class _Session:
         self._describe(new)
         last = list(usages.values())
         if new and self._summary is not None:
-            # Each time, for its time is that at which something was stored.
+            # Every time: the time of this value is that of the last entry.
             data = self._summary["data"]
             value = data if len(json_of(data)) <= _LONGEST else None
             last.append(Kept("state", str(uuid4()), _SUMMARY, {"value": value}, None))
@@ -295,7 +295,7 @@ class _Session:
         self._tell(title)
 
     def _describe(self, entries: list[Json]) -> None:
-        """Take entries into the summary and the title."""
+        """Update the summary and the title with entries."""
         for entry in entries:
             kind = text_in(entry, "type")
             if title := text_in(entry, _TITLES.get(kind, "")):
@@ -305,7 +305,7 @@ class _Session:
 
     @property
     def _title(self) -> str:
-        """The title that the entries give the session; empty if they give it none."""
+        """The title that the entries give the session; empty if there is none."""
         return next((self._titles[kind] for kind in reversed(_TITLES) if kind in self._titles), "")
 
     def _tell(self, before: str) -> None:
@@ -323,7 +323,7 @@ def _events(client: Client, agent: AgentInfo) -> Iterator[Any]:
 
 
 def _checked(key: Any) -> dict[str, str]:
-    """Return the fields of a key that have a text."""
+    """Check a key, and return its fields; an empty subpath is left out."""
     if not isinstance(key, Mapping):
         raise InvalidParams(f"key: expected a map, got a {type(key).__name__}", field="key")
     return {
@@ -332,7 +332,7 @@ def _checked(key: Any) -> dict[str, str]:
 
 
 def _text(name: str, value: Any) -> str:
-    """Return a field of a key, which can be a tag."""
+    """Return a field of a key, checked for use as a tag."""
     if not isinstance(value, str) or not value:
         raise InvalidParams(f"{name}: expected a text that is not empty, got {value!r}", field=name)
     if len(value) > _TAG:
@@ -343,7 +343,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _checked_entry(number: int, entry: Any) -> tuple[str, Json]:
-    """Return an entry with its uuid, or with an id that is made for it."""
+    """Return an entry with its uuid, or with a generated id."""
     field = f"entries[{number}]"
     if type(entry) is not dict:
         raise InvalidMessage(f"{field}: expected a dict, got a {type(entry).__name__}", index=number, field=field)
@@ -355,10 +355,10 @@ def _checked_entry(number: int, entry: Any) -> tuple[str, Json]:
 
 
 def _require_size(client: Client, ref: str, entry: Json) -> None:
-    """Require that the daemon takes what an entry becomes, before anything is added.
+    """Require that the messages of an entry fit the daemon's limit, before anything is added.
 
     Raises:
-        TooLarge: a message of it is longer.
+        TooLarge: one of its messages is longer.
     """
     if len(json_of(entry)) < _SMALL:
         return

@@ -57,11 +57,11 @@ R = TypeVar("R")
 Json = dict[str, Any]
 
 _CLIENT: Final = "google-adk"
-# The most events of the log on a page, and agents of a list.
+# The maximum of log events, and of listed agents, on a page.
 _PAGE: Final = 10_000
-# The tag of the agent of a session that says when it was made.
+# The tag with the creation time of a session.
 _CREATED: Final = "adk_created"
-# What somebody else may add while the framework runs, without the session being another one.
+# The events that other clients may add during a run without making the session stale.
 _ADDED: Final = frozenset({"user", "assistant", "tool_call", "tool_result", "note", "usage", "mark"})
 _STALE: Final = (
     "the session has been modified in storage since it was loaded; load it again before you append more events"
@@ -71,17 +71,17 @@ _STALE: Final = (
 class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framework's types are not read
     """Keeps sessions, for ``Runner(app_name=…, agent=…, session_service=ReelSessionService())``.
 
-    It may be used from several event loops, threads and processes. An event is written together with the state that it
+    It can be used from several event loops, threads and processes. An event is written together with the state that it
     changes, of the session, the user and the app, or not at all. If the daemon is restarted, a call waits for it, and
     is carried out once.
 
     Args:
         socket: the socket of the daemon. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
-        prefix: what the names of the agents begin with; the app, the user and the session follow.
+        prefix: the prefix of the agents' names; the app, the user and the session follow.
 
     Raises:
-        InvalidParams: no name of an agent can begin with the prefix.
+        InvalidParams: the prefix is not valid in an agent's name.
     """
 
     def __init__(self, *, socket: str | None = None, autostart: bool = False, prefix: str = "adk/") -> None:
@@ -90,22 +90,22 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         self._worker = Worker(socket, autostart=autostart, name=_CLIENT)
 
     def agent_name(self, app_name: str, user_id: str | None = None, session_id: str | None = None) -> str:
-        """Return the name of the agent of a session, or of the one that has the state of a user or an app."""
+        """Return the name of the agent of a session, or of the agent that holds the state of a user or an app."""
         return agent_of(self._prefix, *(each for each in (app_name, user_id, session_id) if each is not None)).name
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: Json | None = None, session_id: str | None = None
     ) -> Session:
-        """Make a session.
+        """Create a session.
 
         Args:
             app_name: the app.
             user_id: the user.
-            state: its first state; keys that begin with ``app:`` and ``user:`` are shared.
-            session_id: its id. Default: one is made.
+            state: its initial state; keys that begin with ``app:`` and ``user:`` are shared.
+            session_id: its id. Default: a generated one.
 
         Raises:
-            AlreadyExistsError: there is one.
+            AlreadyExistsError: the session exists already.
         """
         own_id = (session_id or "").strip() or platform_uuid.new_uuid()
         place = self._place(app_name, user_id, own_id)
@@ -132,7 +132,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Return a session with its events and what other clients have added; ``None`` if it does not exist.
+        """Return a session with its events, including those of other clients; ``None`` if it does not exist.
 
         Args:
             app_name: the app.
@@ -152,7 +152,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         return await self._run(read)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Return the sessions of a user, or of all users, without events; the one that changed last is the last one."""
+        """Return the sessions of a user, or of all users, without events, the most recently changed last."""
         tags = {APP: checked(app_name), **({} if user_id is None else {USER: checked(user_id)})}
         call = requests.agents(self._prefix, tags=tags, limit=_PAGE, state=True)
 
@@ -164,7 +164,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         return ListSessionsResponse(sessions=await self._run(read))
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Remove a session for good, as ``purge`` does; what its user and its app share stays."""
+        """Remove a session for good, as ``purge`` does; state shared by its user and its app is kept."""
         place = self._place(app_name, user_id, session_id.strip())
 
         def purge(client: Client) -> None:
@@ -176,7 +176,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         await self._run(purge)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> Json:
-        """Return what the sessions of a user share; the keys are without ``user:``."""
+        """Return the state shared by a user's sessions, with keys without ``user:``."""
         agent = agent_of(self._prefix, app_name, user_id).name
         return await self._run(lambda client: state_of(client, agent))
 
@@ -189,7 +189,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
 
         Raises:
             SessionNotFoundError: there is no such session.
-            StaleSessionError: another program has written to it, or somebody has gone back in it, since it was loaded.
+            StaleSessionError: since it was loaded, another program has written to it or rewound it.
         """
         if event.partial:
             return event
@@ -224,7 +224,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
 
 @contextmanager
 def _as_theirs() -> Iterator[None]:
-    """Raise the framework's exception for what was given, in the place of ours."""
+    """Raise the framework's exception for invalid input, in place of ours."""
     try:
         yield
     except (InvalidMessage, InvalidParams, TooLarge) as error:
@@ -232,7 +232,7 @@ def _as_theirs() -> Iterator[None]:
 
 
 class _Written(NamedTuple):
-    """An event, its JSON, and the state that it changes."""
+    """An event, its JSON, and its changes of state."""
 
     event: Event
     text: str
@@ -274,13 +274,13 @@ def _marker(agent: str, head: int) -> str:
 
 
 def _known(client: Client, name: str, session: Session) -> tuple[str, int]:
-    """Return the agent that a session was loaded from, and its head then.
+    """Return the agent that a session was loaded from, and its head at that time.
 
     Raises:
-        StaleSessionError: the session does not say, and is older than what is stored.
+            StaleSessionError: the session does not tell, and is older than the stored state.
     """
     agent, _, head = (session._storage_update_marker or "").partition(":")
-    if head.isdecimal():  # else the session was loaded by another service, which has markers of its own
+    if head.isdecimal():  # otherwise another service, with its own markers, loaded it
         return agent, int(head)
     found = client.agent(name)
     newest = events_at(client, found.id, found.head, 1)
@@ -291,10 +291,10 @@ def _known(client: Client, name: str, session: Session) -> tuple[str, int]:
 
 
 def _passed_over(client: Client, agent: str, head: int, error: Conflict) -> int:
-    """Return the head now, if all since another head was added by others than the framework.
+    """Return the current head, if only programs other than the framework have written since an earlier head.
 
     Raises:
-        StaleSessionError: the session is another one by now.
+        StaleSessionError: the session has changed since.
     """
     page = client.history(agent, since=head, limit=_PAGE)
     if page.more or "head" not in error.data or page.head < head:
@@ -308,7 +308,7 @@ def _session(client: Client, place: Place, about: replies.AgentInfo, asked: GetS
     """Return a session as it is at the head of its agent.
 
     Raises:
-        NotFound: it was deleted meanwhile, even if there is another one of this name.
+        NotFound: it was deleted in the meantime, even if another one has this name.
     """
     agent, head = about.id, about.head
     count, after = asked.num_recent_events, asked.after_timestamp
@@ -330,11 +330,11 @@ def _session(client: Client, place: Place, about: replies.AgentInfo, asked: GetS
 
 
 def _created(about: replies.AgentInfo | replies.AgentRow) -> float:
-    """Return when a session was made."""
+    """Return the creation time of a session."""
     with suppress(KeyError, ValueError):
         if isfinite(found := float(about.tags[_CREATED])):
             return found
-    return about.created / 1000  # somebody has changed the tags
+    return about.created / 1000  # another client has changed the tags
 
 
 def _listed(
@@ -343,14 +343,14 @@ def _listed(
     """Yield the sessions of an app without their events.
 
     Args:
-        client: reads what no row has.
-        prefix: what the names of agents begin with.
+        client: reads data that the rows lack.
+        prefix: the prefix of the agents' names.
         app_name: the app.
         user_id: the user whose agents were listed; ``None`` if those of all users were.
-        rows: the agents with the tags of the app, and of the user, with their values.
+        rows: the agents with the tags of the app and of the user, including their values.
     """
     states: dict[str, Json] = {}
-    # Of several agents with one name, the living one counts, else the one that was changed last.
+    # Of several agents with the same name, the living one is used, or else the one changed last.
     for row in sorted(rows, key=lambda row: (row.alive, row.updated)):
         if SESSION not in row.tags:
             with suppress(NotFound):
@@ -361,7 +361,7 @@ def _listed(
     for row in rows:
         place = _place_in(prefix, row)
         if place is not None and row.alive:
-            with suppress(NotFound):  # it was deleted meanwhile
+            with suppress(NotFound):  # it was deleted in the meantime
                 state = {**state_in(client, row), **shared_of(place, lambda agent: states.get(agent, {}))}
                 yield _without_events(place, row, state)
 

@@ -1,4 +1,4 @@
-"""The events of a session of Google's ADK, as they are read: its own, and what others have added."""
+"""Reads the events of a session of Google's ADK: its own, and those that other clients added."""
 
 import json
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ from reel.sync.client import Client
 Json = dict[str, Any]
 
 FORMAT: Final = "x-google-adk"
-# The most events on a page, and so the most that ``last`` may be.
+# The maximum number of events on a page, and so the maximum of ``last``.
 _PAGE: Final = 10_000
-# How many of the newest events are read first to find those after a time.
+# How many of the newest events are read first when looking for those after a time.
 _FIRST: Final = 64
-# The texts of an event by which it is known.
+# The string fields that identify an event.
 _NAMES: Final = ("id", "invocation_id", "author", "branch")
 
 
 class _RawPage(NamedTuple):
-    """A page of items whose JSON has not been read."""
+    """A page of items whose JSON has not been parsed."""
 
     head: int
     at: int
@@ -43,13 +43,13 @@ def events_at(client: Client, agent: str, at: int, last: int | None = None) -> l
         client: reads them.
         agent: the agent.
         at: the position.
-        last: only this many of the newest, which may be more than a page has.
+        last: only this many of the newest events, which may be more than fit on a page.
     """
     return _read(client, agent, at, last)[0]
 
 
 def events_after(client: Client, agent: str, at: int, time: float) -> list[Event]:
-    """Return the events from a time on; those before it are not all read."""
+    """Return the events from a time on, without reading all earlier ones."""
     count = _FIRST
     while True:
         events, is_all = _read(client, agent, at, count)
@@ -59,7 +59,7 @@ def events_after(client: Client, agent: str, at: int, time: float) -> list[Event
 
 
 def _read(client: Client, agent: str, at: int, last: int | None) -> tuple[list[Event], bool]:
-    """Return events, and whether there are no older ones."""
+    """Return events, and whether they include the oldest."""
     if last == 0:
         return [], False
     page = {"limit": _PAGE} if last is None or last > _PAGE else {"last": last}
@@ -75,13 +75,13 @@ def _read(client: Client, agent: str, at: int, last: int | None) -> tuple[list[E
 
 
 def _event(found: Json, before: list[Event]) -> Event | None:
-    """Return an event; ``None`` if somebody else has added it, and it has no words for the framework."""
+    """Return an event; ``None`` if another client added it, and nothing in it is readable for the framework."""
     if "item_json" in found:
         return _parsed(found["item_json"])
     content = content_of(found["message"])
     if content is None:
         return None
-    # What others have added is in the name of who spoke last for the model.
+    # Foreign messages get the author who last spoke for the model.
     speaker = next((event.author for event in reversed(before) if event.author != "user"), "model")
     made = {
         "id": f"reel-{found['seq']}",
@@ -91,13 +91,13 @@ def _event(found: Json, before: list[Event]) -> Event | None:
     }
     if (event := _made(made | {"content": content})) is not None:
         return event
-    # One of them may be a file that is not in base64.
+    # One of them may be a file with invalid base64.
     parts = [part for part in content["parts"] if _made(made | {"content": {**content, "parts": [part]}}) is not None]
     return _made(made | {"content": {**content, "parts": parts}}) if parts else None
 
 
 def _parsed(text: str) -> Event:
-    """Return an event; what is in it that this version of the framework does not know is left out."""
+    """Return an event without the parts that this version of the framework does not know."""
     if (known := _valid(text)) is not None:
         return known
     event: Json = json.loads(text)
@@ -105,14 +105,14 @@ def _parsed(text: str) -> Event:
 
 
 def _simpler(event: Json) -> Iterator[Json]:
-    """Yield what may be left of an event, the most first; the last is always one."""
+    """Yield ever simpler versions of an event; the last one is always valid."""
     if isinstance(actions := event.get("actions"), dict):
         yield {**event, "actions": {key: new for key, new in actions.items() if key in EventActions.model_fields}}
     known = {"author": "model"} | {key: event[key] for key in _NAMES if isinstance(event.get(key), str)}
     timed = known | {"timestamp": event["timestamp"]} if "timestamp" in event else known
     try:
         content = next(found for said in messages_of(event) if (found := content_of(said)) is not None)
-    except Exception:  # anything may be in it
+    except Exception:  # it may contain anything
         content = None
     if content is not None:
         yield timed | {"content": content}

@@ -1,7 +1,7 @@
-"""What an event of Google's ADK says, as messages of the protocol; and the content of an event from one of them.
+"""Converts events of Google's ADK to messages of the protocol, and such messages to contents of events.
 
-Both are JSON: the event's is what its ``model_dump(mode="json")`` returns. A part that has no block is an ``opaque``
-one, which no provider is sent.
+Both are JSON: the event's is the output of its ``model_dump(mode="json")``. A part without a matching block becomes an
+``opaque`` one, which is not sent to any provider.
 """
 
 import json
@@ -14,21 +14,21 @@ from reel.values import is_clean
 
 Json = dict[str, Any]
 
-# Whose the opaque blocks are, and who signs thoughts.
+# The provider of the opaque blocks, and the signer of thoughts.
 _PROVIDER: Final = "google-adk"
 _SIGNER: Final = "gemini"
 # The name of the tool that runs a model's code.
 _CODE: Final = "code_execution"
-# The blocks that only one role may have.
+# The blocks that are allowed in one role only.
 _HOLDERS: Final = {"tool_result": "tool", "tool_call": "assistant", "thinking": "assistant"}
-# What an event has beside its content that a person would want to see if there is no content.
+# The fields of an event beside its content that matter to a person if there is no content.
 _TOLD: Final = ("actions", "output")
 
 
 def messages_of(event: Json) -> list[Any]:
-    """Return what an event says, as messages of the protocol: at least one.
+    """Convert an event to messages of the protocol, at least one.
 
-    Calls, their results and words may stand in one event. Here these are several messages: each role has its own
+    One event may contain calls, their results and text. The protocol needs several messages: each role has its own
     blocks.
     """
     content = event.get("content") or {}
@@ -41,7 +41,7 @@ def messages_of(event: Json) -> list[Any]:
 
 
 def _without_content(event: Json) -> Json:
-    """Return the block of an event that only does something."""
+    """Return the block of an event that only has actions."""
     problem = [str(event[key]) for key in ("error_code", "error_message") if event.get(key)]
     spoken = event.get("output_transcription") or event.get("input_transcription") or {}
     if problem:
@@ -52,7 +52,7 @@ def _without_content(event: Json) -> Json:
 
 
 def _block(part: Json, made_id: str) -> Json:
-    """Return a part of a content as a block; ``made_id`` is the id of a call that has none."""
+    """Convert a part of a content to a block; ``made_id`` is the id for a call without one."""
     text = part.get("text")
     if isinstance(text, str) and part.get("thought"):
         signed = {"signature": part["thought_signature"]} if part.get("thought_signature") else {}
@@ -105,12 +105,12 @@ def _media(mime_type: Any, field: str, data: Any) -> Json | None:
 
 
 def _plain_base64(data: Any) -> Any:
-    """Return base64 in the alphabet that everybody reads; pydantic writes that of addresses."""
+    """Return base64 in the standard alphabet; pydantic writes the URL-safe one."""
     return data.replace("-", "+").replace("_", "/") if isinstance(data, str) else None
 
 
 def content_of(message: Message) -> Json | None:
-    """Return what somebody else said, as a content; ``None`` if it has no words for the framework."""
+    """Convert a foreign message to a content; ``None`` if nothing in it is readable for the framework."""
     parts = [part for block in message["content"] if (part := _part(dict(block))) is not None]
     return {"role": "model" if message["role"] == "assistant" else "user", "parts": parts} if parts else None
 

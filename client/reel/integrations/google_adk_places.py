@@ -1,4 +1,4 @@
-"""Where a session of Google's ADK is: the agents of the session, the user and the app, which keep their state."""
+"""Locates a session of Google's ADK: the agents of the session, the user and the app, which hold their state."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from reel.sync.client import Client
 
 Json = dict[str, Any]
 
-# The most values on a page.
+# The maximum number of values on a page.
 _PAGE: Final = 10_000
-# The most characters of an id, which tags have.
+# The maximum length of an id in characters, the limit of tags.
 _LONGEST: Final = 1024
 # The tags of an agent.
 APP: Final = "adk_app"
@@ -30,7 +30,7 @@ SESSION: Final = "adk_session"
 
 
 class Deltas(NamedTuple):
-    """A change of state, by who shares it; the keys are without ``app:`` and ``user:``."""
+    """A change of state, split by scope; the keys are without ``app:`` and ``user:``."""
 
     app: Json
     user: Json
@@ -46,10 +46,10 @@ class Place(NamedTuple):
     ids: tuple[str, str, str]
 
     def commit(self, client: Client, own: Iterable[Call[Any]], deltas: Deltas) -> replies.Committed:
-        """Carry out commands on a session, together with those that change what the user and the app share.
+        """Carry out commands on a session, together with those that change the shared state of the user and the app.
 
         Raises:
-            Killed: the agent of one of them was killed; its state would begin anew otherwise.
+            Killed: the agent of one of them was killed; otherwise its state would start over.
         """
         begun = [*own]
         shared = [(agent, delta) for agent, delta in ((self.app, deltas.app), (self.user, deltas.user)) if delta]
@@ -71,11 +71,11 @@ class Place(NamedTuple):
 
 
 def shared_of(place: Place, state: Callable[[str], Json]) -> Json:
-    """Return what a session shares with others, with ``app:`` and ``user:``.
+    """Return the state that a session shares with others; the keys have ``app:`` and ``user:``.
 
     Args:
-        place: the session's.
-        state: returns the state that an agent keeps.
+        place: the place of the session.
+        state: returns the state of an agent.
     """
     prefixes = ((place.app.name, State.APP_PREFIX), (place.user.name, State.USER_PREFIX))
     return {prefix + key: found for agent, prefix in prefixes for key, found in state(agent).items()}
@@ -85,17 +85,17 @@ def place_of(prefix: str, ids: tuple[str, str, str]) -> Place:
     """Return the place of a session.
 
     Args:
-        prefix: what the names of agents begin with.
-        ids: those of the app, the user and the session.
+        prefix: the prefix of the agents' names.
+        ids: the ids of the app, the user and the session.
 
     Raises:
-        InputValidationError: one of them is no id.
+        InputValidationError: one of them is not a valid id.
     """
     return Place(agent_of(prefix, *ids[:1]), agent_of(prefix, *ids[:2]), agent_of(prefix, *ids), ids)
 
 
 def agent_of(prefix: str, *ids: str) -> Named:
-    """Return the name of an agent and its tags; no two lists of ids have one name.
+    """Return the name of an agent and its tags; different lists of ids have different names.
 
     Raises:
         InputValidationError: as above.
@@ -104,16 +104,16 @@ def agent_of(prefix: str, *ids: str) -> Named:
         checked(each)
     tags = dict(zip((APP, USER, SESSION), ids, strict=False))
     is_joined = not any("/" in each or not each or is_hashed(each) for each in ids)
-    if is_joined and not ids[0].startswith("["):  # else it might be the JSON of others
+    if is_joined and not ids[0].startswith("["):  # otherwise it might be the JSON of another list
         return Named(named(prefix, "/".join(ids)).name, tags)
     return Named(named(prefix, json.dumps(ids)).name, tags)
 
 
 def checked(given: str) -> str:
-    """Return an id.
+    """Check and return an id.
 
     Raises:
-        InputValidationError: the value is not one that a session can keep.
+        InputValidationError: a session cannot store the value as an id.
     """
     if not is_id(given):
         got = f"{given[:40]!r}" if isinstance(given, str) else f"a {type(given).__name__}"
@@ -129,7 +129,7 @@ def is_id(given: Any) -> bool:
 
 
 def deltas_of(delta: Mapping[str, Any]) -> Deltas:
-    """Return a change of state as JSON; what JSON does not have is what the framework's own stores keep of it."""
+    """Return a change of state as JSON; values that JSON lacks become what the framework's own stores make of them."""
     found = Deltas({}, {}, {})
     given = to_jsonable_python(dict(delta), serialize_unknown=True, inf_nan_mode="null")
     for key, new in given.items():
@@ -148,7 +148,7 @@ def records(delta: Json) -> list[Any]:
 
 
 def state_of(client: Client, agent: str) -> Json:
-    """Return the state that an agent keeps; an empty one if there is no such agent."""
+    """Return the state of an agent, empty if there is no such agent."""
     try:
         return state_at(client, agent)
     except NotFound:
@@ -156,7 +156,7 @@ def state_of(client: Client, agent: str) -> Json:
 
 
 def state_at(client: Client, agent: str, at: int | None = None) -> Json:
-    """Return the state that an agent keeps, or has kept at a position.
+    """Return the current state of an agent, or its state at a position.
 
     Raises:
         NotFound: there is no such agent.
@@ -165,7 +165,7 @@ def state_at(client: Client, agent: str, at: int | None = None) -> Json:
 
 
 def state_in(client: Client, row: replies.AgentRow) -> Json:
-    """Return the state of an agent that was listed with it; what the list has no room for is read.
+    """Return the state of an agent listed with its values; values that did not fit into the list are read.
 
     Raises:
         NotFound: there is no such agent any more.

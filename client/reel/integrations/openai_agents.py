@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _FORMAT: Final = "openai-responses"
 # The name under which events are stored.
 _NAME: Final = "openai-agents"
-# How many of the newest messages are read to pop an item: a caller that pops one often pops more.
+# How many of the newest messages are read to pop an item: a caller that pops one item often pops more.
 _AHEAD: Final = 8
-# The most messages on a page, and so the most that ``last`` may be.
+# The maximum number of messages on a page, and so the maximum of ``last``.
 _PAGE = 10_000
 
 
@@ -46,25 +46,25 @@ class _Newest(NamedTuple):
 
 
 def _found(text: str, added: AddedItems) -> list[Item]:
-    """Return items that were added as they would be read."""
+    """Return added items in the form in which they would be read."""
     return [Item(seq=seq, time=added.time, item=item) for seq, item in zip(added.seqs, parse(text), strict=True)]
 
 
 class ReelSession:
     """A session of OpenAI's Agents SDK, for ``Runner.run(…, session=ReelSession("demo"))``.
 
-    It may be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
-    is carried out once. A killed agent can be read; whatever writes to it raises :class:`reel.Killed`.
+    It can be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
+    is carried out once. A killed agent can be read; writing to it raises :class:`reel.Killed`.
 
     Args:
-        session_id: the id of the session, any text; :func:`reel.integrations.naming.named` makes a name of it.
+        session_id: the id of the session, any text; :func:`reel.integrations.naming.named` derives the name from it.
         socket: the socket of the daemon. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
-        prefix: what the name of the agent begins with.
+        prefix: the prefix of the agent's name.
         session_settings: settings of the SDK, such as how many items are read by default.
 
     Raises:
-        InvalidParams: the id is not a text, or no name can begin with the prefix.
+        InvalidParams: the id is not a string, or the prefix is not valid in a name.
         TypeError: there is no such setting.
     """
 
@@ -81,9 +81,9 @@ class ReelSession:
         self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or {})
         self.agent, self._tags = named(prefix, session_id)
         self._copy = ItemCopy(self.agent, _FORMAT)
-        # What is left to pop if nobody has written since.
+        # The items left to pop, unless another client has written since.
         self._newest: _Newest | None = None
-        # Of messages between a call and its result: whether somebody else added the one with this seq of this agent.
+        # For messages between a call and its result, by agent and seq: whether another client added them.
         self._is_added: dict[tuple[str, int], bool] = {}
         self._worker = Worker(socket, autostart=autostart, name=_NAME)
 
@@ -91,8 +91,8 @@ class ReelSession:
         """Return the items, the oldest first.
 
         Args:
-            limit: only so many of the newest items. Default: that of the settings, else all items. With 0 there are
-                none; a negative one means all, as in the SDK.
+            limit: only this many of the newest items. Default: that of the settings, else all items. 0 returns
+                none; a negative limit returns all, as in the SDK.
         """
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
@@ -105,7 +105,7 @@ class ReelSession:
             items: input items of Responses.
 
         Raises:
-            InvalidMessage: one of them is not an object, or has what JSON cannot express; nothing was added.
+            InvalidMessage: one of them is not an object, or JSON cannot represent it; nothing was added.
             Killed: the agent was killed; ``reel revive`` brings it back.
         """
         if items:
@@ -127,11 +127,11 @@ class ReelSession:
         The name is the SDK's.
 
         Args:
-            limit: the most items.
+            limit: the maximum number of items.
             prune_prefix: which of the oldest items are removed when the last ones are replaced.
         """
         if type(self).get_items is not ReelSession.get_items or type(self).add_items is not ReelSession.add_items:
-            return None  # a subclass shows other items than those that are stored
+            return None  # a subclass returns items other than the stored ones
         read = await self._worker.run(self._read_whole)
         if read is None:
             return None
@@ -152,7 +152,7 @@ class ReelSession:
                 return []
             if limit is not None and 0 < limit <= _PAGE:
                 page = client.items(self.agent, _FORMAT, last=limit)
-                if len(page.items) >= limit:  # a message may have no item, and then older ones count
+                if len(page.items) >= limit:  # a message may have no item, then older ones are needed
                     newest = page.items[-limit:]
                     seqs = [found["seq"] for found in newest]
                     return self._arranged(client, page.agent, [found["item"] for found in newest], seqs)
@@ -164,7 +164,7 @@ class ReelSession:
             return []
 
     def _read_whole(self, client: Client) -> Read | None:
-        """Return all items, or ``None`` if their order is not that of their messages."""
+        """Return all items, or ``None`` if their order differs from that of their messages."""
         try:
             items = self._copy.read(client)
         except NotFound:
@@ -175,7 +175,7 @@ class ReelSession:
         return Read(uid, self._copy.head, items, [*seqs])
 
     def _arranged(self, client: Client, uid: str, items: list[Any], seqs: list[int]) -> list[Any]:
-        """Return items as a model can be sent them: nothing of others is between a call and its result."""
+        """Return items in an order that models accept: no foreign message is between a call and its result."""
 
         def is_added(place: int) -> bool:
             key = uid, seqs[place]
@@ -192,29 +192,29 @@ class ReelSession:
         try:
             added = client.call(adding)
         except NotFound:
-            # Not at once with `create`: that would begin again under the name of an agent that somebody has killed.
+            # Not with `create` right away: that would start over under the name of a killed agent.
             added = client.add_items(self.agent, items, _FORMAT, create=True, tags=self._tags or None)
-        if len(items) <= _AHEAD:  # to pop what was just added, as after a failed run, nothing is read
+        if len(items) <= _AHEAD:  # popping newly added items, as after a failed run, needs no read
             self._newest = _Newest(added.agent, added.head, partial(_found, adding.params["items"], added))
 
     def _pop(self, client: Client) -> Any | None:
         while True:
-            newest, self._newest = self._newest, None  # if this fails, they are looked for the next time
+            newest, self._newest = self._newest, None  # if this fails, the next call reads them
             try:
                 uid, head, found = newest or self._look(client)
                 items = found()
                 if not items:
                     return None
                 *before, last = items
-                # A converted message may be several items; those before the newest stay.
+                # A converted message may be several items; those before the newest are kept.
                 kept = [found["item"] for found in before if found["seq"] == last["seq"]]
                 added = client.add_items(uid, kept, _FORMAT, from_=last["seq"], if_seq=head)
             except NotFound:
                 if newest is None:
                     return None
             except Conflict:
-                pass  # somebody else wrote or popped meanwhile: what is newest now?
-            except Killed:  # perhaps somebody has begun again under the name
+                pass  # another client wrote or popped in the meantime: read again
+            except Killed:  # the name may have a new agent
                 if newest is None:
                     raise
             else:

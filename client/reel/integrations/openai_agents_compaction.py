@@ -1,7 +1,7 @@
-"""What the SDK's compaction asks of a session in SQLite: the newest items, and a summary in the place of the last ones.
+"""The interface that the SDK's compaction expects: reading the newest items, and replacing the last with a summary.
 
-With it, ``OpenAIResponsesCompactionSession`` also sums up a history that it was shown only a part of, such as a limited
-or encrypted one.
+With it, ``OpenAIResponsesCompactionSession`` can also summarize a history of which it has seen only a part, such as a
+limited or encrypted one.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ class Snapshot(NamedTuple):
     Args:
         items: the items, the oldest first.
         complete: whether there are no older ones.
-        replace_suffix: puts other items in the place of those from an index on, unless somebody has written meanwhile;
+        replace_suffix: replaces the items from an index on, unless another client wrote in the meantime;
             returns whether it did.
     """
 
@@ -27,7 +27,7 @@ class Snapshot(NamedTuple):
 
 
 class Read(NamedTuple):
-    """All items that were read of an agent, with the seq of each one's message, at a head."""
+    """All items of an agent at a head, with the seq of each item's message."""
 
     agent: str
     head: int
@@ -35,18 +35,18 @@ class Read(NamedTuple):
     seqs: list[int]
 
     def replace(self, client: Client, begin: int, output: list[Any], is_expired: Callable[[Any], bool] | None) -> bool:
-        """Put other items in the place of those from an index on, in one command; return whether it was done.
+        """Replace the items from an index on, in one command; return whether it was done.
 
         Args:
             client: asks the daemon.
             begin: the index of the first item that is replaced.
-            output: the items in their place.
+            output: the new items.
             is_expired: which of the oldest items are removed as well.
         """
         if begin >= len(self.items):
             return False
         expired = self._expired(begin, is_expired)
-        # A message may be several items; those before the first one that is replaced stay.
+        # A message may be several items; those before the first replaced one are kept.
         first = 0 if expired else self.seqs.index(self.seqs[begin])
         kept = self.items[max(first, expired) : begin]
         try:

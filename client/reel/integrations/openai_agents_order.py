@@ -1,6 +1,6 @@
-"""The items of OpenAI's Agents SDK, in an order in which any model can be sent them.
+"""Arranges the items of OpenAI's Agents SDK in an order that every model accepts.
 
-Responses takes a message between a call and its result. The other models that the SDK can use do not.
+The Responses API accepts a message between a call and its result. The other models that the SDK can use do not.
 """
 
 import json
@@ -11,8 +11,8 @@ from reel.integrations.results_first import results_first
 
 
 def between(items: list[Any]) -> list[int]:
-    """Return the places of the messages that are between a call and its result."""
-    # What is neither is looked at only if something is open.
+    """Return the indexes of the messages between a call and its result."""
+    # Items that are neither are checked only if a call is open.
     either = [(place, item["call_id"], _is_result(item)) for place, item in enumerate(items) if _has_id(item)]
     ends = {of: place for place, of, is_result in either if is_result}
     places: list[int] = []
@@ -30,18 +30,18 @@ def between(items: list[Any]) -> list[int]:
 
 
 def arranged(items: list[Any], is_added: Callable[[int], bool]) -> list[Any]:
-    """Return items, and what somebody else added between a call and its result behind the result.
+    """Return items; move foreign messages between a call and its result behind the result.
 
     Args:
         items: the items.
-        is_added: whether somebody else added the message at a place.
+        is_added: returns whether another client added the message at an index.
     """
     added = [place for place in between(items) if is_added(place)]
     return results_first(items, _calls, _results, lambda item: item.get("role") == "user", added)
 
 
 def readable(item: Any) -> Any:
-    """Return an item, or its words if its type is not a string: every run of the SDK would fail on it."""
+    """Return an item, or its text if its type is not a string, on which every run of the SDK would fail."""
     if type(item.get("type")) not in (dict, list):
         return item
     return {"role": "user", "content": json.dumps(item, ensure_ascii=False)}

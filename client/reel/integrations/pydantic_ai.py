@@ -3,16 +3,16 @@
 Theory of operation
 -------------------
 
-The framework's store is a log of entries, each with one message, and a record for each conversation, which points at
-its newest entry. Here
+The framework's store is a log of entries, each with one message, and of one record for each conversation, which points
+at its newest entry. Here
 
 - a conversation is an agent;
 - an entry is an item of that agent, with the entry's id as its ``ref``;
-- a record is a note, in the same command as the entries that it was saved with. The newest one counts.
+- a record is a note, in the same command as the entries that it was saved with. The newest one is valid.
 
-Others write to the agent as well. So what a record says of the history holds only as long as the newest item is still
-the one that it points at. After that the conversation itself says what its history is, and the record gets another
-revision: a save that does not know of it is a conflict, as if another program had saved.
+Other programs write to the agent, too. So a record describes the history only while the newest item is the one that the
+record points at. After that, the conversation itself defines its history, and the record gets a new revision: a save
+that does not know the new revision is a conflict, as if another program had saved.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ from reel.sync.client import Client
 
 V = TypeVar("V")
 
-# The tag of an agent that has the scope of its conversation.
+# The tag of an agent with the scope of its conversation.
 _SCOPE: Final = "scope"
-# Of so many entries it is remembered in which agent they are, and of so many revisions what there was.
+# The number of entries whose agent is remembered, and of revisions whose state is remembered.
 _MOST_PLACES: Final = 10_000
 _MOST_STATES: Final = 1_000
 
@@ -68,26 +68,26 @@ _MOST_STATES: Final = 1_000
 class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its types take minutes to read
     """A store of Pydantic AI's conversations, for ``store.load("demo")`` and ``store.save(result)``.
 
-    It may be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
-    is carried out once. A killed agent can be read; whatever writes to it raises :class:`reel.Killed`. ``delete``
-    purges: afterwards the daemon has nothing of the conversation but what its forks share with it.
+    It can be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
+    is carried out once. A killed agent can be read; writing to it raises :class:`reel.Killed`. ``delete``
+    purges: afterwards the daemon has only the parts of the conversation that its forks share.
 
     Args:
         socket: the socket of the daemon. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
-        prefix: what the names of the agents begin with.
+        prefix: the prefix of the agents' names.
 
     Raises:
-        InvalidParams: no name can begin with the prefix.
+        InvalidParams: the prefix is not valid in a name.
     """
 
     def __init__(self, *, socket: str | None = None, autostart: bool = False, prefix: str = "pydantic-ai/") -> None:
         named(prefix, "")
         self.prefix = prefix
         self._worker = Worker(socket, autostart=autostart, name="pydantic-ai")
-        # The agents of entries that were named by a record; the framework asks for an entry by its id alone.
+        # The agents of entries that a record named; the framework asks for an entry by its id alone.
         self._places: OrderedDict[str, tuple[str, int]] = OrderedDict()
-        # What there was at a revision: the framework reads it right before it writes.
+        # The state at a revision: the framework reads it right before it writes.
         self._states: OrderedDict[str, State] = OrderedDict()
 
     def close(self) -> None:
@@ -101,11 +101,11 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         return state and state.record
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        """Return the records of the living agents, the last saved first.
+        """Return the records of the living agents, the most recently saved first.
 
         Args:
             scope: only those with this scope.
-            limit: only so many.
+            limit: the maximum number of records.
         """
         return await self._worker.run(lambda client: self._records(client, scope, limit))
 
@@ -118,24 +118,24 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
     ) -> None:
         """Store a record and new entries, in one command; ``undo`` takes both back.
 
-        If the history branches off one that it has left before, that is brought back by a command before.
+        If the history branches off an abandoned one, an earlier command restores that one.
 
         Args:
             record: the record.
-            new_entries: in order, each after the one it points at.
-            expected_revision: that of the record that is replaced; ``None`` if there is none yet.
+            new_entries: in order, each after the entry it points at.
+            expected_revision: the revision of the replaced record; ``None`` if there is no record yet.
 
         Raises:
-            ConversationConflict: the stored record has another revision, or an entry that is pointed at is gone.
-            UserError: the entries are not one after the other, up to the one that the record points at.
-            TooLarge: they are more than 16 MiB.
+            ConversationConflict: the stored record has another revision, or a referenced entry is gone.
+            UserError: the entries do not form a chain up to the one that the record points at.
+            TooLarge: they exceed 16 MiB.
             Killed: the agent was killed; ``reel revive`` brings it back.
         """
         _require_chain(record, new_entries)
         await self._worker.run(lambda client: self._write(client, record, new_entries, expected_revision))
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Purge the agent of a conversation, with all that no fork shares with it.
+        """Purge the agent of a conversation, with everything that no fork shares.
 
         Raises:
             ConversationConflict: the stored record has another revision.
@@ -155,7 +155,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
 
         Args:
             head_id: the last one.
-            limit: only so many of the last ones.
+            limit: only this many of the last entries.
 
         Raises:
             LookupError: there is no such entry.
@@ -165,19 +165,19 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         return await self._worker.run(lambda client: self._history(client, head_id, limit))
 
     def _remember(self, state: State) -> None:
-        """Remember a state by its revision, and where the entries are that it points at."""
+        """Remember a state by its revision, and the locations of the entries that it points at."""
         _keep(self._states, state.record.revision, state, _MOST_STATES)
         for entry in (*state.record.branches, state.record.head_id):
             if entry is not None:
                 _keep(self._places, entry, (state.agent, state.head), _MOST_PLACES)
 
-    # What follows runs in a thread, with the blocking client.
+    # The methods below run in a thread, with the blocking client.
 
     def _state(self, client: Client, agent: str, conversation_id: str | None = None) -> State | None:
-        """Return what there is of a conversation, and remember it; see :func:`read_state`."""
+        """Return the state of a conversation, and remember it; see :func:`read_state`."""
         state = read_state(client, agent, conversation_id)
         if state is not None:
-            # What the framework is given, it may change.
+            # The framework may modify what it receives.
             self._remember(state._replace(record=replace(state.record)))
         return state
 
@@ -188,7 +188,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         for agent in (agent for page in pages for agent in page.agents):
             if limit is not None and len(found) >= limit:
                 found = _last_saved(found)[:limit]
-                # A record is stored after it was made: no agent that was changed before that has a newer one.
+                # A record is stored after it was made: no agent changed before that has a newer one.
                 if not found or agent.updated < int(found[-1].updated_at.timestamp() * 1000):
                     break
             name = agent.name.removeprefix(self.prefix)
@@ -198,7 +198,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         return _last_saved(found)[:limit]
 
     def _listed(self, client: Client, uid: str, conversation_id: str | None) -> ConversationRecord | None:
-        """Return the record of a conversation; one that cannot be read hides neither it nor the others."""
+        """Return the record of a conversation; an unreadable one hides neither the conversation nor others."""
         try:
             state = self._state(client, uid, conversation_id)
         except UserError:
@@ -214,7 +214,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
     ) -> None:
         agent = named(self.prefix, record.conversation_id)
         tags = agent.tags if record.scope is None else {**agent.tags, _SCOPE: tag_value(record.scope)}
-        # If somebody else has written since, the head is another one.
+        # If another client has written since, the head has changed.
         state = None if expected_revision is None else self._states.get(expected_revision)
         if state is None or state.record.conversation_id != record.conversation_id:
             state = self._state(client, agent.name, record.conversation_id)
@@ -242,7 +242,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         entries: Sequence[ConversationEntry],
         tags: dict[str, str],
     ) -> None:
-        """Replace the record of a conversation that is there."""
+        """Replace the record of a conversation that exists."""
         head, begin = state.head, None
         if (parent := _parent(record, entries)) != state.record.head_id:
             head, begin = _go_to(client, state, parent)
@@ -260,7 +260,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         entries: Sequence[ConversationEntry],
         agent: Named,
     ) -> None:
-        """Begin a conversation behind an entry of another one: a clone, which gets its name when it is complete."""
+        """Begin a conversation behind an entry of another one: a clone, which is named once it is complete."""
         for uid, seq in self._places_of(client, parent, record.forked_from):
             clone = client.clone(uid, at=seq)
             try:
@@ -283,7 +283,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
             try:
                 client.purge(state.agent, if_seq=state.head)
             except (Conflict, NotFound):
-                continue  # somebody else wrote meanwhile: is the revision another one?
+                continue  # another client wrote in the meantime: check the revision again
             return
 
     def _history(self, client: Client, head_id: str, limit: int | None) -> list[ConversationEntry]:
@@ -304,7 +304,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
     def _places_of(
         self, client: Client, entry_id: str, conversation_id: str | None = None
     ) -> Iterator[tuple[str, int]]:
-        """Yield the agents whose past has an entry, and its seq: first where it was seen, then wherever it is."""
+        """Yield the agents whose past has an entry, and its seq: first where it was last seen, then everywhere else."""
         tried = set()
         for agent in self._candidates(client, entry_id, conversation_id):
             if agent not in tried:
@@ -327,7 +327,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
 
 
 def _keep(kept: OrderedDict[str, V], key: str, value: V, most: int) -> None:
-    """Put a value behind the others, and forget the first ones if there are too many."""
+    """Append a value, and drop the oldest ones if there are too many."""
     kept[key] = value
     kept.move_to_end(key)
     while len(kept) > most:
@@ -349,13 +349,13 @@ def _require_chain(record: ConversationRecord, entries: Sequence[ConversationEnt
 
 
 def _parent(record: ConversationRecord, entries: Sequence[ConversationEntry]) -> str | None:
-    """Return the entry that is there already, and the newest one of the history."""
+    """Return the stored entry that the new ones follow: the newest one of the history before them."""
     parent: str | None = entries[0].parent_id if entries else record.head_id
     return parent
 
 
 def _instructions(entries: Sequence[ConversationEntry]) -> str | None:
-    """Return the instructions that a conversation begins with, which each of its requests repeats: its prompt."""
+    """Return a conversation's prompt: its initial instructions, which each of its requests repeats."""
     found: str | None = getattr(entries[0].message, "instructions", None) if entries else None
     return found
 
@@ -364,7 +364,7 @@ def _go_to(client: Client, state: State, entry_id: str | None) -> tuple[int, int
     """Make an entry part of the current conversation.
 
     Returns:
-        the agent's head after that, and the seq of what comes after the entry and is to be replaced.
+        the agent's head after that, and the seq of the first item after the entry, which is to be replaced.
 
     Raises:
         ConversationConflict: the agent's past does not have the entry.
@@ -392,8 +392,8 @@ def _additions(
         agent: the agent's name or id.
         record: the record.
         entries: the entries.
-        begin: the seq of what is replaced; ``None`` if nothing is.
-        head: the head that the agent must have.
+        begin: the seq from which items are replaced; ``None`` if none are.
+        head: the expected head of the agent.
     """
     note: Any = {"kind": "note", "data_json": note_data(record)}
     if not entries:
