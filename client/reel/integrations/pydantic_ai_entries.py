@@ -1,7 +1,7 @@
-"""The entries of a conversation of Pydantic AI: items of an agent, and what others have added to it.
+"""The entries of a conversation of Pydantic AI: an agent's items, and messages that others added.
 
 An entry is an item, and its id is the item's ``ref``. A message without a ``ref`` was added by another program; the id
-of its entry says in which agent it is, and where.
+of its entry names its agent and its seq.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from reel.requests import Call
 from reel.sync.client import Client
 
 FORMAT: Final = "x-pydantic-ai"
-# The most messages on a page, and so the most that ``last`` may be.
+# The maximum number of messages on a page, and so the maximum of ``last``.
 _PAGE: Final = 10_000
 # The id of an entry without a ``ref``: the agent's id, and the seq.
 _PLACE: Final = re.compile(r"([0-9a-f]{32}):([1-9][0-9]{0,14})")
-# With so few brackets, JSON is not nested deeper than the framework reads.
+# JSON with at most this many brackets is not nested too deep for the framework.
 _SURELY_READ: Final = 100
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 def place_in(entry_id: str) -> tuple[str, int] | None:
-    """Return the agent's id and the seq that the id of an entry without a ``ref`` says; ``None`` for any other id."""
+    """Return the agent's id and the seq in the id of an entry without a ``ref``; ``None`` for any other id."""
     found = _PLACE.fullmatch(entry_id)
     return None if found is None else (found[1], int(found[2]))
 
@@ -48,10 +48,10 @@ def _entry_id(agent: str, item: Mapping[str, Any]) -> str:
 
 
 def items_of(messages: list[ModelMessage]) -> list[Json]:
-    """Return the JSON of messages, with U+FFFD in the place of lone surrogates, which JSON in UTF-8 cannot have.
+    """Return the JSON of messages; U+FFFD replaces lone surrogates, which UTF-8 cannot encode.
 
     Raises:
-        UserError: the framework has no JSON for one of them, or could not read that again.
+        UserError: the framework cannot write one of them as JSON, or could not read it back.
     """
     try:
         dumped = ModelMessagesTypeAdapter.dump_json(messages).decode()
@@ -69,10 +69,10 @@ def may_be_deep(text: str) -> bool:
 
 
 def _require_depth(items: list[Json]) -> None:
-    """Require that the framework could read messages again.
+    """Require that the framework can read messages back.
 
     Raises:
-        UserError: it could not.
+        UserError: it cannot.
     """
     for at, item in enumerate(items):
         text = json.dumps([item])
@@ -84,7 +84,7 @@ def _require_depth(items: list[Json]) -> None:
 
 
 def unreadable(error: ValidationError) -> str:
-    """Return why something is refused that has too many levels."""
+    """Return the reason for refusing a message that is nested too deep."""
     why = error.errors(include_url=False, include_input=False)[0]["msg"]
     return f"the framework could not read it again, a value in it is nested too deep: {why}"
 
@@ -98,7 +98,7 @@ def _without_surrogates(message: ModelMessage, at: int) -> str:
 
 
 def _shortened(item: Json, message: ModelMessage) -> Json:
-    """Return the JSON of a message without the half of it that says nothing: nulls, and a usage of 0."""
+    """Return the JSON of a message without empty fields, about half of it: nulls, and a usage of 0."""
     short = _without_nulls(item, message)
     if "usage" in short:
         short["usage"] = {key: value for key, value in short["usage"].items() if value}
@@ -126,7 +126,7 @@ def tip(client: Client, agent: str) -> str | None:
 
 
 def seq_of(client: Client, agent: str, entry_id: str) -> int | None:
-    """Return the seq of an entry in the past of an agent; ``None`` if it is not there."""
+    """Return the seq of an entry in the past of an agent; ``None`` if it does not exist."""
     if (place := place_in(entry_id)) is None:
         events = client.history(agent, refs=[entry_id], inherited=True).events
         return events[0]["seq"] if events else None
@@ -151,25 +151,25 @@ def behind(client: Client, agent: str, seq: int) -> int | None:
 def read_entries(client: Client, agent: str, at: int, limit: int | None = None) -> list[ConversationEntry]:
     """Return the entries of the conversation as it was at a position.
 
-    A message that somebody else added between a call and its result comes behind the result.
+    Foreign messages between a call and its result are moved behind the result.
 
     Args:
         client: the client.
         agent: the agent's id.
         at: the position, a seq.
-        limit: only so many of the last ones.
+        limit: only this many of the last entries.
     """
-    # One more than so many: the first one points at it.
+    # One more than the limit: the first entry points at it.
     window = {"limit": _PAGE} if limit is None or limit >= _PAGE else {"last": limit + 1}
     pages = client.pages(_call(agent, **window))
     first = next(pages)
-    if first.head != at:  # else that is the current conversation, which is found faster
+    if first.head != at:  # otherwise it is the current conversation, which is found faster
         pages = client.pages(_call(agent, at=at, **window))
         first = next(pages)
     items = [*first.items, *(item for page in pages for item in page.items)]
     ids = [_entry_id(agent, item) for item in items]
     added = [place for place, item in enumerate(items) if "item_json" not in item]
-    # The ids stay where they are: what is saved next comes after the last of them.
+    # The ids stay in place: the next save comes after the last of them.
     messages = results_first(read_messages(items), _calls, _results, _is_prompt, added)
     entries = [
         ConversationEntry(id=entry_id, parent_id=parent_id, message=message)
@@ -196,7 +196,7 @@ def _call(agent: str, **window: int) -> Call[ItemsPage]:
 
 
 def read_messages(items: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
-    """Return what items are to the framework."""
+    """Convert items to messages of the framework."""
     texts = list(_texts(items))
     try:
         messages: list[ModelMessage] = ModelMessagesTypeAdapter.validate_json(f"[{','.join(texts)}]")
@@ -218,7 +218,7 @@ def _texts(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _parsed(text: str) -> Json:
-    """Return an item; anybody can write one, also one with a number of more digits than Python reads."""
+    """Parse an item; any client can write one, even with a number of more digits than Python reads."""
     try:
         item: Json = json.loads(text)
     except ValueError:
@@ -227,7 +227,7 @@ def _parsed(text: str) -> Json:
 
 
 def _message(text: str) -> ModelMessage:
-    """Return a message; of what this version of the framework cannot read in it, the words."""
+    """Return a message; parts that this version of the framework cannot read become text."""
     with suppress(ValidationError):
         message: ModelMessage = ModelMessagesTypeAdapter.validate_json(f"[{text}]")[0]
         return message

@@ -1,7 +1,7 @@
-"""What a message of Pydantic AI says, as messages of the protocol; and such a message from one of them.
+"""Converts messages of Pydantic AI to messages of the protocol, and back.
 
-Both are JSON: the framework's is what its ``ModelMessagesTypeAdapter`` dumps. Each part becomes a block, or several.
-What nobody else has a word for is an ``opaque`` block, which no provider is sent.
+Both are JSON: the framework's is the output of its ``ModelMessagesTypeAdapter``. Each part becomes one block, or
+several. A part without a matching block becomes an ``opaque`` one, which is not sent to any provider.
 """
 
 import json
@@ -13,14 +13,14 @@ from reel.blocks import InvalidRecord, check_blocks
 
 Json: TypeAlias = dict[str, Any]
 
-# Whose the opaque blocks are.
+# The provider of the opaque blocks.
 _OWN: Final = "pydantic-ai"
 # Only its thinking is signed in a way that the daemon can send back.
 _SIGNING: Final = "anthropic"
 _REDACTED: Final = "redacted_thinking"
-# The outcomes of a call that its provider is told as errors.
+# The outcomes of a call that are sent to its provider as errors.
 _ERRORS: Final = ("failed", "retried")
-# The type of a file whose URL does not say it, and the kind of a URL by the first word of its type.
+# The default type of a file at a URL, and the kind of a URL by the first word of its type.
 _TYPES: Final = {
     "image-url": "image/jpeg",
     "audio-url": "audio/mpeg",
@@ -32,11 +32,11 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 
 def messages_of(item: Json) -> list[Json]:
-    """Return what a message of the framework says, as messages of the protocol: at least one.
+    """Convert a message of the framework to messages of the protocol, at least one.
 
-    The framework has results and words, or calls of a provider's tools and their results, in one message. Here these
-    are several. Encoded files in the item are rewritten with the letters of the standard's base64, which the framework
-    reads as well.
+    The framework keeps results and text, or calls of a provider's tools and their results, in one message. The protocol
+    needs several. Encoded files in the item are rewritten in the standard base64 alphabet, which the framework reads as
+    well.
 
     Args:
         item: the message.
@@ -55,14 +55,14 @@ def messages_of(item: Json) -> list[Json]:
 
 
 def _say(said: list[Json], part: Json, holder: str) -> None:
-    """Add what a part says, to the last message if that has the same role."""
+    """Add the content of a part, to the last message if that has the same role."""
     kind = part.get("part_kind")
     role = "tool" if _is_result(part) else holder
     metadata = {"role": "system"} if kind in ("system-prompt", "instruction-delta") and role == "user" else {}
     blocks = list(_blocks(part, role))
     try:
         check_blocks(blocks, role, "content")
-    except InvalidRecord:  # an id, a name or a type that no block can have
+    except InvalidRecord:  # an id, a name or a type that is not valid in a block
         role, blocks = holder, [_opaque(part)]
     if said and said[-1]["role"] == role and said[-1].get("provider_metadata", {}) == metadata:
         said[-1]["content"] += blocks
@@ -119,7 +119,7 @@ def _is_file(value: Any) -> bool:
 
 
 def _content(value: Any) -> Json:
-    """Return a piece of a prompt as a block: words, a file, or what only the framework knows."""
+    """Convert a piece of a prompt to a block: text, a file, or an opaque block."""
     if isinstance(value, str):
         return _text(value)
     kind = value.get("kind")
@@ -164,11 +164,11 @@ def _dump(value: Any) -> str:
 
 
 def as_words(part: Any, kind: Any) -> Json:
-    """Return a part that this version of the framework cannot read as one with its words.
+    """Convert a part that this version of the framework cannot read to a part with its text.
 
     Args:
-        part: the part, or what somebody stored in the place of one.
-        kind: that of its message.
+        part: the part, or the value stored in place of one.
+        kind: the kind of its message.
     """
     content = part.get("content") if isinstance(part, dict) else part
     words = content if isinstance(content, str) else _dump(part)
@@ -176,17 +176,17 @@ def as_words(part: Any, kind: Any) -> Json:
 
 
 class MessageReader:
-    """Makes messages of the framework of messages that somebody else added, one after the other.
+    """Converts foreign messages to messages of the framework, one after the other.
 
-    A result has the name of its tool in the framework, and in the protocol it does not: it is that of the call, which
-    came before it.
+    In the framework, a result has the name of its tool; in the protocol, it does not. The name is that of the call,
+    which came before the result.
     """
 
     def __init__(self) -> None:
         self._tools: dict[str, str] = {}
 
     def note(self, item: Json) -> None:
-        """Remember the calls in a message of the framework's own, which anybody can write."""
+        """Remember the calls in a message in the framework's format, which any client can write."""
         parts = item.get("parts")
         for part in parts if isinstance(parts, list) else ():
             if isinstance(part, dict) and part.get("part_kind") in ("tool-call", "builtin-tool-call"):
@@ -274,7 +274,7 @@ _SAID: Final[dict[str, Callable[[Json], Json]]] = {
 
 
 def _prompt(blocks: Iterable[Json]) -> str | list[Any]:
-    """Return the words and files of a prompt or a result; if it has only one text, that text."""
+    """Return the text and files of a prompt or a result; a single text as a string."""
     found: list[Any] = [
         block["text"] if block["type"] == "text" else _file(block) for block in blocks if block["type"] != "opaque"
     ]

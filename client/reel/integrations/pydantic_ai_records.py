@@ -1,4 +1,4 @@
-"""The record of a conversation of Pydantic AI: a note of the agent, and what others have done since it was written."""
+"""The record of a conversation of Pydantic AI: a note of the agent, and the changes of other clients since."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from reel.integrations.pydantic_ai_entries import is_current, may_be_deep, seq_o
 from reel.messages import Event
 from reel.sync.client import Client
 
-# The key of a note's data that has a record, as JSON: it may be deeper than data may be.
+# The key of a note's data that holds a record, as JSON text: it may be nested deeper than data may.
 _RECORD: Final = "pydantic_ai_record"
-# How many notes are looked through at once for the newest record; others may write notes, too.
+# The number of notes searched at once for the newest record; other clients may write notes, too.
 _NOTES: Final = 100
 _RECORDS: Final = TypeAdapter(ConversationRecord)
 
 
 class State(NamedTuple):
-    """What the daemon has of a conversation: the agent's id and head, and the record as it is now."""
+    """The state of a conversation in the daemon: the agent's id and head, and the current record."""
 
     agent: str
     head: int
@@ -33,12 +33,12 @@ class State(NamedTuple):
 
 
 def read_state(client: Client, agent: str, conversation_id: str | None = None) -> State | None:
-    """Return what there is of a conversation; ``None`` if there is no such agent.
+    """Return the state of a conversation; ``None`` if there is no such agent.
 
     Args:
         client: the client.
         agent: the agent's name or id.
-        conversation_id: the framework's id. Default: what the record says.
+        conversation_id: the framework's id. Default: the id in the record.
 
     Raises:
         UserError: this version of the framework cannot read the record.
@@ -68,7 +68,7 @@ def _newest_record(client: Client, agent: str) -> tuple[str, int, int, Conversat
 
 
 def _record_in(note: Event) -> ConversationRecord | None:
-    """Return the record in a note; ``None`` if it is a note of somebody else, or its words were erased.
+    """Return the record in a note; ``None`` if another client wrote the note, or its text was erased.
 
     Raises:
         UserError: this version of the framework cannot read it.
@@ -89,7 +89,7 @@ def _record_in(note: Event) -> ConversationRecord | None:
 
 
 def begun_by_others(client: Client, uid: str, conversation_id: str) -> ConversationRecord:
-    """Return the record of an agent for which none was saved: another program has begun it."""
+    """Return the record of an agent without a saved one: another program has created it."""
     newest = tip(client, uid)
     time = client.history(uid, last=1).events[-1]["time"]
     return ConversationRecord(
@@ -101,7 +101,7 @@ def begun_by_others(client: Client, uid: str, conversation_id: str) -> Conversat
 
 
 def _moved_by_others(client: Client, uid: str, record: ConversationRecord, newest: str | None) -> ConversationRecord:
-    """Return the record of a conversation to which others have added, or in which they went back."""
+    """Return the record of a conversation that others have extended or rewound."""
     head_id, pending, branches = record.head_id, record.deferred_tool_requests, record.branches
     seq = None if head_id is None else seq_of(client, uid, head_id)
     if head_id is not None and (seq is None or not is_current(client, uid, seq)):
@@ -116,10 +116,10 @@ def _moved_by_others(client: Client, uid: str, record: ConversationRecord, newes
 
 
 def note_data(record: ConversationRecord) -> str:
-    """Return the data of a note that has a record.
+    """Return the data of a note that holds a record.
 
     Raises:
-        UserError: there is no JSON for it, or the framework could not read that again.
+        UserError: JSON cannot represent it, or the framework could not read it back.
     """
     try:
         text = _RECORDS.dump_json(record).decode()

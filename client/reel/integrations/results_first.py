@@ -1,7 +1,7 @@
-"""Where a message goes that somebody else added between a call and its result: behind the result.
+"""Moves a foreign message between a call and its result behind the result.
 
-Most providers refuse a request in which anything is between the two. Whoever adds a message while a tool runs does not
-know of that.
+Most providers refuse a request in which anything is between the two. A client that adds a message while a tool runs
+does not know that.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,17 +17,17 @@ def results_first(
     is_prompt: Callable[[M], bool],
     added: Collection[int],
 ) -> list[M]:
-    """Return messages, those that somebody else added between a call and its result behind the result.
+    """Return messages; move foreign messages between a call and its result behind the result.
 
-    Nothing else is moved. If a call has no result, or the next prompt comes before it, what comes after the call stays
-    where it is.
+    Nothing else is moved. If a call has no result, or the next prompt comes before its result, the messages after the
+    call stay in place.
 
     Args:
         messages: the messages, in their order.
         calls: returns the ids of the calls in a message.
         results: returns the ids of the calls that a message answers.
-        is_prompt: whether a message is the user's.
-        added: the places of the messages that somebody else added.
+        is_prompt: returns whether a message is the user's.
+        added: the indexes of the foreign messages.
     """
     if not added:
         return list(messages)

@@ -1,4 +1,4 @@
-"""A blocking client for async programs, whatever runs them: calls run in a thread, one after the other."""
+"""A blocking client for async programs with any event loop: calls run in a thread, one after the other."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from reel.sync.client import Client
 
 R = TypeVar("R")
 
-# How long one request may take, in seconds, until the daemon counts as hanging. To purge an agent of a file of ten
+# Seconds after which a request times out and the daemon counts as hanging. Purging an agent from a file with ten
 # million events takes fifteen.
 _LIMIT = 60.0
 # How long a cancelled call may take, in seconds: as long as a restart of the daemon.
@@ -24,10 +24,10 @@ _SETTLES_WITHIN = 10.0
 class _Call(Generic[R]):
     """A call for the thread.
 
-    An executor's futures, awaited by ``asyncio.wait``, take 80 us more of a call's time, a tenth of an add's.
+    An executor's futures, awaited by ``asyncio.wait``, cost 80 us more per call, a tenth of an add.
 
     Args:
-        work: what is called.
+        work: the function to call.
         client: its argument.
     """
 
@@ -37,7 +37,7 @@ class _Call(Generic[R]):
         self.on_end: Callable[[], object] = int
         self._work = work
         self._client = client
-        # Whoever takes it first carries it out, or has it left out.
+        # Whoever acquires it first carries the call out, or withdraws it.
         self._taken = threading.Lock()
         self._result: R | None = None
         self._error: BaseException | None = None
@@ -54,7 +54,7 @@ class _Call(Generic[R]):
         self.on_end()
 
     def withdraw(self) -> bool:
-        """Have it left out; return whether it will be."""
+        """Withdraw the call; return whether that succeeded."""
         return self._taken.acquire(blocking=False)
 
     @property
@@ -66,7 +66,7 @@ class _Call(Generic[R]):
 
     @property
     def why_not_done(self) -> BaseException | None:
-        """Why a cancelled call failed, or that it is not over; ``None`` if it is done."""
+        """The reason why a cancelled call failed or is not over; ``None`` if it is done."""
         if self.is_over:
             return self._error
         if self.withdraw():
@@ -82,16 +82,16 @@ def _carry_out_all(calls: _Calls) -> None:
     """Carry out calls until ``None`` comes."""
     while (call := calls.get()) is not None:
         call.carry_out()
-        del call  # else it would be kept until the next one comes
+        del call  # otherwise it would be kept until the next one comes
 
 
 class Worker:
-    """A client whose calls are awaited, from any event loop, and without a task group of the caller's.
+    """A client whose calls are awaited, from any event loop, without a task group of the caller.
 
-    :class:`reel.aio.Client` belongs to the task group that it was opened in. A session of a framework has none: it is
-    made outside of a loop, and may be used in one loop after the other.
+    :class:`reel.aio.Client` belongs to the task group in which it was opened. A session of a framework has none: it is
+    created outside of a loop, and may be used in several loops in turn.
 
-    A request that takes longer than a minute raises :class:`reel.Timeout`. If a daemon was on the socket before, also
+    A request that takes longer than a minute raises :class:`reel.Timeout`. If a daemon was on the socket before, even
     the first call waits for its restart.
 
     Args:
@@ -113,21 +113,21 @@ class Worker:
         return Client(socket, autostart=autostart, timeout=_LIMIT, name=name, awaits_restart=True)
 
     def _thread(self) -> _Calls:
-        """Return where the thread takes its calls from, which ends with this object."""
+        """Return the queue of the thread; the thread ends with this object."""
         with self._beginning:
             if self._calls is None:
                 self._calls = SimpleQueue()
                 weakref.finalize(self, self._calls.put, None)
-                # Not joined at the end of the program: nobody awaits what is still being done then.
+                # Not joined at exit: nobody awaits the remaining calls by then.
                 threading.Thread(target=_carry_out_all, args=(self._calls,), name="reel", daemon=True).start()
             return self._calls
 
     async def run(self, work: Callable[[Client], R]) -> R:
         """Run a function with the client in the thread, in the order of the calls, and return what it returns.
 
-        A cancellation is raised when the function is done: what it did is not in doubt, and nothing that comes after
-        overtakes it. If the function failed, its error is the cause of the cancellation. If it takes longer than ten
-        seconds more, the cause is a :class:`reel.Timeout`, which says whether it may still be carried out.
+        A cancellation is raised once the function is done: its effect is not in doubt, and no later call overtakes it.
+        If the function failed, its error is the cause of the cancellation. If it takes longer than ten more seconds,
+        the cause is a :class:`reel.Timeout`, which says whether it may still be carried out.
         """
         call = _Call(work, self._own())
         try:
@@ -147,7 +147,7 @@ class Worker:
     def _own(self) -> Client:
         """Return this process's client; after a fork, the parent's connection is the parent's."""
         if self._process != os.getpid():
-            self._beginning = threading.Lock()  # the parent may have had it
+            self._beginning = threading.Lock()  # the parent may have held it
             self._client, self._calls, self._process = self._new(), None, os.getpid()
         return self._client
 
@@ -182,7 +182,7 @@ async def _on_asyncio(call: _Call[R], thread: _Calls, loop: asyncio.AbstractEven
 
 
 async def _on_trio(call: _Call[R], thread: _Calls) -> R:
-    from anyio import CancelScope, get_cancelled_exc_class, lowlevel, to_thread  # noqa: PLC0415 - asyncio needs it not
+    from anyio import CancelScope, get_cancelled_exc_class, lowlevel, to_thread  # noqa: PLC0415 - not needed with asyncio
 
     ended = threading.Event()
     call.on_end = ended.set

@@ -33,15 +33,15 @@ from reel.sync.client import Client
 
 
 class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
-    """A checkpointer of LangGraph, for ``builder.compile(checkpointer=ReelSaver())``; all methods, async and not.
+    """A checkpointer of LangGraph, for ``builder.compile(checkpointer=ReelSaver())``; all methods are sync and async.
 
-    It may be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
-    is carried out once. A killed agent can be read; whatever writes to it raises :class:`reel.Killed`.
+    It can be used from several event loops, threads and processes. If the daemon is restarted, a call waits for it, and
+    is carried out once. A killed agent can be read; writing to it raises :class:`reel.Killed`.
 
     Args:
         socket: the socket of the daemon. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
-        prefix: what the names of the agents begin with; the rest is the id of the thread.
+        prefix: the prefix of the agents' names; the id of the thread follows.
         messages_key: the channel whose messages are the conversation.
         serde: the serializer. Default: the framework's. With any other than a ``JsonPlusSerializer``, such as one that
             encrypts, there is no conversation: messages are stored as it writes them.
@@ -66,29 +66,29 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         self._worker.close()
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[Any]:
-        """Return a saver with a serializer that may make objects of more types."""
+        """Return a saver with a serializer that may create objects of more types."""
         made = super().with_allowlist(extra_allowlist)
         if isinstance(made, ReelSaver) and made is not self:
-            # What is in memory went through another serializer.
+            # The threads in memory went through another serializer.
             made._threads = Threads(self._threads.prefix)  # noqa: SLF001 - as above
         return made
 
     def get_next_version(self, current: Any, channel: None) -> Any:
-        """Return the next version of a channel: a number, or as the framework's SQLite saver has them.
+        """Return the next version of a channel: a number, or a string as in the framework's SQLite saver.
 
         Args:
-            current: the version before it.
+            current: the previous version.
             channel: not used.
         """
-        if isinstance(current, str):  # a thread that began in another saver
+        if isinstance(current, str):  # the thread began in another saver
             number, _, rest = current.partition(".")
             return f"{int(number) + 1:0{len(number)}}.{rest}"
         return super().get_next_version(current, channel)
 
-    # The framework's methods, in both colors.
+    # The framework's methods, sync and async.
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a checkpoint, or ``None``. Without an id, the newest, with what others have added to its messages."""
+        """Return a checkpoint, or ``None``. Without an id, the newest, including messages added by others."""
         return self._worker.run_here(lambda client: self._reader(client).get(config))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -107,9 +107,9 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
 
         Args:
             config: the thread, and perhaps the namespace and the id. Default: all threads.
-            filter: what their metadata must have.
+            filter: values that their metadata must have.
             before: only those with an older id than this one.
-            limit: the most.
+            limit: the maximum number of checkpoints.
         """
         yield from self._worker.run_here(lambda client: self._reader(client).listed(config, filter, before, limit))
 
@@ -165,7 +165,7 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Do what :meth:`put_writes` does."""
-        # Before it is its turn: the checkpoint that is put meanwhile takes it along.
+        # Queued right away: a checkpoint that is put in the meantime includes it.
         written = Written(self._threads, self.serde, config, writes, (task_id, task_path))
         try:
             await self._worker.run(lambda client: written.add(Logs(client, self._threads)))
@@ -173,7 +173,7 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
             written.withdraw()
 
     def delete_thread(self, thread_id: str) -> None:
-        """Purge the agent of a thread: nothing of it is left in the daemon's files."""
+        """Purge the agent of a thread: nothing of it remains in the daemon's files."""
         self._worker.run_here(lambda client: self._keeper(client).delete(thread_id))
 
     async def adelete_thread(self, thread_id: str) -> None:

@@ -1,4 +1,4 @@
-"""The messages of a thread: those of a checkpoint, and how the conversation differs from what a graph puts."""
+"""The messages of a thread: those of a checkpoint, and how the conversation differs from a graph's messages."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Difference(NamedTuple):
     """How a conversation differs from a list of messages.
 
     Args:
-        begin: the first message that is not as in the list; ``None`` if all are.
+        begin: the first message that differs from the list; ``None`` if none does.
         same: how many messages of the list are in the conversation.
-        skipped: messages of the conversation that stay, and are not in the list.
+        skipped: messages of the conversation that are kept, but not in the list.
         later: messages after ``begin`` that the framework has not seen.
     """
 
@@ -36,7 +36,7 @@ class Conversations:
     """The conversations of threads, as messages of the framework.
 
     Args:
-        client: reads what is in a log that was not read.
+        client: reads parts of logs that were not read before.
         serde: the serializer.
     """
 
@@ -49,7 +49,7 @@ class Conversations:
         return isinstance(self._serde, JsonPlusSerializer) and messages.is_history(value)
 
     def _kept(self, thread: Thread, node: Node) -> Sequence[messages.Kept]:
-        """Return what a message of the log is for the framework: one message, or none, or several."""
+        """Convert a message of the log to messages of the framework: none, one or several."""
         if node.kept is None:
             own = messages.restored_from_record(self._serde, node.record)
             node.kept = self._read_message(thread, node.message()) if own is None else [own]
@@ -66,11 +66,11 @@ class Conversations:
         return self._path(thread, thread.tip, thread.head)
 
     def unseen(self, thread: Thread) -> list[Node]:
-        """Return the messages that a thread has now, and that the framework was not given yet."""
+        """Return the messages that a thread has now, and that the framework has not received yet."""
         return [node for node in self.current(thread) if thread.is_unseen(node)]
 
     def _path(self, thread: Thread, tip: Place | None, at: int) -> list[Node]:
-        """Return the messages of a conversation, of the log that was read or as the daemon knows them."""
+        """Return the messages of a conversation, from the log that was read, or else from the daemon."""
         found = thread.path() if tip == thread.tip else thread.path_to(tip)
         if found is not None:
             return found
@@ -81,7 +81,7 @@ class Conversations:
         return nodes
 
     def of(self, thread: Thread, space: str, checkpoint: Checkpoint, *, is_live: bool) -> Any:
-        """Return the messages of a checkpoint; those of the last one go on with what others have added since."""
+        """Return the messages of a checkpoint; for the last one, include messages that others added since."""
         found = checkpoint.data["messages"]
         is_newest = is_live and not space and thread.newest.get(space) is checkpoint
         if is_newest or checkpoint is thread.outset:
@@ -107,9 +107,9 @@ class Conversations:
         return kept
 
     def _in_turn(self, thread: Thread, path: list[Node]) -> list[Node]:
-        """Return a conversation in which no message of others is between a call of the graph's and its result.
+        """Return a conversation without foreign messages between a call of the graph and its result.
 
-        Providers refuse that. Such a message comes after the result, and is left out until that is there.
+        Providers refuse these. Such a message is moved behind the result, and left out until the result exists.
         """
         if not any(map(thread.is_foreign, path)):
             return path
@@ -138,7 +138,7 @@ class Conversations:
     def difference(self, thread: Thread, given: Sequence[Any]) -> Difference:
         """Compare the conversation with a list of messages.
 
-        A message of somebody else that the framework has not seen yet stays: it is there when a thread is loaded next.
+        A foreign message that the framework has not seen yet is kept: the next load of the thread includes it.
         """
         skipped: list[Node] = []
         same = 0
@@ -155,7 +155,7 @@ class Conversations:
         return Difference(None, same, skipped)
 
     def nested(self, thread: Thread, given: Sequence[Any]) -> dict[str, Any]:
-        """Return the messages of a subgraph: how many are as in the conversation, and the others."""
+        """Return the messages of a subgraph: the number that equals the conversation, and the others."""
         path = self.current(thread)
         kept = [each for node in path for each in self._kept(thread, node)]
         same = 0

@@ -1,4 +1,4 @@
-"""The logs of threads: what is new in them is read, and records are added to them."""
+"""Reads new events from the logs of threads, and adds records to the logs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from reel.integrations.langgraph.thread import Post, Thread, Threads
 from reel.replies import Added
 from reel.sync.client import Client
 
-# The most events on a page.
+# The maximum number of events on a page.
 PAGE: Final = 10_000
-# So many bytes may be around the records in a request.
+# The maximum number of bytes around the records in a request.
 _AROUND: Final = 1 << 14
 
 
@@ -23,7 +23,7 @@ class Logs:
 
     Args:
         client: the client.
-        threads: what was read of the logs.
+        threads: the threads as read so far.
     """
 
     def __init__(self, client: Client, threads: Threads) -> None:
@@ -39,7 +39,7 @@ class Logs:
             yield thread.thread_id or shown, thread
 
     def read(self, thread: Thread) -> None:
-        """Take in what is new in a thread's log."""
+        """Read the new events of a thread's log."""
         with thread.lock:
             was_read = thread.agent is not None
             try:
@@ -47,7 +47,7 @@ class Logs:
             except NotFound:
                 thread.forget()
             except BaseException:
-                if not was_read:  # what it inherited may be missing
+                if not was_read:  # inherited events may be missing
                     thread.forget()
                 raise
             thread.is_read = True
@@ -60,7 +60,7 @@ class Logs:
         for page in self.client.pages(question):
             redacted = any(event["kind"] == "redacted" for event in page.events)
             if again and (page.agent != thread.agent or page.head < thread.head or redacted):
-                # A new agent has the name, or a backup was restored, or what was said is not what it was.
+                # The name has a new agent, or a backup was restored, or content was redacted.
                 thread.forget()
                 self._read_on(thread)
                 return
@@ -76,16 +76,16 @@ class Logs:
         return self.client.add(thread.name, records, **options)
 
     def say(self, thread: Thread, data: Mapping[str, Any]) -> None:
-        """Add a record that does not depend on what is there."""
+        """Add a record that does not depend on the state of the log."""
         self.say_posted(thread, thread.post(data))
 
     def say_posted(self, thread: Thread, mine: Post, is_there: Callable[[], bool] = lambda: False) -> None:
-        """Add a record that waits, and with it those for which others wait meanwhile.
+        """Add a queued record, together with those that others have queued.
 
         Args:
             thread: the thread.
             mine: the record. It was queued before the lock was taken, so the holder of the lock may have added it.
-            is_there: whether there is no need to, as far as the log was read.
+            is_there: returns whether the log, as read so far, already has it.
         """
         with thread.lock:
             try:
@@ -105,19 +105,19 @@ class Logs:
             except NotFound:
                 if thread.agent is None:
                     raise
-                thread.forget()  # somebody has deleted the thread: begin it again
+                thread.forget()  # another client has deleted the thread: start over
             except ReelError:
                 if len(waiting) == 1:
                     raise
-                waiting = [mine]  # it may not be its fault
-        is_next = added.command == thread.head + 1  # else they are read in their turn
+                waiting = [mine]  # the others may be the cause
+        is_next = added.command == thread.head + 1  # otherwise they are read in order
         if is_next:
             thread.agent, thread.head = added.agent, added.head
         self.said(thread, added, waiting, added.head - len(waiting) + 1 if is_next else None)
 
     @staticmethod
     def said(thread: Thread, added: Added, waiting: Sequence[Post], first: int | None) -> None:
-        """Take in records that were added."""
+        """Fold records that were added."""
         for number, each in enumerate(waiting):
             each.is_added = True
             thread.withdraw(each)
@@ -125,7 +125,7 @@ class Logs:
                 thread.take(first + number, added.command, each.data)
 
     def room(self) -> int:
-        """Return how many characters fit into one request, whatever they are."""
+        """Return how many characters of any kind fit into one request."""
         return self.limit() // 4
 
     def limit(self) -> int:

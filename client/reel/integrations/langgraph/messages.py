@@ -1,9 +1,9 @@
 """How LangChain's messages are stored in the log, so that they come back unchanged.
 
-The neutral message that everybody reads (:mod:`reel.integrations.langgraph.translation`) has no place for some fields.
-So the message itself is stored beside it, as an item of the format ``x-langgraph``: its class, and the fields that
-differ from those of an empty message. If these do not restore it exactly, the item is the serializer's output. Which of
-the two is tried before a message is stored.
+The neutral message, which every client can read (:mod:`reel.integrations.langgraph.translation`), lacks some fields. So
+the message itself is stored beside it, as an item of the format ``x-langgraph``: its class, and the fields that differ
+from those of an empty message. If these do not restore it exactly, the item is the serializer's output. This is tested
+before a message is stored.
 """
 
 import json
@@ -40,7 +40,7 @@ _CLASSES: dict[str, type[BaseMessage]] = {
         *(AIMessageChunk, HumanMessageChunk, SystemMessageChunk, ToolMessageChunk),
     )
 }
-# The fields that any value of a type fits.
+# The fields that accept any value of a type.
 _SIMPLE = {
     "content": str,
     "id": str,
@@ -49,19 +49,19 @@ _SIMPLE = {
     "additional_kwargs": dict,
     "response_metadata": dict,
 }
-# Of these a copy is made, so that nobody changes the fields of another one.
+# Values of these types are copied, so that no message shares them with another one.
 _CHANGED = frozenset({dict, list})
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 class Kept:
-    """A message as the serializer gives it back, which can be copied and compared fast.
+    """A message as the serializer restores it, for fast copying and comparing.
 
     Args:
         serde: the serializer.
-        kind: the class, if the message is made of ``fields``.
-        fields: its fields: plain values, which nobody else changes.
-        typed: what the serializer made of it, in the place of class and fields.
+        kind: the class, if the message is stored as ``fields``.
+        fields: its fields: plain values that nothing else modifies.
+        typed: the serializer's output, in place of class and fields.
     """
 
     __slots__ = ("_fields", "_kind", "_seen", "_serde", "_typed")
@@ -81,12 +81,12 @@ class Kept:
         self._seen: tuple[type, Json] | None = None
 
     def copy(self) -> Any:
-        """Return a message of the caller's own."""
+        """Return a copy that the caller may modify."""
         if self._kind is None or self._fields is None:
             return self._serde.loads_typed(self._typed or ("null", b""))
         made: Any = object.__new__(self._kind)
         fields = _copied(self._fields)
-        # As if it was unpickled: the validators have seen these values.
+        # As in unpickling: these values were validated before.
         made.__setstate__(
             {
                 "__dict__": fields,
@@ -102,7 +102,7 @@ class Kept:
         return [call["id"] for call in self._field("tool_calls", ())]
 
     def result(self) -> str | None:
-        """Return the id of the call whose result the message is; ``None`` if it is no result."""
+        """Return the id of the call whose result the message is; ``None`` if it is not a result."""
         found: str | None = self._field("tool_call_id", None)
         return found
 
@@ -110,14 +110,14 @@ class Kept:
         return getattr(self.copy(), name, default) if self._fields is None else self._fields.get(name, default)
 
     def is_like(self, message: Any) -> bool:
-        """Whether a message would be stored as this one."""
+        """Whether a message would be stored in the same way as this one."""
         try:
             fields = message.__dict__
             if type(message) is self._kind and fields == self._fields and not message.__pydantic_extra__:
                 return True
             if self._seen is not None and self._seen == (type(message), fields) and not message.__pydantic_extra__:
                 return True
-        except Exception:  # what compares in a way of its own, such as an array
+        except Exception:  # a value with its own comparison, such as an array
             fields = {}
         if self._serde.dumps_typed(message) != self.typed():
             return False
@@ -126,12 +126,12 @@ class Kept:
         return True
 
     def typed(self) -> tuple[str, bytes]:
-        """Return what the serializer makes of the message."""
+        """Return the serializer's output for the message."""
         return self._typed or self._serde.dumps_typed(self.copy())
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy of plain values; what cannot be changed is not copied."""
+    """Return a copy of plain values; immutable values are not copied."""
     if type(value) is dict:
         return {
             # Most lists and maps are empty.
@@ -154,7 +154,7 @@ def is_history(value: Any) -> bool:
 
 
 def stored(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kept]:
-    """Return a message as it is added to the log, and as it will be read."""
+    """Return the form of a message that is added to the log, and the form that will be read."""
     said = to_neutral(message)
     item, kept = _item_of(serde, message)
     form = form_of(item, texts_of([said]))
@@ -165,11 +165,11 @@ def stored(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kept]
 def restored_from_record(serde: SerializerProtocol, record: Mapping[str, Any]) -> Kept | None:
     """Return a message that :func:`stored` made; ``None`` if the record may be anything else.
 
-    What the record says is not checked as that of others is, which takes longer than all the rest: its checksum is.
+    Only the checksum of the record is verified. Full validation, as for foreign messages, takes longer than the rest.
 
     Args:
         serde: the serializer.
-        record: an event of the log, or what of it makes a message.
+        record: an event of the log, or its parts that make a message.
     """
     try:
         data, role = json.loads(record["data_json"]), ROLES[record["kind"]]
@@ -183,7 +183,7 @@ def restored_from_record(serde: SerializerProtocol, record: Mapping[str, Any]) -
 
 
 def restored(serde: SerializerProtocol, message: Json) -> Kept | None:
-    """Return a message that :func:`stored` made; ``None`` for any other one, and for one that was changed since.
+    """Return a message that :func:`stored` made; ``None`` for any other one, and for one changed since.
 
     Args:
         serde: the serializer.
@@ -239,7 +239,7 @@ def _item_of(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kep
             if serde.dumps_typed(made) == typed and serde.loads_typed(typed).__getstate__() == made.__getstate__():
                 return item, kept
         except (ValueError, TypeError, AttributeError, RecursionError):
-            pass  # it has what JSON has no word for
+            pass  # JSON cannot represent it
     return {"typed": values.written(typed)}, Kept(serde, None, None, typed)
 
 
@@ -247,9 +247,9 @@ def kept_from(serde: SerializerProtocol, item: Json) -> Kept:
     """Return the message that was stored as an item.
 
     Raises:
-        NotAValue: the item is no message.
+        NotAValue: the item is not a message.
     """
-    # No `match`: it takes as long as all the rest.
+    # No `match`: it would take as long as all the rest.
     if type(item) is dict:
         name, given = item.get("class"), item.get("fields")
         if type(name) is str and type(given) is dict and name in _CLASSES:
@@ -258,7 +258,7 @@ def kept_from(serde: SerializerProtocol, item: Json) -> Kept:
                 _require_valid(name, fields)
             return Kept(serde, _CLASSES[name], fields)
         if "typed" in item and isinstance(values.loaded(serde, item["typed"]), BaseMessage | dict):
-            return Kept(serde, None, None, values.read(item["typed"]))  # a dict is one of a class that is not allowed
+            return Kept(serde, None, None, values.read(item["typed"]))  # a dict stands for a class that is not allowed
     raise NotAValue(f"no message: {str(item)[:100]}")
 
 

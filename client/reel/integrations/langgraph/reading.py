@@ -1,4 +1,4 @@
-"""Checkpoints are read."""
+"""Reads checkpoints."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from reel.integrations.langgraph.logs import Logs
 from reel.integrations.langgraph.records import Checkpoint
 from reel.integrations.langgraph.thread import Thread
 
-# What the id of a checkpoint begins with that nobody has put: the messages that are there before the first turn of a
-# graph. It is older than any other one. The first that is put is put after it, and then it is stored as well.
+# The prefix of the id of a checkpoint that nobody has put: the messages that exist before the first turn of a graph. It
+# is older than any other one. It precedes the first checkpoint that is put, and is stored together with that.
 _OUTSET: Final = "00000000-0000-6000-8000-"
 
 
@@ -29,8 +29,8 @@ class Reader:
     """Reads checkpoints.
 
     Args:
-        logs: where they are.
-        conversations: what their messages are.
+        logs: the logs that hold them.
+        conversations: the messages in them.
         serde: the serializer.
         key: the channel whose messages are the conversation.
     """
@@ -42,7 +42,7 @@ class Reader:
         self.key = key
 
     def get(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a checkpoint; without an id the newest, with what others have added to its messages."""
+        """Return a checkpoint; without an id the newest, including messages added by others."""
         thread_id, space = where(config)
         thread = self.logs.threads.of(thread_id)
         wanted = get_checkpoint_id(config)
@@ -89,9 +89,9 @@ class Reader:
 
         Args:
             config: the thread, and perhaps the namespace and the id; ``None`` for all threads.
-            wanted: what their metadata must have.
+            wanted: values that their metadata must have.
             before: only those with an older id than this one.
-            limit: the most.
+            limit: the maximum number of checkpoints.
         """
         if config is None:
             threads, space, name = [*self.logs.all()], None, None
@@ -163,13 +163,13 @@ class Reader:
     def tuple_of(
         self, thread: Thread, thread_id: str, checkpoint: Checkpoint, *, is_live: bool = False
     ) -> CheckpointTuple | None:
-        """Return a checkpoint as the framework has it; ``None`` if it cannot be read.
+        """Return a checkpoint in the framework's form; ``None`` if it cannot be read.
 
         Args:
             thread: the thread that it is in.
             thread_id: the id of the thread in the config.
             checkpoint: the checkpoint.
-            is_live: whether the newest has what others have added since.
+            is_live: whether the newest includes messages added by others since.
         """
         data, space = checkpoint.data, checkpoint.space
         state: Any = self._state(checkpoint)
@@ -203,7 +203,7 @@ class Reader:
         ]
 
     def deltas(self, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
-        """Return what was written to channels up to a checkpoint, since the last one that has their values."""
+        """Return what was written to channels up to a checkpoint, since the last one that holds their values."""
         thread_id, space = where(config)
         thread = self.logs.threads.of(thread_id)
         written: dict[str, list[tuple[str, str, Any]]] = {channel: [] for channel in channels}
@@ -236,7 +236,7 @@ class Reader:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Let no garbage be looked for: all that is made here is kept, and there is much of it in a long thread."""
+    """Pause garbage collection: all objects created here are kept, and a long thread has many of them."""
     was_collecting = gc.isenabled()
     gc.disable()
     try:

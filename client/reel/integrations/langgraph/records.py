@@ -1,6 +1,6 @@
-"""The saver's own records in the log of a thread: what they say, and whether a record is one of them.
+"""The saver's own records in the log of a thread: their content, and how to recognize them.
 
-Anybody may add a record under the same key. What has another shape is passed over, as is what a redaction has left.
+Any client may add a record under the same key. Records of a different shape, or redacted ones, are skipped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from reel.integrations.langgraph.values import to_json
 
-# The kind of the records: programs read them, and neither people nor a search.
+# The kind of the records: for programs, hidden from people and searches.
 KIND = "command"
 KEY = "langgraph"
 
@@ -24,7 +24,7 @@ class Checkpoint:
 
     Args:
         seq: the seq of its record.
-        data: what the record says.
+        data: the content of the record.
         tip: the newest node of the conversation at that moment.
     """
 
@@ -37,13 +37,13 @@ class Checkpoint:
         self.space: str = data["ns"]
         self.parent: str | None = data["parent"]
         self.tip = tip
-        # What a saver has read of it.
+        # The parts of it that a saver has read.
         self.versions: Mapping[str, Any] | None = None
         self.metadata: Mapping[str, Any] | None = None
 
 
 class Write:
-    """What a task wrote to a channel.
+    """A value that a task wrote to a channel.
 
     Args:
         task: the id of the task.
@@ -64,12 +64,12 @@ class Write:
 
 
 def record(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record that says something of a thread."""
+    """Return a record with data about a thread."""
     return {"kind": KIND, "data_json": to_json({KEY: data})}
 
 
 def data_in(text: str | None) -> dict[str, Any] | None:
-    """Return what a record says; ``None`` if it is somebody else's.
+    """Return the content of a record; ``None`` if another client wrote it.
 
     Args:
         text: the record's ``data_json``.
@@ -84,7 +84,7 @@ def data_in(text: str | None) -> dict[str, Any] | None:
 
 
 def is_value(text: Any) -> bool:
-    """Whether a text is a serialized value, and not what a redaction has left of one."""
+    """Whether a text is a serialized value, rather than a redacted one."""
     return type(text) is str and text.startswith('["')
 
 
@@ -117,7 +117,7 @@ def _is_conversation(found: Any, *, is_nested: bool) -> bool:
 
 
 def are_writes(data: Mapping[str, Any]) -> bool:
-    """Whether a record is what a task wrote after a checkpoint."""
+    """Whether a record holds the writes of a task after a checkpoint."""
     match data:
         case {"to": str(), "ns": str(), "task": str(), "path": str(), "writes": list(rows)}:
             return all(_is_row(row, int, str, str) for row in rows)

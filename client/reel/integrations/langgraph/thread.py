@@ -1,18 +1,18 @@
-"""A thread of a graph, as its agent's log tells it: the conversation, and the checkpoints along it.
+"""A thread of a graph, derived from its agent's log: the conversation, and the checkpoints along it.
 
 Theory of operation
 -------------------
 
-The log has messages, which everybody may add, and records of the kind ``command`` under the key ``langgraph``, which
-the saver adds: one for each checkpoint (``put``), for what a task wrote (``writes``) and for checkpoints that are
+The log has messages, which any client may add, and records of the kind ``command`` under the key ``langgraph``, which
+the saver adds: one for each checkpoint (``put``), for the writes of a task (``writes``) and for checkpoints that are
 hidden (``delete``). A checkpoint and the messages that are new in it are one command.
 
-A :class:`Thread` folds the events of the log in their order. So a saver reads each event once, and afterwards only what
-is new, whoever wrote it; two savers that have read the same events have the same thread.
+A :class:`Thread` folds the events of the log in order. So a saver reads each event once, and afterwards only new
+events, whoever wrote them. Two savers that have read the same events have the same thread.
 
-The messages of a checkpoint are the conversation as it was at its record: its tip, and the parents of that. So nothing
-is stored twice, and a checkpoint of a branch that was left is still there. Messages after the record, in its command,
-are those of other programs, which the graph has not seen yet: they follow what it has replaced.
+The messages of a checkpoint are the conversation at the moment of its record: its tip, and the parents of that. So
+nothing is stored twice, and a checkpoint of an abandoned branch still exists. Messages after the record, in its
+command, are those of other programs that the graph has not seen yet: they follow the replaced ones.
 """
 
 import os
@@ -43,7 +43,7 @@ from reel.records import message_from_record
 # A mark is a place in a conversation, without a message.
 _NODES = CONVERSATION | {"mark"}
 
-# So many threads are in memory.
+# The maximum number of threads in memory.
 _THREADS = 64
 
 
@@ -51,10 +51,10 @@ class Node:
     """An event that is part of a conversation.
 
     Args:
-        place: where it is.
+        place: its agent and seq.
         parent: the node before it.
         command: the command that wrote it.
-        record: the event, or what of it makes a message.
+        record: the event, or its parts that make a message.
     """
 
     __slots__ = ("command", "kept", "parent", "place", "record")
@@ -64,7 +64,7 @@ class Node:
         self.parent = parent
         self.command = command
         self.record = record
-        # What the message is for the framework; whoever reads it first keeps it here.
+        # The messages of the framework that it becomes; cached by the first reader.
         self.kept: list[Any] | None = None
 
     @property
@@ -73,7 +73,7 @@ class Node:
         return self.place[1]
 
     def message(self) -> Any:
-        """Return its message; ``None`` if it cannot be read."""
+        """Return its message; ``None`` if it is unreadable."""
         try:
             return message_from_record(self.record)
         except InvalidRecord:
@@ -81,10 +81,10 @@ class Node:
 
 
 class Post:
-    """A record that waits to be added, together with others.
+    """A record queued for being added, together with others.
 
     Args:
-        data: what it says.
+        data: the content of the record.
     """
 
     __slots__ = ("data", "is_added", "record")
@@ -96,7 +96,7 @@ class Post:
 
 
 class Thread:
-    """What the log of an agent says, up to its ``head``.
+    """The state that the log of an agent produces, up to its ``head``.
 
     Args:
         name: the name of the agent.
@@ -111,23 +111,23 @@ class Thread:
         self.forget()
 
     def forget(self) -> None:
-        """Forget everything, and begin again."""
+        """Forget everything, and start over."""
         self.agent: str | None = None
         self.head = 0
         self.is_read = False
         self.thread_id: str | None = None
         self.tip: Place | None = None
         self.nodes: dict[Place, Node] = {}
-        # The messages of other programs that the framework was given.
+        # The messages of other programs that the framework has received.
         self.given: set[Place] = set()
-        # By namespace and id: what is there, and what is hidden as well.
+        # By namespace and id: all checkpoints, including hidden ones.
         self.checkpoints: dict[str, dict[str, Checkpoint]] = {}
         self.all: dict[tuple[str, str], Checkpoint] = {}
         self.by_seq: dict[int, Checkpoint] = {}
-        # By namespace: the one whose record is the newest, and the one whose id is the greatest.
+        # By namespace: the one with the newest record, and the one with the greatest id.
         self.newest: dict[str, Checkpoint] = {}
         self._latest: dict[str, Checkpoint] = {}
-        # What the framework was given of a conversation that has no checkpoint yet.
+        # The messages that the framework received of a conversation without a checkpoint.
         self.outset: Checkpoint | None = None
         self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
         # The records of checkpoints, by their commands.
@@ -135,13 +135,13 @@ class Thread:
         self._path: list[Node] | None = []
 
     def post(self, data: Mapping[str, Any]) -> Post:
-        """Let a record wait: whoever has the lock next adds it."""
+        """Queue a record: the next holder of the lock adds it."""
         made = Post(data)
         self._posts.append(made)
         return made
 
     def posted(self, size: int) -> list[Post]:
-        """Return the records that wait, the first of them with so many characters together."""
+        """Return the first queued records, up to this many characters in total."""
         found = []
         for each in [*self._posts]:
             size -= len(each.record["data_json"])
@@ -151,12 +151,12 @@ class Thread:
         return found
 
     def withdraw(self, post: Post) -> None:
-        """Let a record wait no longer."""
+        """Remove a record from the queue."""
         with suppress(ValueError):
             self._posts.remove(post)
 
     def fold(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Fold the next event of the log."""
         place = (event["agent"], event["seq"])
         found = event["parent"]
         parent = None if found is None else (found["agent"], found["seq"])
@@ -168,7 +168,7 @@ class Thread:
             self.take(event["seq"], event["command"], data, is_own=event["agent"] == self.agent)
 
     def append(self, node: Node) -> None:
-        """Take in a node."""
+        """Add a node."""
         self.move(node.parent)
         self.nodes[node.place] = node
         self.tip = node.place
@@ -181,13 +181,13 @@ class Thread:
             self.tip, self._path = tip, None
 
     def take(self, seq: int, command: int, data: Mapping[str, Any], *, is_own: bool = True) -> None:
-        """Take in a record of the saver's.
+        """Fold a record of the saver.
 
         Args:
             seq: its seq.
             command: the command that it is part of.
-            data: what it says.
-            is_own: whether it is in the log of this agent, and not in one that it was cloned from.
+            data: its content.
+            is_own: whether it is in the log of this agent, rather than in one that it was cloned from.
         """
         if is_own and type(data.get("thread")) is str:
             self.thread_id = data["thread"]
@@ -203,7 +203,7 @@ class Thread:
             written = self.writes.setdefault((data["ns"], data["to"]), {})
             task = data["task"]
             for index, channel, value in data["writes"]:
-                # The first one counts, but for special channels, such as that of an error.
+                # The first write counts, except for special channels, such as that of an error.
                 if is_value(value) and (index < 0 or (task, index) not in written):
                     written[task, index] = Write(task, data["path"], index, channel, value)
         elif are_hidden(data):
@@ -219,7 +219,7 @@ class Thread:
                 del self._latest[space]
 
     def drop(self, checkpoint: Checkpoint) -> None:
-        """Pass over a checkpoint that cannot be read."""
+        """Skip an unreadable checkpoint."""
         space = checkpoint.space
         self._hide(space, checkpoint.id)
         if self.newest[space] is checkpoint:
@@ -228,15 +228,15 @@ class Thread:
                 self.newest[space] = max(there.values(), key=lambda each: each.seq)
 
     def latest(self, space: str) -> Checkpoint | None:
-        """Return the checkpoint of a namespace that has the greatest id and is not hidden."""
+        """Return the checkpoint of a namespace with the greatest id that is not hidden."""
         return self._latest.get(space)
 
     def is_foreign(self, node: Node) -> bool:
-        """Whether a message came from somebody else than a saver."""
+        """Whether a message came from a client other than a saver."""
         return node.seq > self._puts.get(node.command, 0)
 
     def is_unseen(self, node: Node) -> bool:
-        """Whether a message came from somebody else, and the framework was not given it yet."""
+        """Whether a message came from another client, and the framework has not received it yet."""
         return self.is_foreign(node) and node.place not in self.given
 
     def path(self) -> list[Node] | None:
@@ -246,7 +246,7 @@ class Thread:
         return self._path
 
     def path_to(self, tip: Place | None) -> list[Node] | None:
-        """Return the messages up to a node; ``None`` if some are in a log that was not read, as after a clone into."""
+        """Return the messages up to a node; ``None`` if some are in an unread log, as after a clone into."""
         found = []
         while tip is not None:
             node = self.nodes.get(tip)
@@ -259,12 +259,12 @@ class Thread:
         return found
 
     def written(self, space: str, checkpoint_id: str) -> list[Write]:
-        """Return what tasks wrote after a checkpoint, in the order in which the framework applies it."""
+        """Return the writes of tasks after a checkpoint, in the order in which the framework applies them."""
         found = self.writes.get((space, checkpoint_id), {})
         return sorted(found.values(), key=lambda write: (write.path, write.task, write.index))
 
     def holder(self, checkpoint: Checkpoint, channel: str) -> tuple[Checkpoint, str] | None:
-        """Return the checkpoint that has the value of a channel, and the value as text; ``None`` if there is none."""
+        """Return the checkpoint that holds the value of a channel, and the value as text; ``None`` if there is none."""
         seq = checkpoint.data["same"].get(channel)
         found = checkpoint if seq is None else self.by_seq.get(seq)
         value = None if found is None else found.data["values"].get(channel)
@@ -277,13 +277,13 @@ class Thread:
 
 
 class Threads:
-    """The threads that were used last.
+    """The most recently used threads.
 
     Args:
-        prefix: what the names of their agents begin with.
+        prefix: the prefix of their agents' names.
 
     Raises:
-        InvalidParams: no name can begin so.
+        InvalidParams: the prefix is not valid in a name.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -305,7 +305,7 @@ class Threads:
             name: the name.
             tags: the tags that the agent is created with.
         """
-        if self._process != os.getpid():  # after a fork: who had a lock is in the parent
+        if self._process != os.getpid():  # after a fork: the holder of a lock is in the parent
             self._threads, self._process = OrderedDict(), os.getpid()
         thread = self._threads.pop(name, None) or Thread(name, tags)
         self._threads[name] = thread

@@ -1,4 +1,4 @@
-"""Translation between LangChain's messages and neutral messages, in both directions; it may lose details.
+"""Translation between LangChain's messages and neutral messages, in both directions, possibly losing details.
 
 :mod:`reel.integrations.langgraph.messages` stores the details beside the neutral message.
 """
@@ -14,15 +14,15 @@ from reel.values import clean, clean_deep
 
 Json = dict[str, Any]
 
-# The protocol's limit for an id of a call and the name of a tool.
+# The protocol's limit for call ids and tool names.
 _LONGEST = 1024
-# How LangChain calls the providers whose thinking the daemon knows by another name.
+# LangChain's names for providers whose thinking has another provider name in the daemon.
 _PROVIDERS = {"google_genai": "gemini", "google_vertexai": "gemini", "google": "gemini", "azure_openai": "openai"}
 _INSTRUCTIONS = ("system", "developer")
 
 
 def to_neutral(message: BaseMessage) -> Json:
-    """Return what a message of LangChain says, as a neutral message."""
+    """Convert a message of LangChain to a neutral message."""
     if isinstance(message, ToolMessage):
         result = {
             "type": "tool_result",
@@ -39,7 +39,7 @@ def to_neutral(message: BaseMessage) -> Json:
 def _result(message: ToolMessage) -> Any:
     if type(message.content) is str:
         return clean(message.content)[0]
-    # A tool may return no blocks; a result has one at least.
+    # A tool may return no blocks; a result has at least one.
     return [block for block in _blocks(message, "user") if block["type"] in ("text", "media", "opaque")] or ""
 
 
@@ -49,11 +49,11 @@ def _blocks(message: BaseMessage, role: str) -> list[Json]:
     else:
         try:
             parts = message.content_blocks
-        except Exception:  # translators of content that is not as they expect it
+        except Exception:  # translators fail on unexpected content
             parts = [{"type": "text", "text": str(message.text)}]
     named = message.response_metadata.get("model_provider") if type(message.response_metadata) is dict else None
     provider = _PROVIDERS.get(named, named) if type(named) is str and named else None
-    # What the daemon does not take, wherever it is, is in the item beside it.
+    # Values that the daemon does not accept, anywhere, are kept in the item beside the message.
     blocks: list[Json] = clean_deep([_block(part, role, provider) for part in parts])[0]
     return blocks
 
@@ -100,11 +100,11 @@ def _media(part: Mapping[str, Any], kind: str) -> Json:
 
 
 def from_neutral(message: Mapping[str, Any], name: str) -> list[BaseMessage]:
-    """Return the messages of LangChain that a neutral message is: one, unless it has several results.
+    """Convert a neutral message to messages of LangChain: one, unless it has several results.
 
     Args:
         message: a message of the protocol.
-        name: the id of the first one; those of the others begin with it.
+        name: the id of the first one; it is the prefix of the other ids.
     """
     content = message["content"]
     if message["role"] == "tool":

@@ -1,4 +1,4 @@
-"""Checkpoints are hidden, threads deleted and copied."""
+"""Hides checkpoints, and deletes and copies threads."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""Serialized values as JSON, in which everybody can read, search for and redact what they say.
+"""Serialized values as JSON, so that their content can be read, searched and redacted.
 
-The framework's serializer makes bytes of a value, and a word that says how. Its MessagePack is written as JSON, with an
-object of one key for what JSON has no word for:
+The framework's serializer converts a value to bytes, and a word that names the encoding. Its MessagePack is written as
+JSON. Objects with a single key represent values that JSON lacks:
 
 ====================  ==================================================
 ``{"$bytes": …}``     bytes, in base64
-``{"$ext": [7, …]}``  an extension: its code, and the value that it has
-``{"$map": [[…]]}``   a map with other keys than strings
-``{"$float": "nan"}`` a number that JSON does not have
+``{"$ext": [7, …]}``  an extension: its code, and its value
+``{"$map": [[…]]}``   a map with keys other than strings
+``{"$float": "nan"}`` a number that JSON lacks
 ====================  ==================================================
 
-Bytes of any other kind, such as encrypted ones, and those that would not come back as they were, are base64.
+All other bytes, such as encrypted ones, and those that would not be restored exactly, are written in base64.
 """
 
 import json
@@ -24,13 +24,13 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 _MSGPACK = "msgpack"
 _ANY_KEY = ormsgpack.OPT_NON_STR_KEYS
-# The keys of the objects that stand for something else begin so.
+# The prefix of the keys of these objects.
 _MARK = "$"
 _PLAIN = frozenset({str, int, bool, type(None)})
 
 
 class NotAValue(ValueError):
-    """What is stored is no serialized value: it was redacted, or somebody else has written it."""
+    """Raised when stored text is not a serialized value: it was redacted, or another client wrote it."""
 
 
 class _Extension(NamedTuple):
@@ -39,7 +39,7 @@ class _Extension(NamedTuple):
 
 
 def to_json(value: Any) -> str:
-    """Return compact JSON, in UTF-8 if that can be."""
+    """Return compact JSON, in UTF-8 if possible."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text if text.isascii() or _has_utf8(text) else json.dumps(value, separators=(",", ":"))
 
@@ -53,7 +53,7 @@ def _has_utf8(text: str) -> bool:
 
 
 def dump(serde: SerializerProtocol, value: Any) -> str:
-    """Return the JSON of a value that went through the serializer."""
+    """Return the JSON of a value, using the serializer."""
     return to_json(written(serde.dumps_typed(value)))
 
 
@@ -61,7 +61,7 @@ def load(serde: SerializerProtocol, text: str) -> Any:
     """Return the value that :func:`dump` wrote.
 
     Raises:
-        NotAValue: the text is something else. A serializer of another class than the framework's raises its own errors.
+        NotAValue: the text is something else. Serializers other than the framework's raise their own errors.
     """
     try:
         parsed = json.loads(text)
@@ -71,7 +71,7 @@ def load(serde: SerializerProtocol, text: str) -> Any:
 
 
 def loaded(serde: SerializerProtocol, value: Any) -> Any:
-    """Return the value of which :func:`written` made plain JSON.
+    """Return the value that :func:`written` converted to plain JSON.
 
     Raises:
         NotAValue: as :func:`load`.
@@ -80,14 +80,14 @@ def loaded(serde: SerializerProtocol, value: Any) -> Any:
     try:
         return serde.loads_typed(typed)
     except Exception as error:
-        # Any other one may lack a key, for instance. To go on would be to lose what is stored.
+        # Any other one may lack a key, for instance. Continuing would lose stored data.
         if isinstance(serde, JsonPlusSerializer):
             raise NotAValue(f"it cannot be read: {error!r}") from error
         raise
 
 
 def written(typed: tuple[str, bytes]) -> list[Any]:
-    """Return serialized bytes as plain JSON: a list of how they were made, and what they say.
+    """Return serialized bytes as plain JSON: a list of the encoding and the content.
 
     Args:
         typed: what ``dumps_typed`` returned.
@@ -99,12 +99,12 @@ def written(typed: tuple[str, bytes]) -> list[Any]:
             if _packed(tree) == data:
                 return [how, tree]
         except (ValueError, TypeError, RecursionError):
-            pass  # as bytes, then
+            pass  # fall back to bytes
     return [how, {"$bytes": b64encode(data).decode()}] if data else [how]
 
 
 def read(value: Any) -> tuple[str, bytes]:
-    """Return the bytes that :func:`written` got.
+    """Return the bytes that :func:`written` received.
 
     Raises:
         NotAValue: the value is something else.
@@ -118,7 +118,7 @@ def read(value: Any) -> tuple[str, bytes]:
             case [str(how), tree]:
                 return how, _packed(tree)
     except (ValueError, TypeError, OverflowError, RecursionError):
-        pass  # it has what no MessagePack has
+        pass  # MessagePack cannot represent it
     raise NotAValue(f"not a serialized value: {str(value)[:100]}")
 
 
@@ -146,7 +146,7 @@ def _tree(value: Any) -> Any:
         return {"$bytes": b64encode(value).decode()}
     if kind is _Extension:
         return {"$ext": [value.code, _tree(_unpacked(value.data))]}
-    raise TypeError(f"a {kind.__name__} is not plain")  # a tuple as a key, for one
+    raise TypeError(f"a {kind.__name__} is not plain")  # for example, a tuple as a key
 
 
 def _value(tree: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Checkpoints are added, and what tasks wrote after them."""
+"""Adds checkpoints, and the writes of tasks after them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from reel.integrations.langgraph.reading import Reader, config_of, where
 from reel.integrations.langgraph.records import Checkpoint, record
 from reel.integrations.langgraph.thread import Node, Thread, Threads
 
-# A value with no more characters is stored again, rather than a reference to it.
+# A value of at most this many characters is stored again, rather than referenced.
 _SHORT: Final = 24
-# The kinds of events that messages are, as far as a thread looks at them.
+# The kinds of message events that a thread handles.
 _KINDS: Final = {"user": "user", "assistant": "assistant", "tool": "tool_result"}
 
-# A message as it is added, and as it will be read.
+# A message in the form that is added, and in the form that will be read.
 Stored: TypeAlias = tuple[dict[str, Any], messages.Kept]
 
 
@@ -39,7 +39,7 @@ class Writer:
     """Adds checkpoints.
 
     Args:
-        reader: reads those that are there.
+        reader: reads existing ones.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -74,12 +74,12 @@ class Writer:
                         self._add_outset(thread, thread.outset)
                     self._add_checkpoint(thread, data, checkpoint, new_versions)
                     break
-                except (Conflict, NotFound):  # somebody else has written, or deleted the thread
+                except (Conflict, NotFound):  # another client has written, or deleted the thread
                     self.logs.read(thread)
         return config_of(thread_id, space, checkpoint["id"])
 
     def _add_outset(self, thread: Thread, outset: Checkpoint) -> None:
-        """Store what a graph was given of a conversation that others have begun."""
+        """Store the messages that a graph received of a conversation begun by others."""
         if ("", outset.id) not in thread.all:
             skip = [node.seq for node in self._conversations.unseen(thread)]
             data = {**outset.data, "messages": {"skip": skip} if skip else {}}
@@ -91,7 +91,7 @@ class Writer:
     def _add_checkpoint(
         self, thread: Thread, begun: Mapping[str, Any], checkpoint: State, new_versions: ChannelVersions
     ) -> None:
-        """Add a checkpoint, with the messages that are new, if nobody else has written meanwhile."""
+        """Add a checkpoint, with the new messages, if no other client wrote in the meantime."""
         data = {**begun, "values": {}, "same": {}}
         parent = thread.all.get((data["ns"], data["parent"] or ""))
         before: Mapping[str, Any] = {} if parent is None else self.reader.versions(parent) or {}
@@ -117,13 +117,13 @@ class Writer:
                 data["same"][channel] = found[0].seq
             else:
                 data["values"][channel] = values.dump(self._serde, value)
-        # A run from an older checkpoint leaves what was said after it.
+        # A run from an older checkpoint abandons the messages after it.
         is_newest = parent is not None and parent is self.reader.latest(thread, parent.space)
         self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
         thread.all[data["ns"], checkpoint["id"]].versions = dict(now)
 
     def _commit(self, thread: Thread, data: Mapping[str, Any], difference: Difference, given: Sequence[Any]) -> None:
-        """Write a checkpoint and its new messages as one command, and take them in."""
+        """Write a checkpoint and its new messages as one command, and fold them."""
         own, begin = record(data), difference.begin
         later = [
             {name: message[name] for name in ("role", "content", "provider_metadata")}
@@ -134,7 +134,7 @@ class Writer:
         size = len(own["data_json"]) + sum(len(repr(message)) for message, _ in new)
         *parts, last = [new] if size <= self.logs.room() and len(new) <= PAGE else self._parts(new, [own, *later])
         from_ = None if begin is None else begin.seq
-        for part in parts:  # there are too many for one request
+        for part in parts:  # they are too many for one request
             self.logs.add(thread, [message for message, _ in part], from_=from_, if_seq=thread.head)
             self.logs.read(thread)
             thread.given.update(thread.nodes)
@@ -149,7 +149,7 @@ class Writer:
         except ReelError:
             if not waiting:
                 raise
-            waiting = []  # it may be the fault of what others wait for
+            waiting = []  # the records of others may be the cause
             added = self.logs.add(thread, [*said, own, *later], from_=from_, if_seq=thread.head)
         is_unread = begin is not None and begin.place not in thread.nodes  # in a log that was not read
         if is_unread or later:
@@ -170,7 +170,7 @@ class Writer:
         thread.take(added.head, added.command, data)
 
     def _parts(self, new: Sequence[Stored], others: Sequence[Mapping[str, Any]]) -> list[list[Stored]]:
-        """Return messages in as few parts as fit into a request; the last part fits into one with other records.
+        """Split messages into as few parts as fit into requests; the last one leaves room for other records.
 
         Raises:
             TooLarge: a message, or everything else together, does not fit into a request.
@@ -192,13 +192,13 @@ class Writer:
 
 
 class Written:
-    """What a task wrote after a checkpoint: it waits until somebody adds it.
+    """The writes of a task after a checkpoint, queued until somebody adds them.
 
     Args:
         threads: the threads.
         serde: the serializer.
         config: the checkpoint.
-        writes: the channels, and what was written to each.
+        writes: the channels, and the value written to each.
         task: the id of the task, and its path.
     """
 
@@ -222,11 +222,11 @@ class Written:
         self._post = self._thread.post(data)
 
     def add(self, logs: Logs) -> None:
-        """Add it, unless it is there."""
+        """Add the writes, unless they exist already."""
         logs.say_posted(self._thread, self._post, self._is_there)
 
     def withdraw(self) -> None:
-        """Let it wait no longer."""
+        """Remove the writes from the queue."""
         self._thread.withdraw(self._post)
 
     def _is_there(self) -> bool:
