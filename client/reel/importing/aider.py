@@ -1,4 +1,4 @@
-"""aider: one Markdown file in each repository, to which every run appends what was said."""
+"""aider: one Markdown file in each repository, to which every run appends its messages."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,12 +14,12 @@ _FILE = ".aider.chat.history.md"
 _RUN = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 _BEGINNING = b"# aider chat started at "
 _PROMPT, _SHOWN = "#### ", "> "
-# The most that is gathered for one message: in a damaged file it may have no end.
+# The maximum size of one message: in a damaged file, it may be unbounded.
 _LONGEST = MAX_LINE // 2
 
 
 def _places(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the history of the repository of the current directory; no others are known."""
+    """Yield the history of the repository of the current directory; no other places are known."""
     here = Path(environment.get("PWD") or ".")
     for directory in (here, *here.parents):
         if (directory / _FILE).is_file() or (directory / ".git").exists():
@@ -56,7 +56,7 @@ class History:
     """A history that is being read: a conversation for each run.
 
     Args:
-        source: where it is.
+        source: the location of the file.
     """
 
     def __init__(self, source: Source) -> None:
@@ -65,7 +65,7 @@ class History:
         self._started = ""
         self._sent: int | None = None
         self._runs: dict[str, int] = {}
-        # What is being gathered: the kind of its lines, the line it began with, and the lines.
+        # The block being collected: the kind of its lines, its first line number, and its lines.
         self._kind = ""
         self._line = 0
         self._gathered: list[str] = []
@@ -74,7 +74,7 @@ class History:
         self._described = False
 
     def steps(self) -> Iterator[Step]:
-        """Yield what the file says; the last line is left for the next time if it is not complete."""
+        """Yield the steps of the file; an incomplete last line is left for the next call."""
         with open_regular(self.source.path) as file:
             for line in lines_of(file):
                 if not line.complete:
@@ -115,7 +115,7 @@ class History:
         self._sent, self._said, self._described = milliseconds(started), 0, False
 
     def _flush(self) -> Iterator[Step]:
-        """Yield what was gathered. The file has no ids: the place of a message in its run is its id."""
+        """Yield the collected block. The file has no ids: the position of a message in its run serves as its id."""
         text, self._gathered, self._size = "\n".join(self._gathered).strip("\n"), [], 0
         kind, self._kind = self._kind, ""
         if not text:

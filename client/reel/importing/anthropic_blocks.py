@@ -1,7 +1,7 @@
-"""Content blocks in Anthropic's words, as neutral blocks.
+"""Converts content blocks in Anthropic's format to neutral blocks.
 
-They become what ``reel load --format anthropic`` makes of them, so that they go back to Anthropic as they were. A block
-without a neutral form is kept whole.
+The result is the same as that of ``reel load --format anthropic``, so the blocks go back to Anthropic unchanged. A
+block without a neutral form is kept whole.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ _ALLOWED = {**ALLOWED, "user": (*ALLOWED["user"], "tool_result")}
 
 
 def blocks_of(content: Any, holder: str, model: str = "") -> list[Json]:
-    """Return content as neutral blocks.
+    """Convert content to neutral blocks.
 
     Args:
         content: a string or a list of blocks.
-        holder: what has it: user, assistant or tool_result.
-        model: the model that made it; empty if none did.
+        holder: what contains it: user, assistant or tool_result.
+        model: the model that generated it; empty if none did.
     """
     if type(content) is str:
         return [text_block(content)]

@@ -1,4 +1,4 @@
-"""Messages in the forms that several programs write: Chat Completions, Anthropic, Gemini, ShareGPT and ChatML."""
+"""Reads messages in several common formats: Chat Completions, Anthropic, Gemini, ShareGPT and ChatML."""
 
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ REASONING = ("reasoning_content", "reasoning")
 
 
 class Spoken(NamedTuple):
-    """What one role said: its blocks, and the metadata of the message."""
+    """A message of one role: its blocks and its metadata."""
 
     role: str
     blocks: list[Json]
@@ -29,17 +29,17 @@ class Spoken(NamedTuple):
 
 
 def role_in(found: Json) -> str:
-    """Return who said a message: user, assistant, tool or system; empty if it does not say."""
+    """Return the role of a message: user, assistant, tool or system; empty if it has none."""
     return _ROLES.get((text_in(found, "role") or text_in(found, "from")).lower(), "")
 
 
 def read_message(found: Json, index: int, *, is_first: bool) -> list[Spoken]:
-    """Return what a message says.
+    """Convert a message.
 
     Args:
         found: the message.
-        index: its number, from which calls without ids get theirs.
-        is_first: whether nobody has spoken before: only then a system message is the prompt.
+        index: its number, from which ids are made for calls without ids.
+        is_first: whether it is the first message: only then a system message is the prompt.
     """
     role = role_in(found) or "user"
     if "parts" in found and role != "system":
@@ -60,7 +60,7 @@ def read_message(found: Json, index: int, *, is_first: bool) -> list[Spoken]:
 
 
 def said_from(spoken: list[Spoken], ref: str, sent: int | None, line: int = 0) -> list[Said]:
-    """Return what one message says as steps; the last one has the ref itself, because the next message follows it."""
+    """Convert one message to steps; the last one has the ref itself, because the next message follows it."""
     refs = [f"{ref}/{number}" for number in range(1, len(spoken))] + [ref]
     return [
         Said(role, (Part(name, blocks),), metadata, sent, line)

@@ -22,7 +22,7 @@ class _Conversation:
     Args:
         found: the conversation.
         source: the export.
-        counts: where its messages are counted.
+        counts: counts its messages.
         images: the images that it refers to.
     """
 
@@ -33,17 +33,17 @@ class _Conversation:
         self._counts = counts
         self._nodes = {key: node for key, node in map_in(found, "mapping").items() if type(node) is dict}
         self._odd = len(map_in(found, "mapping")) - len(self._nodes)
-        # The message that stands for each node: its own, or the last one before it; empty for the beginning.
+        # The message that represents each node: its own, or the last one before it; empty for the beginning.
         self._places: dict[str, str] = {}
         # The calls without a result on the way to each node.
         self._open: dict[str, tuple[Json, ...]] = {}
-        # The last message, which waits for what belongs to it, and the node that it ends with.
+        # The last message, pending because more may belong to it, and the node that it ends with.
         self._waiting: Said | None = None
         self._last = ""
         self._said = False
 
     def steps(self) -> Iterator[Step]:
-        """Yield the branches; the current one is the last."""
+        """Yield the branches, the current one last."""
         yield About(f"/{id_in_name(self._id())}", title_of(text_in(self._found, "title")), self._tags())
         for _ in range(self._odd):
             self._counts.note("not an object")
@@ -97,7 +97,7 @@ class _Conversation:
         if before == self._last and self._waiting is not None and self._is_only_child(parent):
             joined = _joined(self._waiting, said)
             if joined is not None:
-                # One result from several messages has the id of the first one.
+                # A result joined from several messages has the id of the first one.
                 self._last = self._places[key] = joined.parts[-1].ref
                 self._waiting = joined
                 return
@@ -126,7 +126,7 @@ class _Conversation:
         return Said("user", (Part(key, blocks),), kept, sent)
 
     def _answered(self, key: str, name: str, before: str) -> Json | None:
-        """Return the last call that a tool answers, and take it from those without a result."""
+        """Return the last call that a tool answers, and remove it from those without a result."""
         family = name.partition(".")[0]
         for call in reversed(self._open[key]):
             if not name or call["name"].partition(".")[0] == family:
@@ -146,7 +146,7 @@ class _Conversation:
 
 
 def walk(nodes: Mapping[str, Json], current: str) -> Iterator[tuple[str, str]]:
-    """Yield every node of a tree once, each with the one that it follows; the current branch comes last."""
+    """Yield every node of a tree once, each with its predecessor; the current branch comes last."""
     children: dict[str, list[str]] = {}
     for key, node in nodes.items():
         parent = text_in(node, "parent")
@@ -168,12 +168,12 @@ def walk(nodes: Mapping[str, Json], current: str) -> Iterator[tuple[str, str]]:
 
 
 def _in_order(keys: list[str], parent: str, path: set[str]) -> list[tuple[str, str]]:
-    """Return nodes so that the last one, which is taken first, is the first one beside the current branch."""
+    """Order nodes so that the last one, which is processed first, is the first one beside the current branch."""
     return [(key, parent) for key in sorted(keys, key=path.__contains__)[::-1]]
 
 
 def _joined(before: Said, said: Said) -> Said | None:
-    """Return two messages as one: what the assistant said in a row, and what a tool answered to one call."""
+    """Join two messages if they are consecutive ones of the assistant, or results of the same call."""
     if before.role != said.role:
         return None
     if said.role == "assistant":

@@ -1,4 +1,4 @@
-"""The images of ChatGPT's exports: they are beside the conversations, which name them by their ids."""
+"""The images of ChatGPT's exports: files beside the conversations, which refer to them by id."""
 
 from base64 import b64encode
 
@@ -6,9 +6,9 @@ from reel.importing.exports import Files
 from reel.importing.steps import Counts, Problem, Said, Source
 from reel.strict_json import Json
 
-# The images of a message, in bytes of base64: the daemon takes no message of more than 16 MiB, texts included.
+# The maximum size of a message's images in bytes of base64: the daemon's limit for a message is 16 MiB, with texts.
 _MOST = 14 << 20
-# How the files of the formats begin that all providers take.
+# The first bytes of files in the formats that all providers accept.
 _SIGNS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -17,7 +17,7 @@ _SIGNS = {
     b"RIFF": "image/webp",
 }
 _WEBP = slice(8, 12)
-# Base64 makes four bytes of three.
+# Base64 turns three bytes into four.
 _FOUR, _THREE = 4, 3
 
 
@@ -27,7 +27,7 @@ class Images:
     Args:
         files: the files of the export.
         source: the export.
-        counts: where problems are reported.
+        counts: receives the problems.
     """
 
     def __init__(self, files: Files, source: Source, counts: Counts) -> None:
@@ -39,12 +39,12 @@ class Images:
         self.missing = 0
 
     def begin(self, last: Said | None) -> None:
-        """Begin a message, which may be joined to the last one."""
+        """Begin a message, which may later be joined to the last one."""
         joins = last is not None and last.role != "user"
         self._left = _MOST - (sum(size_of(part.blocks) for part in last.parts) if last and joins else 0)
 
     def block(self, pointer: str) -> Json | None:
-        """Return an image as a block; ``None`` if it is not in the export, cannot be read, or is too large."""
+        """Return an image as a block; ``None`` if it is not in the export, is unreadable, or is too large."""
         name = self._files.by_id.get(pointer.rpartition("//")[2].partition("#")[0])
         if name is None:
             self.missing += bool(self._files.by_id)
@@ -70,6 +70,6 @@ class Images:
 
 
 def size_of(blocks: list[Json]) -> int:
-    """Return how many bytes the images of blocks have as base64, those in results included."""
+    """Return the size of the images in blocks, including those in results, in bytes of base64."""
     inner = [block["content"] for block in blocks if type(block.get("content")) is list]
     return sum(len(block.get("data_base64", "")) for block in blocks) + sum(map(size_of, inner))

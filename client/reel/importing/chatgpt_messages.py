@@ -1,6 +1,6 @@
-"""The messages of ChatGPT's exports: what each of them is by itself.
+"""The messages of ChatGPT's exports, each converted on its own.
 
-No schema is published. What a message means is decided by what is in it.
+No schema is published. The meaning of a message is derived from its content.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from reel.importing.values import list_in, map_in, text_in
 from reel.strict_json import Json, encode, parse
 
 PROVIDER = "chatgpt"
-# Contents that are text in these fields.
+# Content types whose text is in these fields.
 _TEXTS = {
     "code": ("text",),
     "execution_output": ("text",),
@@ -28,20 +28,20 @@ _IMAGE = "image_asset_pointer"
 _ALL = "all"
 
 
-# Returns the block of an image, by what points to it; ``None`` if only its name is known.
+# Returns the block of an image for a pointer; ``None`` if only the image's name is known.
 FindImage: TypeAlias = Callable[[str], Json | None]
 
 
 class Message(NamedTuple):
-    """What a message is.
+    """A converted message.
 
     Args:
-        role: user, assistant, tool or system; ``note`` if it has no place in a conversation, else the rule that
+        role: user, assistant, tool or system; ``note`` if it does not belong in a conversation, otherwise the rule that
             ignores it.
         blocks: its blocks.
         name: the tool that is called, or that answers.
-        failed: whether it says that a tool has failed.
-        unknown: its type, if that is not known.
+        failed: whether it reports the failure of a tool.
+        unknown: its type, if the type is unknown.
     """
 
     role: str
@@ -52,7 +52,7 @@ class Message(NamedTuple):
 
 
 def read_message(found: Json, find_image: FindImage) -> Message:
-    """Return what a message is."""
+    """Convert a message."""
     role, content = text_in(map_in(found, "author"), "role"), map_in(found, "content")
     kind, metadata = text_in(content, "content_type"), map_in(found, "metadata")
     name, recipient = text_in(map_in(found, "author"), "name"), text_in(found, "recipient") or _ALL
@@ -64,7 +64,7 @@ def read_message(found: Json, find_image: FindImage) -> Message:
     if not known or role not in ("user", "assistant", "tool", "system"):
         return Message("note", [], unknown=f"{role or 'no role'}/{kind or 'no content'}")
     is_call = role == "assistant" and recipient != _ALL
-    # What is given to a tool is text.
+    # The input of a tool is text.
     blocks = _blocks(content, kind, _names(metadata), (lambda _: None) if is_call else find_image)
     if role == "tool":
         status = text_in(map_in(metadata, "aggregate_result"), "status")
@@ -116,7 +116,7 @@ def _blocks(content: Json, kind: str, names: dict[str, str], find_image: FindIma
 
 
 def _part(part: Any, names: dict[str, str], find_image: FindImage) -> Json | None:
-    """Return a part as a text or an image. Of other files the names stay, and all that is said of them."""
+    """Convert a part to a text or an image. For other files, names and descriptions are kept."""
     if type(part) is str:
         return text_block(part) if part else None
     kind = text_in(part, "content_type")

@@ -1,4 +1,4 @@
-"""Claude.ai: the export of an account. Each conversation is a list of messages in Anthropic's words."""
+"""Claude.ai: the export of an account. Each conversation is a list of messages in Anthropic's format."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,11 +16,11 @@ _FIRST_KEYS = ("uuid", "name", "account", "chat_messages", "created_at", "update
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 # The parent of the first message, if the export has parents.
 _NOBODY = "00000000-0000-4000-8000-000000000000"
-# Where a message has what it says.
+# The keys of a message's content.
 _SAID = ("text", "content", "attachments", "files")
-# What the service notes in a message for its own page.
+# The keys of a message that the service uses for its own page.
 _SHOWN = ("token_budget", "flag")
-# What a block has in Anthropic's API; what else it has is the service's own and is not sent back.
+# The keys of a block in Anthropic's API; all others are the service's own and are not sent back.
 _FIELDS = {
     "text": ("text",),
     "thinking": ("thinking", "signature"),
@@ -37,7 +37,7 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
     yield About(f"/{id_in_name(given)}", title_of(text_in(found, "name")), facts)
     if summary := text_in(found, "summary"):
         yield Kept("note", f"summary-{digest(summary)}", summary, {_NAME: "summary"}, None)
-    # The last message of each one that was read, and of the conversation so far.
+    # The last message made from each one that was read, and that of the conversation so far.
     ends = {_NOBODY: "", "": ""}
     last = ""
     for message in list_in(found, "chat_messages"):
@@ -61,7 +61,7 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
 
 
 def _said(message: Json, role: str, name: str, sent: int | None) -> Iterator[Said]:
-    """Yield what a message says: an answer with results of tools in it is several messages."""
+    """Convert a message: an answer that contains tool results becomes several messages."""
     content = [block for block in list_in(message, "content") if text_in(block, "type") not in _SHOWN]
     if not content and (text := text_in(message, "text")):
         content = [text_block(text)]
@@ -85,7 +85,7 @@ def _attached(message: Json) -> Iterator[Json]:
 
 
 def _blocks(content: list[Any], name: str) -> Iterator[Json]:
-    """Yield blocks. Calls and results have ids in newer exports only; in older ones a result follows its call."""
+    """Convert blocks. Only newer exports have ids of calls and results; in older ones, a result follows its call."""
     call_id = ""
     for number, found in enumerate(content):
         kind = text_in(found, "type")
@@ -109,7 +109,7 @@ def _blocks(content: list[Any], name: str) -> Iterator[Json]:
 
 
 def _result(content: Any) -> Any:
-    """Return what a tool returned; what is no text has a form of the service's own."""
+    """Return a tool's output; other than text, it has a format of the service's own."""
     if type(content) is not list:
         return content if type(content) is str else "" if content is None else encode({"content": content})
     blocks = [

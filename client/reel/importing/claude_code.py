@@ -19,10 +19,10 @@ from reel.strict_json import Json
 
 _NAME = "claude-code"
 _SUFFIX = ".jsonl"
-# Files beside the transcripts that have no conversation.
+# Files beside the transcripts that contain no conversation.
 _OTHERS = ("journal.jsonl", "history.jsonl")
 _SUBAGENTS = "subagents"
-# How much of a file is looked at to find out which session it belongs to: lines, and bytes of a line.
+# How much of a file is read to determine its session: lines, and bytes of a line.
 _HEAD_LINES = 64
 _HEAD_LINE = 1 << 18
 _META = 1 << 16
@@ -48,7 +48,7 @@ def _discover(root: Path) -> Found:
             heads.append((entry, _head_of(entry.path)))
         except OSError as error:
             problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-    # A fork is marked as a background session, or was written later than what it was forked from.
+    # A fork is marked as a background session, or was written later than its origin.
     heads.sort(key=lambda found: (found[1].is_subagent, found[1].in_background, found[0].modified))
     first_with: dict[str, str] = {}
     sources = []
@@ -62,7 +62,7 @@ def _discover(root: Path) -> Found:
 
 
 class _Head:
-    """What the beginning of a transcript says: its ids, and its first record, by which copies of it are found."""
+    """The beginning of a transcript: its ids, and its first record, by which copies of it are found."""
 
     def __init__(self, path: Path, session: str, first: str, kind: str) -> None:
         self.first = first
@@ -92,7 +92,7 @@ class Session(JsonLines):
     """A transcript that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the transcript.
     """
 
     def __init__(self, source: Source) -> None:
@@ -132,7 +132,7 @@ class Session(JsonLines):
         yield from thread.read(found, line)
 
     def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:
-        """Yield steps of a conversation of this file, after saying which one it is."""
+        """Yield steps of a conversation of this file, preceded by the facts that identify it."""
         self._note_facts(found)
         for step in steps:
             if part != self._part:
@@ -141,7 +141,7 @@ class Session(JsonLines):
             yield step
 
     def end(self) -> Iterator[Step]:
-        """Yield what was held back."""
+        """Yield steps that were held back."""
         for part, thread in self._threads.items():
             yield from self._in_part(part, {}, thread.flush())
         title = next((self._titles[kind] for kind in _TITLES if kind in self._titles), "")
@@ -151,7 +151,7 @@ class Session(JsonLines):
             yield about
 
     def _thread_of(self, found: Json) -> tuple[str, Thread]:
-        """Return the conversation that a record belongs to: old versions wrote sub-agents into the session's file."""
+        """Return the conversation that a record belongs to: old versions wrote sub-agents to the session's file."""
         part = ""
         if found.get("isSidechain") is True and not self._is_subagent:
             parent = text_in(found, "parentUuid")
@@ -165,7 +165,7 @@ class Session(JsonLines):
         return part, self._threads[part]
 
     def _id_for(self, found: Json) -> str:
-        """Return an id for a record without one: from what it says, and how often that was said before."""
+        """Return an id for a record without one, from its content and the count of earlier equal ones."""
         made = ref_of(found)
         return next(name for number in count(1) if not self._knows(name := f"{made}-{number}"))
 
@@ -195,7 +195,7 @@ class Session(JsonLines):
 
 
 def _described(source: Source) -> Source:
-    """Add what the file beside a sub-agent's transcript says of it."""
+    """Add the facts from the file beside a sub-agent's transcript."""
     path = Path(source.path)
     if "parent" not in source.about:
         return source

@@ -1,7 +1,7 @@
-"""The entries of a transcript of Claude Code, as what they say, each with the entry itself beside it.
+"""Converts entries of a Claude Code transcript to steps that also keep the entries themselves.
 
-An entry that says something becomes messages. What they do not say is the entry's form, which :mod:`reel.item_forms`
-explains. Every other entry becomes a note with the whole entry. Both come back deeply equal.
+An entry with content becomes messages. The rest of the entry is kept as its form, which :mod:`reel.item_forms`
+explains. Every other entry becomes a note with the whole entry. Both can be restored deeply equal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,19 +19,19 @@ from reel.strict_json import Json, encode, parse
 from reel.values import clean_deep, is_clean, numbers_as_text
 
 FORMAT = "x-claude-agent-sdk"
-# The key of a note's data that has the entry.
+# The key of a note's data that holds the entry.
 _ENTRY = "claude_code"
-# What an entry of these types says is a message, whether it has an id or not.
+# An entry of these types is a message, whether it has an id or not.
 _SPOKEN = ("user", "assistant")
-# What the entries of a transcript have in common.
+# The fields that all entries of a transcript share.
 _PLACE = ("sessionId", "cwd", "version", "gitBranch", "userType", "isSidechain", "agentId", "entrypoint")
 
 
 def json_of(entry: Any) -> str:
-    """Return an entry as JSON, in characters that a message can have.
+    """Return an entry as JSON, limited to characters that are valid in a message.
 
     Raises:
-        ValueError: it has what JSON cannot express.
+        ValueError: JSON cannot represent it.
     """
     try:
         text = encode(entry)
@@ -41,11 +41,11 @@ def json_of(entry: Any) -> str:
 
 
 def steps_of(entry: Json, ref: str, thread: Thread) -> Iterator[Step]:
-    """Yield what an entry is, in the order of the conversation; nothing is held back for a later entry.
+    """Convert an entry to steps, in the order of the conversation, without holding any back for a later entry.
 
     Args:
         entry: the entry.
-        ref: its ``uuid``, or an id that was made for it if it has none.
+        ref: its ``uuid``, or a generated id if it has none.
         thread: the conversation so far.
     """
     found, _ = clean_deep(entry)
@@ -58,7 +58,7 @@ def steps_of(entry: Json, ref: str, thread: Thread) -> Iterator[Step]:
     note = next((step for step in kept if step.kind == "note"), None) or unknown_record(found, 0)
     fact = text_in(found, FACTS.get(text_in(found, "type"), ""))
     yield note._replace(ref=ref, content=note.content or fact or None, data={_ENTRY: json_of(entry)})
-    # An answer may be empty; it cost something all the same.
+    # An answer may be empty; it still used tokens.
     yield from (step for step in kept if step.kind == "usage")
 
 
@@ -67,10 +67,10 @@ def _said_in(step: Step) -> Said | None:
 
 
 def follow(found: Json, ref: str, thread: Thread) -> Iterator[Step]:
-    """Take an entry into a conversation, and yield what it says there.
+    """Add an entry to a conversation, and yield its steps there.
 
     Args:
-        found: the entry, in clean texts.
+        found: the entry, with clean texts.
         ref: as in :func:`steps_of`.
         thread: the conversation so far.
     """
@@ -85,7 +85,7 @@ def follow(found: Json, ref: str, thread: Thread) -> Iterator[Step]:
 
 
 def _with_messages(steps: list[Step], messages: list[Said]) -> Iterator[Step]:
-    """Yield steps with other messages in the place of theirs."""
+    """Yield steps with their messages replaced."""
     rest = iter(messages)
     for step in steps:
         if isinstance(step, Compacted):
@@ -97,12 +97,12 @@ def _with_messages(steps: list[Step], messages: list[Said]) -> Iterator[Step]:
 
 
 def _with_form(entry: Json, said: list[Said]) -> list[Said]:
-    """Return the messages of an entry: the first with what they do not say, and each other with its place."""
+    """Return the messages of an entry: the first one with the rest of the entry, each other one with its index."""
     messages = [_as_read(one) for one in said]
     if not all(map(_is_valid, messages)):
-        # A message cannot have all that an entry has, such as a tool's name of any length.
+        # A message cannot hold everything that an entry can, such as a tool name of any length.
         whole = {"type": "opaque", "provider": PROVIDER, "data_json": json_of(entry)}
-        role = "user" if said[-1].role == "tool" else said[-1].role  # a tool's message has results only
+        role = "user" if said[-1].role == "tool" else said[-1].role  # a tool's message only has results
         said = [said[-1]._replace(role=role, parts=(Part(said[-1].parts[-1].ref, [whole]),), metadata={})]
         messages = [_as_read(said[0])]
     form = form_of(entry, texts_of(messages))
@@ -120,7 +120,7 @@ def _with_form(entry: Json, said: list[Said]) -> list[Said]:
 
 
 def _as_read(said: Said) -> Json:
-    """Return a message as it will be read."""
+    """Return a message in the form in which it will be read."""
     blocks = [block for part in said.parts for block in part.blocks]
     (blocks, metadata), _ = numbers_as_text([blocks, said.metadata])
     return {"role": said.role, "content": blocks, "provider_metadata": metadata}
@@ -135,7 +135,7 @@ def _is_valid(message: Json) -> bool:
 
 
 def parts_of(message: Mapping[str, Any]) -> int:
-    """Return how many messages the entry has that begins with this one; 0 if none does."""
+    """Return the number of messages of the entry that begins with this one; 0 if none does."""
     kept = message["provider_metadata"].get(ITEM)
     if type(kept) is not dict or kept.get("format") != FORMAT:
         return 0
@@ -144,13 +144,13 @@ def parts_of(message: Mapping[str, Any]) -> int:
 
 
 def is_part(message: Mapping[str, Any], place: int) -> bool:
-    """Return whether a message is the one with this place of an entry."""
+    """Return whether a message is the one at this index of an entry."""
     kept = message["provider_metadata"].get(ITEM)
     return type(kept) is dict and kept.get("part") == place
 
 
 def entry_of(messages: Sequence[Mapping[str, Any]]) -> Json | None:
-    """Return the entry that messages were added as; ``None`` if they were not, or were changed since."""
+    """Return the entry that messages were added as; ``None`` if they are of other origin, or were changed since."""
     kept: Any = messages[0]["provider_metadata"][ITEM]
     said: list[Json] = [dict(message) for message in messages]
     try:
@@ -164,7 +164,7 @@ def entry_of(messages: Sequence[Mapping[str, Any]]) -> Json | None:
 
 
 def entry_in_note(data_json: str | None) -> Json | None:
-    """Return the entry that a note has; ``None`` if it is another note."""
+    """Return the entry that a note holds; ``None`` if it holds none."""
     try:
         data = parse(data_json or "")
         entry = parse(data[_ENTRY]) if type(data) is dict else None
@@ -174,12 +174,12 @@ def entry_in_note(data_json: str | None) -> Json | None:
 
 
 def entry_from(item: Json, uuid: str, parent: str | None, like: Json, time: int) -> Json:
-    """Return the entry for a message that somebody else added.
+    """Return an entry for a foreign message.
 
     Args:
-        item: the message, in Anthropic's words.
+        item: the message, in Anthropic's format.
         uuid: the id of the entry.
-        parent: that of the entry before it.
+        parent: the id of the entry before it.
         like: an entry of the same transcript.
         time: when it was added, in milliseconds since the epoch.
     """

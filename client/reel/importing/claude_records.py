@@ -1,6 +1,6 @@
-"""The records of Claude Code's transcripts: what each of them is, and what it becomes by itself.
+"""The records of Claude Code's transcripts, each converted on its own.
 
-No schema is published. What a record means is decided by what is in it, not by the version that wrote it.
+No schema is published. The meaning of a record is derived from its content, not from the version that wrote it.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from reel.importing.steps import Kept, Part, Said
 from reel.importing.values import digest, map_in, milliseconds, text_in
 from reel.strict_json import Json, encode
 
-# Records that say nothing of the conversation, or only what others say as well.
+# Records that contribute nothing to the conversation, or only repeat others.
 IGNORED = {
     "progress": "progress of a tool",
     "file-history-snapshot": "state of files",
@@ -23,7 +23,7 @@ IGNORED = {
     "agent-setting": "setting",
     "marble-origami-commit": "setting",
 }
-# The same for subtypes of system records, and for attachments; and the ends of the names of others.
+# The same for subtypes of system records, and for attachments; and suffixes of the names of others.
 _IGNORED_SYSTEM = {
     "turn_duration": "duration",
     "stop_hook_summary": "hook",
@@ -38,12 +38,12 @@ _IGNORED_ATTACHMENTS = {
     "_reminder": "reminder",
     "command_permissions": "mode",
 }
-# Records that are about the conversation as a whole, and the field with what they say.
+# Records about the conversation as a whole, and the field with their content.
 FACTS = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle", "agent-name": "agentName"}
 _PR_LINK = ("prUrl", "url")
-# The model that Claude Code names for what no model said, such as an error of the API.
+# The model name that Claude Code uses for text of no model, such as an API error.
 _SYNTHETIC = "<synthetic>"
-# Fields of a record that tell who or what made it, kept beside the message.
+# Fields of a record that identify its origin, kept beside the message.
 _ORIGINS = ("isMeta", "promptSource", "permissionMode", "origin", "isVisibleInTranscriptOnly")
 
 
@@ -52,13 +52,13 @@ class Record(NamedTuple):
 
     Args:
         uuid: its id, which later records refer to.
-        parent: the uuid of the record that it follows; empty if it follows none, ``None`` if it does not say.
-        said: the messages that it is, in order; a prompt may come together with results.
-        kept: what it is if it is not a message; ``None`` if it is nothing.
-        joins: whether it belongs to what is said, and is no decision of a person about where to go on: a result, or a
-            prompt that was typed while the model worked.
+        parent: the uuid of the record that it follows; empty if it follows none, ``None`` if it has no such field.
+        said: its messages, in order; a prompt may come together with results.
+        kept: its record in the log if it is not a message; ``None`` if there is none.
+        joins: whether it continues a message, rather than being a person's decision about where to go on: a result, or
+            a prompt that was typed while the model worked.
         answer: the id of the answer that it is a part of, if it is the assistant's.
-        usage: what that answer has used so far.
+        usage: the usage of that answer so far.
     """
 
     uuid: str
@@ -71,7 +71,7 @@ class Record(NamedTuple):
 
 
 def read_record(found: Json, line: int) -> Record | None:
-    """Return what a record of the chain is; ``None`` if it is of an unknown type."""
+    """Convert a record of the chain; return ``None`` if its type is unknown."""
     if unknown_type(found) and text_in(found, "type") != "system":
         return None
     read = {"user": _user, "assistant": _assistant, "system": _system, "attachment": _attachment}
@@ -92,7 +92,7 @@ def rule_for(found: Json) -> str:
 
 
 def unknown_type(found: Json) -> str:
-    """Return the type of a record that no rule knows; empty if it is known."""
+    """Return the type of a record that no rule covers; empty if one does."""
     kind, subtype = text_in(found, "type"), text_in(found, "subtype")
     if kind == "system":
         return "" if subtype in _KNOWN_SYSTEM or not subtype else f"system/{subtype}"
@@ -102,7 +102,7 @@ def unknown_type(found: Json) -> str:
 
 
 def parent_of(found: Json) -> str | None:
-    """Return the uuid of the record that one follows; empty if it is a first one, ``None`` if it does not say."""
+    """Return the uuid of the preceding record; empty for a first record, ``None`` if there is no such field."""
     return text_in(found, "parentUuid") if "parentUuid" in found else None
 
 
@@ -123,7 +123,7 @@ def _messages(found: Json, uuid: str, blocks: list[Json], line: int) -> tuple[Sa
     metadata: dict[str, Any] = {"claude_code": origins} if origins else {}
     sent = milliseconds(found.get("timestamp"))
     runs = list(by_role(blocks, "user"))
-    # The last one has the id itself: what follows the record follows all of it.
+    # The last one has the id itself: the next record follows all of them.
     refs = [f"{uuid}/{index}" for index in range(1, len(runs))] + [uuid]
     return tuple(
         Said(role, (Part(ref, run),), metadata if role == "user" else {}, sent, line)
@@ -170,7 +170,7 @@ def _system(found: Json, line: int) -> Record:
 
 
 def _attachment(found: Json, line: int) -> Record:
-    """Read what Claude Code put beside a prompt; a prompt that was typed while the model worked is one."""
+    """Read an attachment that Claude Code put beside a prompt, such as a prompt typed while the model worked."""
     uuid, parent = _chain(found)
     attachment, sent = map_in(found, "attachment"), milliseconds(found.get("timestamp"))
     if text_in(attachment, "type") == "queued_command" and (blocks := blocks_of(attachment.get("prompt"), "user")):

@@ -1,8 +1,8 @@
-"""Where a record of Claude Code belongs in its conversation.
+"""Determines where a record of Claude Code belongs in its conversation.
 
-Each record names the one that it follows, so a transcript is a tree. Most forks in it are not decisions of a person:
+Each record names its predecessor, so a transcript is a tree. Most forks in it are not decisions of a person:
 a response with several calls is written as one record for each block, and each result follows its own call. Such
-records stay together. A fork is a step back only if it would leave a prompt behind, or another answer.
+records stay together. A fork is a step back only if it would abandon a prompt or another answer.
 """
 
 from array import array
@@ -14,9 +14,9 @@ from reel.importing.steps import Back, Compacted, Kept, Said, Step
 from reel.importing.values import list_in, map_in, text_in
 from reel.strict_json import Json
 
-# The kind of a message that a person wrote, and of one that joins what is said. Others have the number of their answer.
+# The kind of a person's message, and of one that continues a message. Others have the number of their answer.
 _PROMPT, _JOINS = -1, -2
-# Stands for the beginning of the conversation, and for what has no place in it.
+# Represents the beginning of the conversation, and the absence of a place in it.
 _START = -1
 _NOWHERE = -1
 
@@ -25,20 +25,20 @@ class Thread:
     """One chain of records: the main conversation of a session, or that of a sub-agent."""
 
     def __init__(self) -> None:
-        # Records have numbers. For each: the message that it is or follows; if it is a message, its kind and its place
-        # in the conversation; if it is one on a branch that was left, the one before it.
+        # Records have numbers. For each: the message that it is or follows; for a message, its kind and its place
+        # in the conversation; for one on an abandoned branch, its predecessor.
         self._records = NamedIds()
         self._anchors, self._kinds = array("i"), array("i")
         self._places, self._before = array("i"), array("i")
         # The messages of the conversation.
         self._path = array("i")
         self._answers = Ids()
-        # The answer that is being read, and what came between its parts.
+        # The answer that is being read, and the records between its parts.
         self._answer: Said | None = None
         self._answer_id = ""
         self._usage: Kept | None = None
         self._between: list[Step] = []
-        # The messages that stay when the conversation is compacted.
+        # The messages that are kept when the conversation is compacted.
         self._preserved: tuple[int, ...] = ()
 
     def knows(self, uuid: str) -> bool:
@@ -46,16 +46,16 @@ class Thread:
         return self._records.find(uuid) is not None
 
     def follow(self, uuid: str, parent: str | None) -> None:
-        """Note a record that is not a message, which others may follow."""
+        """Register a record that is not a message but may have successors."""
         if not self.knows(uuid):
             self._note(uuid, self._anchor_of(parent))
 
     def join(self, name: str) -> None:
-        """Note a message that somebody else added at the end; whatever comes next follows it."""
+        """Register a foreign message at the end; the next record follows it."""
         self._append(self._note(name), _JOINS)
 
     def read(self, found: Json, line: int) -> Iterator[Step]:
-        """Take the next record as it was written, and yield what is complete by now."""
+        """Process the next record in its original form, and yield the steps that are complete."""
         record = read_record(found, line)
         if record is None:
             note = unknown_record(found, line)
@@ -73,7 +73,7 @@ class Thread:
             yield from self.take(record)
 
     def take(self, record: Record) -> Iterator[Step]:
-        """Take the next record, and yield what is complete by now."""
+        """Process the next record, and yield the steps that are complete."""
         if record.said:
             after = self._place_after(record)
             if not self._continues(record, after):
@@ -90,12 +90,12 @@ class Thread:
                 self._between.append(kept)
 
     def compact(self, uuid: str, preserved: tuple[str, ...], ends: tuple[str, str]) -> Iterator[Step]:
-        """Note that a summary comes next.
+        """Expect a summary next.
 
         Args:
-            uuid: the record that says so.
-            preserved: the records that stay, if it lists them.
-            ends: else the first and the last of them, if it names these.
+            uuid: the record that announces it.
+            preserved: the records that are kept, if it lists them.
+            ends: otherwise the first and the last of them, if it names these.
         """
         yield from self.flush()
         self._note(uuid, self._tip)
@@ -106,7 +106,7 @@ class Thread:
             self._preserved = tuple(self._path[first : last + 1])
 
     def summarize(self, record: Record) -> Iterator[Step]:
-        """Take a summary, which stands for all that was said before."""
+        """Process a summary, which replaces the conversation before it."""
         yield from self.flush()
         self._go_to(_START)
         yield Compacted(record.said[0], tuple(map(self._records.name, self._preserved)))
@@ -114,12 +114,12 @@ class Thread:
         self._append(summary, _PROMPT)
         for kept in self._preserved:
             self._append(kept, self._kinds[kept])
-        # What names the summary as the one before comes after what stays.
+        # A record that names the summary as its predecessor follows the kept messages.
         self._anchors[summary] = self._tip
         self._preserved = ()
 
     def flush(self) -> Iterator[Step]:
-        """Yield what waits for more of an answer."""
+        """Yield steps that waited for more parts of an answer."""
         if self._answer is not None:
             yield self._answer
         if self._usage is not None:
@@ -132,7 +132,7 @@ class Thread:
         return self._path[-1] if self._path else _START
 
     def _note(self, uuid: str, anchor: int | None = None) -> int:
-        """Note a record and the message that it follows, itself if it is one; return its number."""
+        """Register a record with its message, its own or the one it follows; return its number."""
         number = self._records.add(uuid)
         if number == len(self._anchors):
             for column in (self._anchors, self._kinds, self._places, self._before):
@@ -141,7 +141,7 @@ class Thread:
         return number
 
     def _anchor_of(self, uuid: str | None) -> int:
-        """Return the message that a record is or follows; the last one if it is not known."""
+        """Return the message that a record is or follows; the last message if the record is unknown."""
         number = self._records.find(uuid) if uuid else None
         return self._tip if number is None else self._anchors[number]
 
@@ -152,7 +152,7 @@ class Thread:
         return _NOWHERE if anchor == _START else self._places[anchor]
 
     def _place_after(self, record: Record) -> int:
-        """Return the message that a record follows: the last one if it is not known, because it was never written."""
+        """Return the message that a record follows: the last one if its predecessor was never written."""
         if record.parent == "" and not record.answer and not record.joins:
             return _START
         return self._anchor_of(record.parent)
@@ -179,7 +179,7 @@ class Thread:
         self._path.append(message)
 
     def _continues(self, record: Record, after: int) -> bool:
-        """Return whether a record goes on with the conversation, and does not begin another branch of it."""
+        """Return whether a record continues the conversation, rather than beginning a new branch."""
         if after == self._tip or record.joins:
             return True
         place = _NOWHERE if after == _START else self._places[after]
@@ -194,13 +194,13 @@ class Thread:
         return _JOINS if answer is None else answer
 
     def _answers_up_to(self, place: int) -> Iterator[int]:
-        """Yield the answers to the last prompt that end at a place or go on after it."""
+        """Yield the answers to the last prompt that end at a place or continue after it."""
         while place >= 0 and (kind := self._kinds[self._path[place]]) != _PROMPT:
             yield kind
             place -= 1
 
     def _go_to(self, message: int) -> None:
-        """Make the path lead to a message, on whichever branch it is."""
+        """Make the path lead to a message, on any branch."""
         way: list[int] = []
         while message != _START and self._places[message] == _NOWHERE:
             way.append(message)
@@ -215,7 +215,7 @@ class Thread:
 
 
 def larger(one: Kept | None, other: Kept | None) -> Kept | None:
-    """Return the later state of a usage: it is written again while an answer arrives."""
+    """Return the later state of a usage, which is written repeatedly while an answer arrives."""
     if one is None or other is None:
         return other if one is None else one
     return max(one, other, key=_output)

@@ -1,16 +1,17 @@
-"""The log of an agent, as a transcript of Claude Code: a list of entries, each of which names the one before it.
+"""The log of an agent, as a transcript of Claude Code: a list of entries, each of which names its predecessor.
 
 Theory of operation
 -------------------
 
-A transcript is a tree, and Claude Code goes on with its last entry. The log of an agent is a tree as well, of which one
-path is the conversation. Both agree as long as nobody else writes: a branch that Claude Code leaves is left in the log,
-and stays in the transcript.
+A transcript is a tree, and Claude Code continues at its last entry. The log of an agent is also a tree, one path of
+which is the conversation. Both agree as long as no other client writes: a branch that Claude Code abandons is abandoned
+in the log, and remains in the transcript.
 
-What somebody else does is brought into the transcript, so that Claude Code reads it when it goes on:
+Changes by other clients are applied to the transcript, so that Claude Code sees them when it continues:
 
-- What they took back, with all that came after it, is not among the entries.
-- What they added is an entry before the next prompt, or at the end. The prompt then names it as the one before.
+- Messages that they removed, with everything after them, are left out.
+- A message that they added becomes an entry before the next prompt, or at the end. The prompt then names it as its
+  predecessor.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,24 +29,24 @@ from reel.records import read_exactly
 from reel.strict_json import Json
 from reel.values import clean_deep
 
-# Commands that say where a conversation goes on.
+# Commands that set the point at which a conversation continues.
 _MOVES = ("clear", "rewind", "restore", "clone")
 _MARK = "mark"
-# Returns a message in Anthropic's words, by its seq: one item, several or none.
+# Returns a message in Anthropic's format, by its seq: one item, several or none.
 Converter = Callable[[int], list[Json]]
 
 
 class _Found(NamedTuple):
-    """An entry, or a message that somebody else added.
+    """An entry, or a foreign message.
 
     Args:
         seq: its place in the log.
         command: the command that added it.
         uuid: its id.
         time: when it was added.
-        entry: the entry; ``None`` if somebody else added it.
-        is_node: whether it is a message, and no note.
-        is_copy: whether it is in the log again, because it stays beside a summary.
+        entry: the entry; ``None`` for a foreign message.
+        is_node: whether it is a message rather than a note.
+        is_copy: whether it is in the log again, because it is kept beside a summary.
     """
 
     seq: int
@@ -58,22 +59,22 @@ class _Found(NamedTuple):
 
 
 class Transcript:
-    """What the log of an agent has, read event by event.
+    """The transcript in the log of an agent, read event by event.
 
     Args:
-        events: the log, with what was inherited.
+        events: the log, including inherited events.
         own: the name of the client that adds entries.
     """
 
     def __init__(self, events: Iterable[Event], own: str) -> None:
         self._own = own
         self._found: list[_Found] = []
-        # For each message or mark the one before it.
+        # The predecessor of each message or mark.
         self._before: dict[int, int | None] = {}
         self._tip: int | None = None
-        # Messages that somebody else took back.
+        # Messages that other clients removed.
         self._dropped: set[int] = set()
-        # The messages of an entry that has several, and how many it has.
+        # The messages collected for an entry with several, and their expected number.
         self._parts: list[Json] = []
         self._of = 0
         # The prompt at the beginning.
@@ -105,7 +106,7 @@ class Transcript:
 
     def _read_message(self, event: Event) -> None:
         try:
-            # Exactly: entries are added with text for numbers that metadata cannot have.
+            # Exactly: entries are added with text in place of numbers that metadata cannot hold.
             parts = read_exactly(event["kind"], event["content"], event["data_json"])
         except InvalidRecord:
             parts = None
@@ -127,7 +128,7 @@ class Transcript:
         self._note(event, None)
 
     def _forget_parts(self) -> None:
-        """Forget the messages of an entry by themselves."""
+        """Discard the collected messages of an entry."""
         seqs = {message["seq"] for message in self._parts}
         while self._found and self._found[-1].seq in seqs:
             self._found.pop()
@@ -139,7 +140,7 @@ class Transcript:
         if entry is not None:
             uuid = text_in(entry, "uuid") or ref
         elif ref and event["client"] == self._own and ref_for(ref) == ref:
-            uuid = ref  # an entry that was redacted: others name it as the one before them
+            uuid = ref  # the entry was redacted: others name it as their predecessor
         else:
             uuid = _uuid_for(event["agent"], seq)
         is_copy = entry is not None and ref != ref_for(uuid)
@@ -153,13 +154,13 @@ class Transcript:
         return path
 
     def _move(self, to: int | None) -> None:
-        """Note that somebody else went to another place: what is later, on other branches as well, is taken back."""
+        """Record that another client moved to another place: everything later, on all branches, is removed."""
         path = self._path(to)
         self._dropped -= path
         self._dropped |= {seq for seq in self._before if seq not in path and (to is None or seq > to)}
 
     def _kept(self) -> Iterator[_Found]:
-        """Yield what belongs to the transcript, each entry once: what stays beside a summary is in the log again."""
+        """Yield the parts of the transcript, each entry once: entries kept beside a summary are in the log twice."""
         nodes: dict[int, list[int]] = {}
         for found in self._found:
             if found.is_node:
@@ -180,7 +181,7 @@ class Transcript:
         """Return the entries.
 
         Args:
-            convert: returns what somebody else added in Anthropic's words.
+            convert: returns a foreign message in Anthropic's format.
         """
         entries: list[Json] = []
         kept = list(self._kept())
@@ -208,17 +209,17 @@ class Transcript:
         return [*entries, *self._added(waiting, last, entries[-1] if entries else {}, convert)]
 
     def _added(self, found: list[_Found], parent: str | None, like: Json, convert: Converter) -> Iterator[Json]:
-        """Yield entries for what somebody else added."""
+        """Yield entries for foreign messages."""
         for one in found:
             items = convert(one.seq)
             for number, item in enumerate(items, 1):
-                # The last one has the id itself: what follows the message follows all of it.
+                # The last one has the id itself: the next entry follows all of them.
                 uuid = one.uuid if number == len(items) else _uuid_for(one.uuid, number)
                 yield entry_from(item, uuid, parent, like, one.time)
                 parent = uuid
 
     def own_entries(self) -> list[Json]:
-        """Return the entries that were added here, as they were added."""
+        """Return the entries that were added here, in their original form."""
         return [found.entry for found in self._kept() if found.entry is not None]
 
     def thread(self) -> Thread:
@@ -234,7 +235,7 @@ class Transcript:
         return thread
 
     def places(self) -> dict[str, int]:
-        """Return where messages are that the log has not under their ids: what others added, and copies."""
+        """Return the places of messages that the log does not have under their ids: foreign messages, and copies."""
         return {
             found.uuid: found.seq
             for found in self._found
@@ -243,12 +244,12 @@ class Transcript:
 
 
 def _uuid_for(*place: str | int) -> str:
-    """Return an id for a message that has none: the same one each time."""
+    """Return an id for a message without one: always the same."""
     return str(uuid5(NAMESPACE_URL, ":".join(map(str, place))))
 
 
 def _is_prompt(entry: Json) -> bool:
-    """Return whether an entry is a user's prompt, before which a message may be put."""
+    """Return whether an entry is a user's prompt, before which a message may be inserted."""
     message: Any = entry.get("message")
     content = message.get("content") if type(message) is dict else None
     if entry.get("type") != "user" or content is None:

@@ -34,7 +34,7 @@ def _discover(root: Path) -> Found:
             if not entry.path.name.startswith("rollout-") and entry.path != below.resolve():
                 continue
             source = _source(entry, problems)
-            # A rollout that was compressed may still have its original beside it.
+            # A compressed rollout may still have its original beside it.
             if source.conversation not in found or not source.path.endswith(COMPRESSED):
                 found[source.conversation] = source
     known = found.keys()

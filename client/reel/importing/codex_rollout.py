@@ -1,7 +1,7 @@
-"""What a rollout of Codex says, line by line.
+"""Reads a rollout of Codex line by line.
 
-What the model got and said are items of the Responses API. Beside them are events: what a person saw of the same. The
-items are read; of the events only what the items lack.
+The input and output of the model are items of the Responses API. Beside them are events: what a person saw of the same.
+All items are read; of the events, only those with data that the items lack.
 """
 
 from collections import Counter
@@ -18,9 +18,9 @@ from reel.strict_json import Json, encode
 
 NAME = "codex"
 COMPRESSED = ".zst"
-# Lines that are looked at to find out whether the answers are items or events.
+# The number of lines that are read to determine whether the answers are items or events.
 _SCANNED = 2000
-# Records that say nothing of the conversation.
+# Records that contribute nothing to the conversation.
 _IGNORED = {
     "world_state": "state of files",
     "security_risk_score": "score",
@@ -30,7 +30,7 @@ _IGNORED = {
     "realtime_item": "realtime",
 }
 _IGNORED_ITEMS = {"ghost_snapshot": "state of files"}
-# Events that say what the items say as well; all others that are known say how far a turn is.
+# Events that repeat the items; all other known ones report the progress of a turn.
 _SHOWN = frozenset({"user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content"})
 _SHOWN_ITEMS = frozenset({"UserMessage", "AgentMessage", "Reasoning", "Plan", "ContextCompaction", "HookPrompt"})
 _DONE_ITEMS = frozenset({"CommandExecution", "FileChange", "Extension", "McpToolCall", "WebSearch", "ImageView"})
@@ -44,7 +44,7 @@ _PROGRESS = frozenset(
     }
 )
 _WITH_PAYLOAD = ("turn_context", "response_item", "event_msg", "compacted")
-# What a user's message begins with that the tool wrote, and no person.
+# How a user's message begins if the tool wrote it, rather than a person.
 _CONTEXT = (
     *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>"),
     *("<user_shell_command>", "<permissions instructions>", "<subagent_notification>", "<collaboration_mode>"),
@@ -61,7 +61,7 @@ class Rollout(JsonLines):
     """A rollout that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the rollout.
     """
 
     def __init__(self, source: Source) -> None:
@@ -72,12 +72,12 @@ class Rollout(JsonLines):
         self._model = ""
         self._repeated: Counter[str] = Counter()
         self._answer: Said | None = None
-        # The messages of the conversation, and among them the prompts, with the message before each.
+        # The messages of the conversation, and among them the prompts, each with its predecessor.
         self._last = ""
         self._prompts: list[tuple[str, str]] = []
         self._total_usage = ""
         self._meta_line = 0
-        # Whether the answers are only among the events.
+        # Whether the answers exist only as events.
         self._events_only: bool | None = None
 
     def open(self) -> BinaryIO:
@@ -85,7 +85,7 @@ class Rollout(JsonLines):
         return open_rollout(self.source.path)
 
     def steps(self) -> Iterator[Step]:
-        """Yield what the lines say that were written since the last time."""
+        """Yield the steps of the lines written since the last call."""
         if self._events_only is None:
             with self.open() as file:
                 self._events_only = _has_events_only(file)
@@ -111,14 +111,14 @@ class Rollout(JsonLines):
             self.counts.ignore("state of files")
         elif kind in _IGNORED:
             self.counts.ignore(_IGNORED[kind])
-        elif kind and "payload" not in found:  # the first versions wrote items without anything around them
+        elif kind and "payload" not in found:  # the first versions wrote items without an envelope
             yield from self._read_item(found, sent, line)
         else:
             self.counts.note(kind or "without a type")
             yield self._note(found, sent, line)
 
     def end(self) -> Iterator[Step]:
-        """Yield what was held back."""
+        """Yield steps that were held back."""
         yield from self._flush()
         about = About("", self._title, self._tags())
         if self._described is not None and about != self._described:
@@ -171,7 +171,7 @@ class Rollout(JsonLines):
         yield from self._say(read_item(payload, self._model), self._ref(payload), sent, line)
 
     def _say(self, item: Item, ref: str, sent: int | None, line: int) -> Iterator[Step]:
-        """Yield a message; items that the assistant made in a row are one."""
+        """Yield a message; consecutive items of the assistant form one."""
         yield from self._describe()
         metadata: Json = {"provider": PROVIDER}
         if item.role == "assistant" and self._model:
@@ -225,7 +225,7 @@ class Rollout(JsonLines):
             yield self._note(event, sent, line)
 
     def _read_usage(self, event: Json, sent: int | None, line: int) -> Iterator[Step]:
-        """Read what a request has used; it is written again without a new request, which the total shows."""
+        """Read the usage of a request; it may be written again without a new request, which the total reveals."""
         info = map_in(event, "info")
         last, total = map_in(info, "last_token_usage"), encode(map_in(info, "total_token_usage"))
         if not last or total == self._total_usage:
@@ -250,7 +250,7 @@ class Rollout(JsonLines):
         yield Back(self._last)
 
     def _read_compaction(self, payload: Json, sent: int | None, line: int) -> Iterator[Step]:
-        """Read a compaction: the items that take the place of all before, or the prompts and a summary."""
+        """Read a compaction: the items that replace all earlier ones, or the prompts and a summary."""
         self.counts.map()
         yield from self._flush()
         yield from self._describe()
@@ -272,7 +272,7 @@ class Rollout(JsonLines):
                 yield Compacted(first)
 
     def _ref(self, payload: Json) -> str:
-        """Return a ref for an item: from what it says, because a fork has copies of it, and how often it was said."""
+        """Return a ref for an item, from its content, as forks have copies of it, and from the count of repetitions."""
         made = digest(encode(payload, ascii_only=True))
         self._repeated[made] += 1
         return f"{made}-{self._repeated[made]}"
@@ -282,7 +282,7 @@ class Rollout(JsonLines):
 
 
 def _shown(what: str, event: Json) -> Item | None:
-    """Return a message that is only among the events."""
+    """Return a message that exists only as an event."""
     role = {"user_message": "user", "UserMessage": "user", "agent_message": "assistant", "AgentMessage": "assistant"}
     if what not in role:
         return None
@@ -292,7 +292,7 @@ def _shown(what: str, event: Json) -> Item | None:
 
 
 def _has_events_only(file: BinaryIO) -> bool:
-    """Return whether a thread's answers are events, and no items."""
+    """Return whether a thread's answers are events rather than items."""
     shown = False
     for line in islice(lines_of(file), _SCANNED):
         try:

@@ -1,11 +1,11 @@
 """Steps of one conversation, as commands to the daemon.
 
-Every message has its place after another one, whatever happened between them. So going back, compacting and going on
-with a conversation that is there already are the same: the next message is added after its predecessor, in the place of
-what follows that. All of it stays in the log.
+Every message has its place after a particular other one, whatever happened between them. So going back, compacting, and
+continuing an existing conversation are the same operation: the next message is added after its predecessor, and
+replaces what follows that. All of it remains in the log.
 
-The commands are sent without waiting for replies. Which seqs they will get is known before, because each of them is
-only carried out if nobody else has written.
+The commands are sent without waiting for replies. Their seqs are known in advance, because a command is carried out
+only if no other client has written.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,21 +26,21 @@ from reel.values import fit_messagepack
 
 # The name under which the importer's events are stored.
 CLIENT = "reel import"
-# The tag that says which conversation of which tool an agent is, whatever it is called by now.
+# The tag that names the tool and the conversation of an agent, even after the agent is renamed.
 TAG = "import"
-# The most messages and bytes of one command.
+# The maximum of messages and bytes in one command.
 _MOST = 500
 _BYTES = 1 << 20
 _ADDED = reply_reader(replies.Added)
 
 
 class Target(NamedTuple):
-    """The agent that a conversation is imported into: one that is there, or one that will be made.
+    """The agent that a conversation is imported into: an existing one, or one to be created.
 
     Args:
         name: the name of the agent.
-        row: the agent, if it is there.
-        log: what is known of its log, or of that of the agent from which it is cloned.
+        row: the agent, if it exists.
+        log: the contents of its log, or of that of the agent from which it is cloned.
         origin: the agent to clone; empty for a new conversation.
         is_fork: whether the conversation is a fork that the tool made.
     """
@@ -57,10 +57,10 @@ class Conversation:
 
     Args:
         pipeline: the connection.
-        source: where the steps come from.
+        source: the source of the steps.
         name: the conversation's name at its source.
-        target: where they go.
-        careful: wait for each reply, so that a message that is refused is left out, and not what follows it.
+        target: the destination of the steps.
+        careful: wait for each reply, so that only a refused message is left out, not those after it.
     """
 
     def __init__(self, pipeline: Commands, source: Source, name: str, target: Target, *, careful: bool = False) -> None:
@@ -77,16 +77,16 @@ class Conversation:
         self.problems: list[Problem] = []
         self.failure: ReelError | None = None
         self._title, self._tags = "", dict[str, str]()
-        # What the agent is described as.
+        # The title and the tags of the agent.
         self._described = (target.row.title or "", target.row.tags) if target.row else ("", {})
-        # The places of messages that are not in the log under this id: a part of one, and a copy beside a summary.
+        # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
-        # The message after which the next one comes, and the prompt at the beginning, which stays there.
+        # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
         self._base: int | None = None
         # The newest message that was read.
         self._newest = 0
-        # What is in the log only, and came before there was an agent.
+        # Records for the log only that came before the agent existed.
         self._early: list[Kept] = []
         self._batch: list[Json] = []
         self._batch_bytes = 0
@@ -96,22 +96,22 @@ class Conversation:
 
     @property
     def log(self) -> Log:
-        """What is in the agent by now."""
+        """The current contents of the agent's log."""
         return self._log
 
     def go_on(self, base: int | None, places: Mapping[str, int]) -> None:
-        """Go on at the end of a conversation that is there already.
+        """Continue at the end of an existing conversation.
 
         Args:
             base: the prompt at its beginning, if it has one.
-            places: where messages are that the log has not, or not live, under their ids.
+            places: the places of messages that are not in the log, or not live, under their ids.
         """
         self._at, self._base = self._log.tip, base
         for ref, place in places.items():
             self._places[ref] = place
 
     def take(self, step: Step) -> None:
-        """Take the next step."""
+        """Process the next step."""
         match step:
             case About():
                 self._title = step.title or self._title
@@ -126,7 +126,7 @@ class Conversation:
                 self._compact(step)
 
     def finish(self) -> None:
-        """Send what is left, and describe the agent."""
+        """Send the remaining messages, and set the title and the tags."""
         if self._target.is_fork and self._at is not None:
             self._materialize()
         self._move()
@@ -141,7 +141,7 @@ class Conversation:
             self._pipeline.submit(change, self._took_description)
 
     def flush(self) -> None:
-        """Send what has been gathered."""
+        """Send the collected messages."""
         if not self._batch:
             return
         batch, head = self._batch, self._batch_head
@@ -176,8 +176,8 @@ class Conversation:
     def _move(self) -> None:
         """Go back to the last message of the source if it is on another branch, or before the end of this one.
 
-        A source that has not the newest message is an older state of the conversation, or was cut: it does not decide.
-        A message that does not end a command cannot be gone back to by itself.
+        A source without the newest message is an older state of the conversation, or was cut: it does not decide.
+        It is impossible to go back to a message that does not end a command.
         """
         place = self._at
         if not self.agent or place is None or place == self._log.tip:
@@ -190,7 +190,7 @@ class Conversation:
         return self._places.get(ref) or self._log.place_of(ref)
 
     def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
-        """Return where the last known part of a message is, and the parts after it."""
+        """Return the place of the last known part of a message, and the parts after it."""
         for number in range(len(parts), 0, -1):
             place = self._log.place_of(parts[number - 1].ref)
             if place is not None:
@@ -215,7 +215,7 @@ class Conversation:
         self._repeat_all(step.kept, name, step.summary.line)
 
     def _repeat_all(self, refs: tuple[str, ...], summary: str, line: int) -> None:
-        """Add messages again that stay beside a summary; several refs may be parts of one message."""
+        """Add again the messages kept beside a summary; several refs may be parts of one message."""
         copies: dict[int, int] = {}
         for ref in refs:
             place = self._place_of(ref)
@@ -227,7 +227,7 @@ class Conversation:
             self._places[ref] = copies[place]
 
     def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
-        """Add a message again that stays after a summary."""
+        """Add again a message kept after a summary."""
         if (known := self._log.place_of(copy)) is not None:
             self._places[ref] = known
             self._go_to(known)
@@ -240,7 +240,7 @@ class Conversation:
             self._places[ref] = self._place_of(copy) or place
 
     def _put(self, element: Json, ref: str, step: Said | Kept, *, is_prompt: bool) -> int | None:
-        """Gather a message or a record, and return the seq that it gets; ``None`` if it was refused."""
+        """Collect a message or a record, and return its future seq; ``None`` if it was refused."""
         is_message = isinstance(step, Said)
         element["ref"] = ref_for(ref)
         if step.sent is not None:
@@ -265,7 +265,7 @@ class Conversation:
         return seq
 
     def _is_accepted(self, line: int) -> bool:
-        """Send one message by itself, and return whether it was accepted."""
+        """Send a single message, and return whether it was accepted."""
         refused, self._line = len(self.problems), line
         self.flush()
         if len(self.problems) > refused:
@@ -274,7 +274,7 @@ class Conversation:
         return self.failure is None
 
     def _begin(self, *, move: bool) -> None:
-        """Begin a command, at the place where its first message belongs."""
+        """Begin a command at the place of its first message."""
         self._batch_from, self._batch_head = None, self._log.head
         if not move or self._at == self._log.tip:
             return
@@ -326,7 +326,7 @@ class Conversation:
 
     def _took(self, reply: Any, events: int | None) -> None:
         if isinstance(reply, ReelError):
-            # What comes after it is refused as well, because the head is not what it was expected to be.
+            # The following commands are refused as well, because the head differs from the expected one.
             self.failure = self.failure or reply
         elif events is not None and reply.first + events - 1 != reply.head:
             self.failure = self.failure or Conflict(f"{self._target.name} got other seqs than expected")
@@ -340,7 +340,7 @@ class Conversation:
 
 
 def read_log(pipeline: Commands, agent: str) -> Log:
-    """Read an agent's log, with what it was cloned from."""
+    """Read an agent's log, including what it inherited."""
     log = Log()
     log.read(_events(pipeline, agent), CLIENT)
     return log

@@ -1,4 +1,4 @@
-"""Reading SQLite databases of other tools, which may be writing to them."""
+"""Reads SQLite databases of other tools, which may be writing to them."""
 
 import os
 import sqlite3
@@ -13,26 +13,26 @@ from reel.importing.values import parse_record
 from reel.strict_json import Json
 from reel.values import clean_deep
 
-# What the name of a log ends in.
+# The suffix of a log's name.
 _WAL = "-wal"
 _MAGIC = b"SQLite format 3\0"
-# A database that is open.
+# An open database.
 Connection = sqlite3.Connection
-# What reading rows raises if pages are damaged; the second, if the name of a column is.
+# The exceptions of reading rows if pages are damaged; the second one if the name of a column is.
 Damaged = (sqlite3.Error, UnicodeDecodeError)
-# Where a database says in its header whether it has a log beside it, and what it says then.
+# The place in a database's header that tells whether it has a log beside it, and the value if it has.
 _HEAD, _VERSIONS, _WITH_LOG = 20, slice(18, 20), b"\2\2"
 
 
 @contextmanager
 def reading(path: str) -> Iterator[Connection]:
-    """Open a database to read it, with what is in the log beside it.
+    """Open a database for reading, including the log beside it.
 
-    If it may have a log but nobody uses it, it is opened as immutable: otherwise SQLite would make an empty log beside
-    it, and leave it there. If it is in use, that would ignore the log, and read pages while they are written.
+    If it may have a log but nobody uses it, it is opened as immutable: otherwise SQLite would create an empty log and
+    leave it there. If it is in use, immutable mode would ignore the log, and read pages while they are written.
 
     Raises:
-        OSError: it is not a regular file, cannot be read, or is damaged; or somebody began to write to it meanwhile.
+        OSError: it is not a regular file, is unreadable or damaged; or another program began to write to it.
     """
     with open_regular(path) as file:
         unused = file.read(_HEAD)[_VERSIONS] == _WITH_LOG and not Path(path + _WAL).exists()
@@ -51,7 +51,7 @@ def reading(path: str) -> Iterator[Connection]:
 
 
 def rows_of(database: Connection, query: str, *values: object) -> Iterator[Json]:
-    """Yield the rows that a query finds, by the names of their columns."""
+    """Yield the rows that a query finds, keyed by column names."""
     for row in database.execute(query, values):
         yield dict(row)
 
@@ -62,14 +62,14 @@ def tables_in(database: Connection) -> set[str]:
 
 
 def record_in(value: object) -> Json:
-    """Return a column with a JSON object.
+    """Parse a column that holds a JSON object.
 
     Raises:
-        ValueError: it has something else; the error says what.
+        ValueError: it holds something else; the error says what.
     """
     data = value.encode("utf-8", "replace") if isinstance(value, str) else value
     if not isinstance(data, bytes):
-        raise ValueError("not JSON: it is not a text")  # noqa: TRY004 - what a database has, not what a caller gives
+        raise ValueError("not JSON: it is not a text")  # noqa: TRY004 - data of a database, not an argument
     if len(data) > MAX_LINE:
         raise ValueError(f"a record of {len(data):,} bytes; the limit is {MAX_LINE:,}")
     try:
@@ -84,8 +84,8 @@ def record_in(value: object) -> Json:
 class Database:
     """A database that is being read.
 
-    Which rows belong together is looked up once, because the tables have no indexes for that. The numbers of all rows
-    are in memory, and the rows of one conversation.
+    Related rows are looked up once, because the tables have no indexes for that. Memory holds the numbers of all rows,
+    and the rows of one conversation.
 
     Args:
         connection: the connection.
@@ -109,12 +109,12 @@ class Database:
         return self._groups[key]
 
     def count(self, columns: Mapping[str, str]) -> int:
-        """Return how many values there are in a column of each of these tables, together."""
+        """Return the total number of distinct values in a column of each of these tables."""
         union = " union ".join(f'select "{column}" as value from "{table}"' for table, column in columns.items())  # noqa: S608
         try:
             return int(self._connection.execute(f"select count(*) as found from ({union})").fetchone()["found"])  # noqa: S608
         except Damaged:
-            return 1  # what is damaged is reported when it is read
+            return 1  # damage is reported when it is read
 
     def row(self, table: str, number: int) -> Json:
         """Return a row; empty if it is gone."""
@@ -131,7 +131,7 @@ class Database:
 
 @contextmanager
 def open_database(path: str) -> Iterator[Database]:
-    """Open a database to read it. What is in its write-ahead log is read as well, and a writer is not kept waiting.
+    """Open a database for reading, including its write-ahead log, without blocking a writer.
 
     Raises:
         OSError: it is not a database, or is damaged.
@@ -145,9 +145,9 @@ def databases_below(root: Path, tool: str, suffixes: tuple[str, ...], tables: Ma
 
     Args:
         root: a file, or a directory.
-        tool: the name of the tool, which the names of the conversations begin with.
-        suffixes: the ends of the names.
-        tables: the tables, each with the column that says which conversation a row belongs to.
+        tool: the name of the tool, the prefix of the conversations' names.
+        suffixes: the suffixes of the file names.
+        tables: the tables, each with the column that identifies the conversation of a row.
     """
     problems: list[Problem] = []
     sources = []

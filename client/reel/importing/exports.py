@@ -17,18 +17,18 @@ from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Problem, Sou
 from reel.importing.values import parse_record
 from reel.strict_json import Json
 
-# How much of a file is looked at to find out whose export it is.
+# How much of a file is read to determine its service.
 _HEAD = 1 << 18
 CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-[0-9]{1,6})?\.json")
 ARCHIVE = ".zip"
-# The name of a file that a conversation refers to begins with its id.
+# The name of a file that a conversation refers to starts with the file's id.
 _ID = re.compile(r"(?:.*/)?(file[-_][A-Za-z0-9]+)[^/]*")
-# What reading an archive raises if it is damaged or encrypted, or compressed in a way that is not known here.
+# The exceptions of reading an archive that is damaged, encrypted, or compressed in an unknown way.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, LookupError)
 
 
 class Files(ABC):
-    """The files of an export. Only names that were listed are opened, so nothing leads out of it."""
+    """The files of an export. Only listed names are opened, so no access leads out of the export."""
 
     @abstractmethod
     def conversations(self) -> Iterator[tuple[str, Readable]]:
@@ -57,7 +57,7 @@ class Files(ABC):
 
 
 class _Directory(Files):
-    """A file with conversations, and what is beside it.
+    """A file with conversations, and the files beside it.
 
     Args:
         file: the file, open.
@@ -92,7 +92,7 @@ def _entries(path: Path | str) -> Iterator[os.DirEntry[str]]:
         with os.scandir(path) as found:
             yield from found
     except OSError:
-        return  # what is in it is missing, which is reported where it is needed
+        return  # missing files are reported where they are needed
 
 
 class _Archive(Files):
@@ -122,7 +122,7 @@ class _Archive(Files):
 
 
 class _Member:
-    """A file in an archive; what cannot be decompressed is an error of reading."""
+    """A file in an archive; decompression errors are raised as read errors."""
 
     def __init__(self, file: Readable) -> None:
         self._file = file
@@ -152,14 +152,14 @@ def open_export(path: str) -> Iterator[Files]:
             raise OSError(0, f"the archive cannot be read: {error}", path) from error
 
 
-# Yields the steps of a conversation, and counts its records; it is given the files of the export, too.
+# Yields the steps of a conversation, and counts its records; the files of the export are an argument, too.
 Read: TypeAlias = Callable[[Json, Source, Counts, Files], Iterator[Step]]
 
 
 def export_tool(
     name: str, title: str, *, sign: str, first_keys: tuple[str, ...], accepts: Callable[[Json], bool], read: Read
 ) -> Tool:
-    """Return the tool of a service. Its exports have no usual place: the user names them.
+    """Return the tool of a service. Its exports have no default place: the user gives the path.
 
     Args:
         name: the name of the tool.
@@ -174,12 +174,12 @@ def export_tool(
 
 
 def _discover(root: Path, tool: str, sign: bytes) -> Found:
-    """Return the exports at a path, the oldest first; in a directory, only those with the sign of the service in them.
+    """Return the exports at a path, the oldest first; in a directory, only those that contain the sign of the service.
 
     Args:
         root: a file, or a directory.
-        tool: the name of the tool, which the names of the conversations begin with.
-        sign: what a conversation of this service has in it.
+        tool: the name of the tool, the prefix of the conversations' names.
+        sign: a byte string in every conversation of this service.
     """
     problems: list[Problem] = []
     named = root.is_file()
@@ -209,7 +209,7 @@ class Export:
     """An export that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the export.
         first_keys: the keys that a conversation may begin with.
         accepts: returns whether an object is a conversation.
         read: reads a conversation.
@@ -244,7 +244,7 @@ class Export:
                 if not isinstance(found, str) and not damaged:
                     number, reported = number + 1, False
                     yield from self._read(found, self.source, self.counts, files)
-                elif not reported:  # what follows are pieces of the same conversation
+                elif not reported:  # the following pieces belong to the same conversation
                     reported, number = True, number + 1
                     self._report(name, number, element, found)
             if elements.is_open and not damaged:
@@ -266,7 +266,7 @@ class Export:
 
 
 def _parsed(element: Element) -> Json | str:
-    """Return an element as an object, or the reason if it is not one."""
+    """Parse an element as an object; return the reason if it is not one."""
     if not element.complete:
         if len(element.data) > MAX_ELEMENT:
             return f"has more than {MAX_ELEMENT:,} bytes, or is damaged"

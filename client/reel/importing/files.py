@@ -1,4 +1,4 @@
-"""Reading the files of other tools: no link is followed, and no line may be longer than a limit."""
+"""Reads the files of other tools, without following links, and with a limit on the length of lines."""
 
 import io
 import os
@@ -13,13 +13,13 @@ from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Problem, Source, St
 from reel.importing.values import parse_record
 from reel.strict_json import Json
 
-# The longest line that is read. The daemon takes no message that is longer, and what is parsed has to fit into memory
+# The longest line that is read. The daemon accepts no longer message, and a parsed line has to fit into memory
 # three times: as bytes, as text and as values.
 MAX_LINE = 16 << 20
 _CHUNK = 1 << 20
-# Lines are found in half the time of the usual 8 KiB; more does not help.
+# Finding lines takes half as long as with the default of 8 KiB; more does not help.
 _BUFFER = 1 << 16
-# Python has the first one from 3.14 on.
+# Python has the first one since 3.14.
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 _ZSTD_MISSING = "is compressed with Zstandard; to read it: pip install 'reeld[zstd]'"
 
@@ -28,11 +28,11 @@ class Line(NamedTuple):
     """A line of a file.
 
     Args:
-        number: its number, from 1 on.
-        end: where the next line begins, in bytes.
+        number: its number, starting at 1.
+        end: the start of the next line, in bytes.
         data: the line; empty if it is longer than the limit.
-        length: how many bytes it has.
-        complete: whether it ends with a line break: the last line of a file that is being written may not.
+        length: its length in bytes.
+        complete: whether it ends with a line break; the last line of a file that is being written may lack it.
     """
 
     number: int
@@ -47,8 +47,8 @@ def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_L
 
     Args:
         file: the file, at this position.
-        start: the position, for what is yielded.
-        number: how many lines are before it.
+        start: the position, for the offsets of the yielded lines.
+        number: the number of lines before it.
         limit: the longest line that is read.
     """
     end = start
@@ -63,10 +63,10 @@ def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_L
 
 
 def open_regular(path: str) -> BinaryIO:
-    """Open a regular file to read it; a link is not followed, and a pipe is not waited for.
+    """Open a regular file for reading, without following a link or waiting for a pipe.
 
     Raises:
-        OSError: it cannot be read, or is something else.
+        OSError: it is unreadable, or not a regular file.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -76,7 +76,7 @@ def open_regular(path: str) -> BinaryIO:
 
 
 class Entry(NamedTuple):
-    """A regular file below a root: its path, its size in bytes, and when it was changed, in nanoseconds."""
+    """A regular file below a root: its path, its size in bytes, and its modification time in nanoseconds."""
 
     path: Path
     size: int
@@ -84,14 +84,14 @@ class Entry(NamedTuple):
 
 
 def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) -> Iterator[Entry]:
-    """Yield the regular files below a directory whose names have these ends, in the order of their names.
+    """Yield the regular files below a directory whose names have these suffixes, ordered by name.
 
-    Links are not followed: they may lead out of the root. They, and directories that cannot be read, are reported.
+    Links are not followed: they may lead out of the root. Links and unreadable directories are reported.
 
     Args:
         root: the directory; it may itself be a link, or a file.
-        suffixes: the ends of the names.
-        problems: where to report.
+        suffixes: the suffixes.
+        problems: receives the problems.
     """
     real = root.resolve()
     if real.is_file():
@@ -104,7 +104,7 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
 
     for directory, below, names in os.walk(real, onerror=report):
         below.sort()
-        # A link to a directory is among the directories.
+        # Links to directories are listed as directories.
         for name in sorted([*names, *below]):
             path = os.path.join(directory, name)  # noqa: PTH118 - there may be many
             status = os.lstat(path)
@@ -115,21 +115,21 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
 
 
 class _Decompressed(io.RawIOBase):
-    """What a compressed file contains; damage is an ``OSError``."""
+    """The decompressed content of a file; damage raises ``OSError``."""
 
     def __init__(self, file: Any, path: str) -> None:
         self._file = file
         self._path = path
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Return that it is readable."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
         """Read into a buffer."""
         try:
             data = self._file.read(len(buffer))
-        except Exception as error:  # each module has exceptions of its own
+        except Exception as error:  # each module has its own exceptions
             raise OSError(0, f"cannot be decompressed: {error}", self._path) from error
         buffer[: len(data)] = data
         return len(data)
@@ -141,10 +141,10 @@ class _Decompressed(io.RawIOBase):
 
 
 def open_zstd(file: BinaryIO, path: str) -> BinaryIO:
-    """Return what reads a file that was compressed with Zstandard.
+    """Return a reader of a file that was compressed with Zstandard.
 
     Raises:
-        OSError: there is no module that can; the error says what to install.
+        OSError: no module supports it; the error says what to install.
     """
     for name in _ZSTD_MODULES:
         try:
@@ -157,10 +157,10 @@ def open_zstd(file: BinaryIO, path: str) -> BinaryIO:
 
 
 class JsonLines(ABC):
-    """A file of JSON lines that is being read: what all readers of such files have in common.
+    """A file of JSON lines that is being read: the base of all readers of such files.
 
     Args:
-        source: where it is.
+        source: the location of the file.
     """
 
     def __init__(self, source: Source) -> None:
@@ -170,9 +170,9 @@ class JsonLines(ABC):
         self._position = 0
 
     def steps(self) -> Iterator[Step]:
-        """Yield the steps in the lines that were written since the last time.
+        """Yield the steps in the lines written since the last call.
 
-        The last line is left for the next time if it is not complete.
+        An incomplete last line is left for the next call.
         """
         with self.open() as file:
             if self._position:
@@ -215,15 +215,15 @@ class JsonLines(ABC):
 
     @abstractmethod
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
-        """Yield what a record says, and count it."""
+        """Yield the steps of a record, and count it."""
 
     def end(self) -> Iterator[Step]:
-        """Yield what was held back for more, because the file ends."""
+        """Yield steps that were held back, as the file has ended."""
         yield from ()
 
 
 def _is_whole(line: Line) -> bool:
-    """Return whether a line without a line break is complete: no part of an object is an object."""
+    """Return whether a line without a line break is complete: no prefix of an object is a complete object."""
     try:
         return bool(line.data) and parse_record(line.data) is not None
     except (ValueError, RecursionError):

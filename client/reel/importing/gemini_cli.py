@@ -1,4 +1,4 @@
-"""Gemini CLI: a file of JSON lines for each session, before that a file with one object, by project."""
+"""Gemini CLI: a file of JSON lines for each session, formerly a file with one object, by project."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,13 +27,13 @@ from reel.strict_json import Json
 _LINES, _OBJECT = ".jsonl", ".json"
 _CHATS = "chats"
 _SESSION = "session-"
-# How much of a file is looked at to find out which session it is.
+# How much of a file is read to determine its session.
 _HEAD = 1 << 16
 _ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _PROJECT = re.compile(rb'"projectHash"\s*:\s*"([^"\\]{1,200})"')
 _MESSAGES = re.compile(rb'"messages"\s*:\s*(?=\[)')
 _FIRST_KEYS = ("id", "timestamp", "type", "content")
-# What is known of a session, beside its messages.
+# The facts about a session, apart from its messages.
 _METADATA = frozenset(
     {"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "summary", "directories", "memoryScratchpad"}
 )
@@ -44,7 +44,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    """Find the sessions; of a session that was copied into another file, the file that goes on with it."""
+    """Find the sessions; for a session copied to another file, the file that continues it."""
     problems: list[Problem] = []
     if (root / "tmp").is_dir():
         root /= "tmp"
@@ -86,7 +86,7 @@ def _chats_in(root: Path, problems: list[Problem]) -> Iterator[Path]:
 
 
 def _projects_of(root: Path) -> dict[str, str]:
-    """Return the directories of the projects, by the names and the hashes that stand for them."""
+    """Return the directories of the projects, by the names and hashes that represent them."""
     try:
         with open_regular(str(root.parent / "projects.json")) as file:
             projects = map_in(parse_record(file.read(MAX_ELEMENT)), "projects")
@@ -114,7 +114,7 @@ def _source(entry: Entry, chats: Path, projects: Mapping[str, str]) -> Source:
 
 
 def _marked(owner: Path) -> str:
-    """Return the directory that a project's directory says it is for."""
+    """Return the directory of the project that a directory of sessions names."""
     try:
         with open_regular(str(owner / ".project_root")) as file:
             return file.read(_HEAD).decode("utf-8", "replace").strip()
@@ -126,13 +126,13 @@ class Session(JsonLines):
     """A session that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the session.
     """
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._history = History()
-        # The last answer, which may be written again with calls and results.
+        # The last answer, which may be rewritten with calls and results.
         self._answer: Json = {}
         self._answer_line = 0
         self._facts: dict[str, str] = {"tool": NAME, "source": source.path, **source.about}
@@ -140,7 +140,7 @@ class Session(JsonLines):
         self._described: About | None = None
 
     def steps(self) -> Iterator[Step]:
-        """Yield what the session says."""
+        """Yield the steps of the session."""
         if not self.source.path.endswith(_OBJECT):
             yield from super().steps()
             return
@@ -150,7 +150,7 @@ class Session(JsonLines):
         yield from self.end()
 
     def _read_object(self, data: bytes) -> Iterator[Step]:
-        """Read the one object of an old session; if it is damaged, the messages that are not."""
+        """Read the one object of an old session; if it is damaged, its undamaged messages."""
         if len(data) > MAX_ELEMENT:
             self._problem(TOO_LONG, 0, f"has more than {MAX_ELEMENT:,} bytes")
             return
@@ -171,7 +171,7 @@ class Session(JsonLines):
         self.counts.problem(Problem(self.source.path, line, what))
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
-        """Read one record: a message, or what happened to those before it."""
+        """Read one record: a message, or a change to earlier ones."""
         if type(found.get("$rewindTo")) is str:
             self.counts.map()
             yield from self._flush()
@@ -216,7 +216,7 @@ class Session(JsonLines):
                 yield from self._say(message, self._history.append(message, self._answer_line))
 
     def _read_changes(self, changes: Json, line: int) -> Iterator[Step]:
-        """Read facts about the session; among them may be messages that take the place of all before."""
+        """Read facts about the session; these may include messages that replace all earlier ones."""
         self._summary = title_of(text_in(changes, "summary")) or self._summary
         unknown = sorted(changes.keys() - _METADATA - {"messages"})
         if unknown:
@@ -260,7 +260,7 @@ class Session(JsonLines):
         yield kept_note(found, text_in(found, "id") or ref_of(found), line)
 
     def end(self) -> Iterator[Step]:
-        """Yield what was held back."""
+        """Yield steps that were held back."""
         yield from self._flush()
         yield from self._history.end()
         if self._described is not None and (about := self._about()) != self._described:
@@ -269,7 +269,7 @@ class Session(JsonLines):
 
 
 def _undamaged(data: bytes) -> Iterator[Json]:
-    """Yield the messages of a damaged session that are whole."""
+    """Yield the complete messages of a damaged session."""
     if (found := _MESSAGES.search(data)) is None:
         return
     elements, damaged = Elements(BytesIO(data[found.end() :]), _FIRST_KEYS), False

@@ -9,7 +9,7 @@ from reel.importing.steps import Back, Kept, Part, Said, Step
 from reel.importing.values import digest
 from reel.strict_json import Json
 
-# The counts of tokens, and what Gemini's API calls them.
+# The counts of tokens, and their names in Gemini's API.
 _TOKENS = {
     "input": "promptTokenCount",
     "output": "candidatesTokenCount",
@@ -21,7 +21,7 @@ _TOKENS = {
 
 
 class _Entry(NamedTuple):
-    """A message of the conversation, or a note in it: what is known of it, and the ref of the last message by then."""
+    """A message of the conversation, or a note in it, and the ref of the last message by then."""
 
     id: str
     key: str
@@ -31,20 +31,20 @@ class _Entry(NamedTuple):
 
 
 class History:
-    """The messages that are current.
+    """The current messages.
 
-    A message that is said again after another one than before, or with other words, is another message: its refs end
-    with a hash of both.
+    A message that is repeated after a different predecessor, or with different text, is a different message: its refs
+    end with a hash of both.
     """
 
     def __init__(self) -> None:
         self._entries: list[_Entry] = []
         self._keys = set[str]()
-        # For each message a hash of what it said first, and what it followed.
+        # For each message a hash of its first content, and its first predecessor.
         self._first = IdMap()
-        # Where the steps that were yielded lead.
+        # The end of the conversation after the yielded steps.
         self._tip = ""
-        # What the tool said at the beginning: without a prompt after it there is no conversation.
+        # The initial messages of the tool: without a prompt after them, there is no conversation.
         self._waiting: Said | None = None
 
     @property
@@ -53,7 +53,7 @@ class History:
         return self._entries[-1].ref if self._entries else ""
 
     def append(self, message: Message, line: int) -> Iterator[Step]:
-        """Add a message at the end; if it is the last one already, what it says now takes its place."""
+        """Add a message at the end; if it is the last one already, replace that with its new content."""
         if message.role == "note":
             self._append(_Entry(message.id, message.key, "", self.last, is_context=False))
             yield kept_note(message.record, message.id, line)
@@ -63,19 +63,19 @@ class History:
         yield from self._add(message, line)
 
     def knows(self, key: str) -> bool:
-        """Return whether a message is in the conversation, and not its last one."""
+        """Return whether a message is in the conversation, but not the last one."""
         return key in self._keys and self._entries[-1].key != key
 
     def rewind(self, to: str) -> None:
-        """Drop a message and everything after it; everything if it is not there."""
+        """Drop a message and everything after it; everything if it does not exist."""
         ids = [entry.id for entry in self._entries]
         self._cut(ids.index(to) if to in ids else 0)
 
     def replace(self, messages: list[Message], line: int) -> Iterator[Step]:
-        """Put messages in the place of all that are there; those that both begin with stay."""
+        """Replace all messages, except the common prefix."""
         places = [number for number, entry in enumerate(self._entries) if entry.print]
         contexts = [number for number in places if self._entries[number].is_context]
-        if contexts:  # a session that is resumed begins with another one
+        if contexts:  # a resumed session begins with a different one
             messages = [message for message in messages if not message.is_context]
             places = [number for number in places if number not in contexts]
         same = 0
@@ -90,7 +90,7 @@ class History:
             yield from self._add(message, line)
 
     def end(self) -> Iterator[Step]:
-        """Yield the step back that nothing was said after."""
+        """Yield a pending step back without later messages."""
         if self._tip != self.last and self._waiting is None:
             self._tip = self.last
             yield Back(self.last)
@@ -120,12 +120,12 @@ class History:
         self._keys.add(entry.key)
 
     def _cut(self, length: int) -> None:
-        """Drop the entries after the first ones."""
+        """Drop all entries but the first ones."""
         self._keys.difference_update(entry.key for entry in self._entries[length:])
         del self._entries[length:]
 
     def _again(self, message: Message, before: str) -> str:
-        """Return the end of the refs of a message that was said before in another place, or with other words."""
+        """Return the suffix of the refs of a message that is repeated in another place, or with different text."""
         made = digest(before, message.print)
         number, first = int(made, 16) >> 1, self._first.get(message.key)
         if first is None:
@@ -140,6 +140,6 @@ def _ref(message: Message, end: str, again: str) -> str:
 
 
 def _usage(message: Message) -> Json:
-    """Return what an answer used, in the words of Gemini's API."""
+    """Return the usage of an answer, in the format of Gemini's API."""
     counts = {name: message.tokens[key] for key, name in _TOKENS.items() if message.tokens.get(key)}
     return {**message.metadata, "usage": counts} if counts else {}

@@ -1,7 +1,7 @@
-"""Messages as Gemini CLI records them, as what they say.
+"""Reads messages in the format that Gemini CLI records.
 
-An answer is one record, with its thoughts, its calls and, once they are there, the results of these. Newer versions
-record the results once more, as a message of the user's. Here results are always a message of their own.
+An answer is one record, with its thoughts, its calls and, once they exist, their results. Newer versions
+record the results once more, as a user's message. Here, results are always a separate message.
 """
 
 import re
@@ -15,14 +15,14 @@ from reel.importing.values import digest, list_in, map_in, milliseconds, text_in
 from reel.strict_json import Json, encode
 
 NAME = "gemini-cli"
-# What Gemini CLI shows to the person, beside the conversation.
+# Output that Gemini CLI shows to the person, apart from the conversation.
 _SHOWN = ("info", "warning", "error")
-# Where a record of a message has what it says.
+# The keys of a message record's content.
 _SAID = ("content", "toolCalls", "thoughts")
-# What the tool writes in the user's name; the first is written again whenever a session is resumed.
+# Text that the tool writes as the user; the first is repeated whenever a session is resumed.
 _CONTEXT = "<session_context>"
 _NOT_TITLES = (_CONTEXT, "<hook_context>", "/", "?")
-# What the tool leaves out of a text that it records by itself, but not of the same text in a list of all messages.
+# Text that the tool omits from a separately recorded message, but not from the same one in a list of all messages.
 _INVISIBLE = re.compile("[\u200b-\u200f\ufeff]|<!--.*?-->", re.DOTALL)
 
 
@@ -31,16 +31,16 @@ class Message(NamedTuple):
 
     Args:
         id: the record's id.
-        key: what it is known by; results are known by their calls, because the record of them may be made again.
-        role: user, assistant or tool; note for what is not in the conversation.
-        parts: its blocks, each with the end of its ref; a message has some.
-        print: a hash of what it says; an answer that only grew has the same one.
+        key: its identity; results are identified by their calls, because their record may be written again.
+        role: user, assistant or tool; note if it is not in the conversation.
+        parts: its blocks, each with the suffix of its ref; never empty for a message.
+        print: a hash of its content; an answer that only grew keeps its hash.
         metadata: its ``provider_metadata``.
         sent: when it was recorded, in milliseconds since the epoch.
-        title: what a conversation that begins with it could be called.
-        is_context: whether it is what the tool says at the beginning of each session.
-        record: the record, of a note.
-        tokens: what it used, of an answer.
+        title: a title for a conversation that begins with it.
+        is_context: whether the tool writes it at the beginning of each session.
+        record: the record of a note.
+        tokens: the usage of an answer.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Message(NamedTuple):
 
 
 def kind_of(found: Json) -> str:
-    """Return the kind of a record that is no message; empty if it is one."""
+    """Return the kind of a record other than a message; empty for a message."""
     kind = text_in(found, "type")
     if kind in ("user", "gemini") and found.keys().isdisjoint(_SAID):
         return f"{kind} without content"
@@ -65,12 +65,12 @@ def kind_of(found: Json) -> str:
 
 
 def read_message(found: Json) -> list[Message]:
-    """Return what a record says, in order; nothing if it is empty."""
+    """Convert a record to messages, in order; none if it is empty."""
     kind = text_in(found, "type")
     if kind == "gemini":
         return _answer(found)
     parts = parts_in(found.get("content"))
-    # Media that a tool returned are recorded as if they were shown only, but the model got them.
+    # Media that a tool returned are recorded as display output, but the model received them.
     if kind == "user" or (kind == "info" and any("inlineData" in part for part in parts if type(part) is dict)):
         return _of_user(found, parts)
     ref = text_in(found, "id")
@@ -78,14 +78,14 @@ def read_message(found: Json) -> list[Message]:
 
 
 def kept_note(found: Mapping[str, Any], ref: str, line: int) -> Kept:
-    """Return a record as a step: a note, with its text if it has one."""
+    """Convert a record to a note, with its text if it has one."""
     content = found.get("content")
     text = content if type(content) is str and content else None
     return Kept("note", ref, text, {NAME: encode(dict(found))}, milliseconds(found.get("timestamp")), line)
 
 
 def without_results(messages: list[Message], following: Message | None = None) -> list[Message]:
-    """Leave out the results that an answer has if they are recorded as a message after it, too."""
+    """Leave out the results in an answer that are also recorded as a message after it."""
     after = [*messages, following][1:]
     return [
         message
@@ -114,7 +114,7 @@ def _answer(found: Json) -> list[Message]:
 
 
 def _thoughts(found: Json, model: str) -> Iterator[Json]:
-    """Yield thoughts as they were shown, which have no signatures."""
+    """Yield thoughts in their displayed form, which has no signatures."""
     for thought in list_in(found, "thoughts"):
         subject, description = text_in(thought, "subject"), text_in(thought, "description")
         text = f"**{subject}** {description}" if subject else description
@@ -123,9 +123,9 @@ def _thoughts(found: Json, model: str) -> Iterator[Json]:
 
 
 def _calls(blocks: list[Json], made: list[Json]) -> list[Json]:
-    """Return the calls of an answer: those among its parts, and the recorded ones that are not.
+    """Return the calls of an answer: those among its parts, and other recorded ones.
 
-    A part may have another id than the record of the same call, which has that of the result.
+    A part may have an id other than the record of the same call, whose id is that of the result.
     """
     names = {text_in(call, "id"): text_in(call, "name") for call in made}
     calls: dict[str, Json] = {}
@@ -152,7 +152,7 @@ def _recorded_result(call: Json) -> Json | None:
 
 
 def _split(parts: list[Any], call_id: str = "") -> tuple[list[Json], list[Json]]:
-    """Return results, with the media after each of them as a part of it; and the other blocks."""
+    """Return results, each including the media after it, and the other blocks."""
     results: list[Json] = []
     others: list[Json] = []
     for part in parts:

@@ -1,6 +1,6 @@
-"""Parts of Gemini's API, as neutral blocks.
+"""Converts parts of Gemini's API to neutral blocks.
 
-They become what ``reel load --format gemini`` makes of them, so that they go back to Google as they were. A part
+The result is the same as that of ``reel load --format gemini``, so the parts go back to Google unchanged. A part
 without a neutral form is kept whole.
 """
 
@@ -12,24 +12,24 @@ from reel.importing.values import list_in, map_in, text_in
 from reel.strict_json import Json, encode
 
 PROVIDER = "gemini"
-# The keys that an object has which says no more than a text.
+# The keys of an object that holds nothing but text.
 _PLAIN = ("output", "result", "error")
 
 
 def parts_in(content: Any) -> list[Any]:
-    """Return content as parts: it may be a list of them, one of them, or a text."""
+    """Return content as a list of parts: it may be such a list, one part, or a text."""
     if type(content) is list:
         return content
     return [] if content in (None, "") else [content]
 
 
 def read_part(part: Any, made: str, model: str = "") -> Json:
-    """Return what a part says.
+    """Convert a part.
 
     Args:
         part: the part.
         made: the id of a call that has neither an id nor a name.
-        model: the model that made it; empty if it is not known, or if none did.
+        model: the model that generated it; empty if it is unknown, or if none did.
     """
     if type(part) is str:
         return text_block(part)
@@ -70,7 +70,7 @@ def _media(data: Json, key: str, given: str) -> Json | None:
 
 
 def _result(response: Json, made: str) -> Json:
-    """Read a functionResponse: an object with one text is this text; the object itself is kept beside it."""
+    """Read a functionResponse: an object with a single text becomes this text, with the object kept beside it."""
     found = response.get("response")
     key, only = next(iter(found.items())) if type(found) is dict and len(found) == 1 else ("", None)
     is_plain = key in _PLAIN and type(only) is str
@@ -84,5 +84,5 @@ def _result(response: Json, made: str) -> Json:
 
 
 def fitting(block: Json, holder: str) -> Json:
-    """Return a block as one that a role, or a result, may have."""
+    """Convert a block to one that is allowed in a role or a result."""
     return block if block["type"] in ALLOWED[holder] else opaque_block(block, PROVIDER)

@@ -1,16 +1,16 @@
-"""Ids of a source in little memory: one conversation may have half a million.
+"""Stores the ids of a source in little memory: one conversation may have half a million.
 
-A text in a dict takes 180 bytes and more. Here an id takes about 30: 128 bits that stand for it, and its slot in a
-table. Two ids with the same bits are less likely than a disk that returns wrong data.
+A string in a dict takes 180 bytes or more. Here, an id takes about 30: a hash of 128 bits, and its slot in a
+table. Two ids with the same hash are less likely than a disk that returns wrong data.
 """
 
 from array import array
 
 _FREE = -1
-# A table has a power of two of slots, of which at most this share is in use: linear probing gets slow beyond.
+# The number of slots is a power of two. At most this share is in use: beyond it, linear probing gets slow.
 _FIRST_SLOTS = 16
 _FULLEST = 0.6
-# Makes another text of an id, which has another hash.
+# Changes an id to another text with a different hash.
 _OTHER = "+"
 _UUID_BYTES = 16
 
@@ -18,7 +18,7 @@ _UUID_BYTES = 16
 class Ids:
     """Numbers for ids: 0, 1, 2 and so on, in the order in which they are added.
 
-    The hashes are Python's own: they are keyed at random, so no file can choose ids that have the same ones.
+    The hashes are Python's own: they are randomly keyed, so no file can choose colliding ids.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Ids:
 
 
 class NamedIds(Ids):
-    """Numbers for ids that can be turned into the ids again. An id that is a UUID, as most are, takes 16 bytes more."""
+    """Numbers for ids that can be converted back to the ids. A UUID, as most ids are, takes 16 bytes more."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class IdMap:
 
 
 def _uuid_in(given: str) -> bytes:
-    """Return the bytes of a UUID in its usual form; none if it is something else."""
+    """Return the bytes of a UUID in its usual form; empty if it is something else."""
     try:
         found = bytes.fromhex(given.replace("-", ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Importing sources: each is read, its steps are added to its agents, and what became of it is counted."""
+"""Importing sources: reads each, adds its steps to its agents, and counts the results."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -12,16 +12,16 @@ from reel.importing.seen import Seen
 from reel.importing.steps import About, Counts, Problem, Source, Tool
 from reel.replies import AgentRow
 
-# How many sources are sent before the replies to all of them are waited for.
+# The number of sources that are sent before waiting for all replies.
 _TOGETHER = 16
 
 
 class Totals:
-    """What became of the sources of a tool."""
+    """The results of importing a tool's sources."""
 
     def __init__(self) -> None:
         self.counts = Counts()
-        # Conversations: those that are new, those that have grown, and those that have nothing new.
+        # Conversations: new ones, grown ones, and unchanged ones.
         self.new = 0
         self.grown = 0
         self.unchanged = 0
@@ -31,14 +31,14 @@ class Totals:
         self.sources = 0
         # Sources without a conversation.
         self.empty = 0
-        # New agents beside conversations that were changed here, and conversations that were killed here.
+        # New agents beside conversations changed here, and conversations killed here.
         self.beside: list[tuple[str, str]] = []
         self.killed: list[str] = []
         self.interrupted = False
 
 
 class _Read(NamedTuple):
-    """A source that was read, and whose commands were sent."""
+    """A source that has been read, with its commands sent."""
 
     source: Source
     counts: Counts
@@ -50,7 +50,7 @@ class Importer:
 
     Args:
         pipeline: the connection.
-        seen: what has been imported before.
+        seen: the sources imported before.
     """
 
     def __init__(self, pipeline: Pipeline, seen: Seen) -> None:
@@ -59,13 +59,13 @@ class Importer:
         self._named: dict[str, AgentRow] = {}
         self._tagged: dict[str, AgentRow] = {}
         self._heads: dict[str, int] = {}
-        # Agents that were made meanwhile, by the names of their conversations.
+        # Agents created in the meantime, by the names of their conversations.
         self._made: dict[str, str] = {}
         self._sent: list[_Read] = []
         self.totals = Totals()
 
     def look(self) -> None:
-        """Find out which agents there are."""
+        """List the existing agents."""
         for row in self._pipeline.iter_agents():
             self._heads[row.id] = row.head
             if row.alive or row.name not in self._named:
@@ -74,7 +74,7 @@ class Importer:
                 self._tagged.setdefault(conversation, row)
 
     def run(self, tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
-        """Import sources; yield the totals whenever some of them are done.
+        """Import sources; yield the totals whenever some are done.
 
         Raises:
             NotRunning: the daemon went away.
@@ -94,7 +94,7 @@ class Importer:
         yield self.totals
 
     def settle(self, tool: Tool) -> None:
-        """Wait for the replies to what was sent, and count it."""
+        """Wait for the outstanding replies, and count them."""
         self._pipeline.drain()
         sent, self._sent = self._sent, []
         for read in sent:
@@ -142,7 +142,7 @@ class Importer:
         return conversations[name]
 
     def _parent(self, name: str, conversations: dict[str, Conversation]) -> str:
-        """Return the agent of a conversation that another one was forked from, or an empty string if it has none."""
+        """Return the agent of a conversation's origin, or an empty string if it is not a fork."""
         if (read := conversations.get(name)) is not None:
             read.flush()
             if read.agent:
@@ -150,7 +150,7 @@ class Importer:
         return self._made.get(name) or (found.id if (found := self._find(name)) else "")
 
     def _target(self, name: str, parent: str) -> Target | None:
-        """Return the agent that a conversation goes into; ``None`` if it was killed here.
+        """Return the agent for a conversation; ``None`` if it was killed here.
 
         Args:
             name: the conversation.
@@ -173,7 +173,7 @@ class Importer:
         return AgentRow(info.id, info.name, info.title, info.tags, info.alive, info.head, info.created, info.updated)
 
     def _existing(self, name: str, row: AgentRow) -> Target | None:
-        """Return the agent, or what takes the place of one that was changed here."""
+        """Return the agent, or a replacement for one that was changed here."""
         number = 2
         first = row
         while (beside := self._named.get(f"{name}@{number}")) is not None:

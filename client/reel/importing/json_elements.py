@@ -1,21 +1,21 @@
-"""The elements of a large JSON array, one after another.
+"""Reads the elements of a large JSON array one by one.
 
-An export is one array of conversations in one file, and may have gigabytes. A parser that takes the whole text needs a
-multiple of that as memory. Here only one element is in memory, and a damaged one does not take the others with it.
+An export is one array of conversations in one file, possibly of gigabytes. Parsing the whole text would take a multiple
+of that in memory. Here, only one element is in memory, and a damaged one does not affect the others.
 """
 
 import re
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-# The longest element that is read, in bytes. What is parsed has to fit into memory several times.
+# The longest element that is read, in bytes. A parsed element has to fit into memory several times.
 MAX_ELEMENT = 32 << 20
 _CHUNK = 1 << 20
-# How much is looked at, in elements of the greatest length, to find a readable one after a damaged one.
+# How far to search for a readable element after a damaged one, in elements of the maximum length.
 _MOST_WASTED = 8
-# A string, with its closing quote as the group, or a bracket. The quantifiers are possessive: nothing is tried twice.
+# A string, with its closing quote as the group, or a bracket. The quantifiers are possessive: there is no backtracking.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[{}\[\]]', re.DOTALL)
-# Of an element, or the end of the array.
+# The first character of an element, or the end of the array.
 _BEGINNING = re.compile(rb"[\[{\]]")
 _FIRST_KEY = re.compile(rb'\{\s*"([^"\\]{1,64})"\s*:')
 # The longest text that matches the beginning of an element.
@@ -23,7 +23,7 @@ _LONGEST_BEGINNING = 256
 
 
 class Readable(Protocol):
-    """What can be read."""
+    """A readable stream."""
 
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes; none at the end."""
@@ -34,9 +34,9 @@ class Element(NamedTuple):
     """A value in an array.
 
     Args:
-        offset: where it begins, in bytes.
+        offset: its start, in bytes.
         data: its JSON; only a part of it if it has no end within the limit.
-        complete: whether it has.
+        complete: whether its end was found.
     """
 
     offset: int
@@ -49,14 +49,14 @@ class Elements:
 
     Args:
         file: the file, at its beginning.
-        first_keys: the keys that an element may begin with, to find one behind a damaged one.
+        first_keys: the keys that an element may begin with, to find one after a damaged one.
         limit: the longest element that is read.
     """
 
     def __init__(self, file: Readable, first_keys: Iterable[str], limit: int = MAX_ELEMENT) -> None:
         self._file = file
         self._limit = limit
-        # What was read and is not done with; where that begins in the file; and the length of the last element in it.
+        # The unprocessed data; its offset in the file; and the length of the last element in it.
         self._buffer = bytearray()
         self._offset = 0
         self._last = 0
@@ -70,8 +70,8 @@ class Elements:
         """Return the next element; ``None`` at the end.
 
         Args:
-            damaged: whether the last one was not what it should be. Then its end is not known either, and the next one
-                begins where an object begins like the others.
+            damaged: whether the last one was invalid. Then its end is unknown, too, and the next one
+                begins at the next object that begins like the others.
 
         Raises:
             OSError: the file cannot be read.
@@ -93,7 +93,7 @@ class Elements:
                 self.is_open = True
                 self._drop(1)
                 found = self._skip_to(_BEGINNING, 0)
-            while found == b"]":  # what comes after it is read too: it may be a damaged comma
+            while found == b"]":  # the data after it is read too: it may be a damaged comma
                 self.is_open = False
                 self._drop(1)
                 found = self._skip_to(_BEGINNING, 0)
@@ -134,16 +134,16 @@ class Elements:
         self._last = 0
 
     def _skip_to(self, wanted: re.Pattern[bytes], longest: int) -> bytes:
-        """Drop what is before a match, and return what matches; nothing at the end of the file."""
+        """Drop the data before a match, and return the match; empty at the end of the file."""
         while (found := wanted.search(self._buffer)) is None:
             self._drop(max(len(self._buffer) - longest, 0))
             if not self._more():
                 return b""
-        text = bytes(found[0])  # before the drop: a match refers to the buffer
+        text = bytes(found[0])  # before dropping: a match refers to the buffer
         self._drop(found.start())
         return text
 
 
 def _beginnings(keys: Iterable[bytes]) -> re.Pattern[bytes]:
-    """Return what matches the beginning of an element that follows another one."""
+    """Return a pattern for the beginning of an element that follows another one."""
     return re.compile(rb',\s{0,64}\{\s{0,64}"(?:' + b"|".join(map(re.escape, keys)) + rb')"\s{0,8}:')

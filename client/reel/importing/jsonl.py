@@ -1,4 +1,4 @@
-"""JSON lines that any program may have written: a message on each line, or a whole conversation."""
+"""Reads JSON lines of any program: a message on each line, or a whole conversation."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,13 +13,13 @@ from reel.importing.values import id_in_name, list_in, map_in, milliseconds, nam
 from reel.strict_json import Json, encode
 
 _NAME = "jsonl"
-# Where a conversation has its messages: Chat Completions and Anthropic, ShareGPT, Gemini, Responses.
+# The keys of a conversation's messages: Chat Completions and Anthropic, ShareGPT, Gemini, Responses.
 _LISTS = ("messages", "conversations", "conversation", "contents", "input")
 _PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
 _IDS = ("id", "conversation_id", "custom_id", "uuid")
-# Where a message has what it says.
+# The keys of a message's content.
 _SAID = ("content", "value", "parts", "tool_calls", "function_call", *REASONING)
-# How much of what is not a message is shown.
+# The maximum length of the excerpt of a line that is not a message.
 _SHOWN = 60
 _TIMES = ("timestamp", "created_at", "create_time", "time")
 
@@ -44,12 +44,12 @@ class Messages(JsonLines):
     """A file of JSON lines that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the file.
     """
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        # The messages of the conversation that has one on each line.
+        # The messages of the conversation with one message on each line.
         self._number = 0
         self._parts: set[str] = set()
 
@@ -93,7 +93,7 @@ class Messages(JsonLines):
 
 
 def _is_message(found: Any) -> bool:
-    """Return whether a value is a message with something in it, or an item."""
+    """Return whether a value is a non-empty message, or an item."""
     if type(found) is not dict:
         return False
     return "type" in found or (bool(role_in(found)) and not found.keys().isdisjoint(_SAID))

@@ -32,7 +32,7 @@ class Logs:
     """A database that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the database.
     """
 
     def __init__(self, source: Source) -> None:
@@ -78,7 +78,7 @@ class Logs:
             yield from _usage(turn)
 
     def _turn(self, database: Database, tip: str, turn: Json, said: set[str], last: str) -> Iterator[Step]:
-        """Yield the messages up to a tip that were not said before."""
+        """Yield the messages up to a tip that were not yielded before."""
         chain: list[Json] = []
         at, on_the_way = tip, set[str]()
         while at and at not in said and at not in on_the_way:
@@ -124,13 +124,13 @@ def _part(name: str) -> str:
 
 def _origin(database: Database, name: str) -> str:
     """Return the thread that this one was forked from, or an empty string if it was not forked or is damaged."""
-    with suppress(*Damaged):  # which is reported when the conversation is read
+    with suppress(*Damaged):  # reported when the conversation is read
         return next((text_in(row, "forked_from") for row in database.rows("threads", "id", name)), "")
     return ""
 
 
 def _responses(database: Database) -> dict[str, list[int]]:
-    """Return the rows of the older table by their conversations, without those that the newer one has as well."""
+    """Return the rows of the older table by conversation, without those that are also in the newer one."""
     turns = database.groups("turns", "id")
     found: dict[str, list[int]] = {}
     newer = {
@@ -139,7 +139,7 @@ def _responses(database: Database) -> dict[str, list[int]]:
     for name, numbers in database.groups("responses", "conversation_id").items():
         for number in numbers:
             if number not in newer:
-                # A response without a conversation is one.
+                # A response without a conversation forms its own.
                 key = name or text_in(database.row("responses", number), "id")
                 found.setdefault(key, []).append(number)
     return found

@@ -1,4 +1,4 @@
-"""The rows of llm's database: what each message and each response is by itself."""
+"""The rows of llm's database, each converted on its own."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -20,8 +20,8 @@ def message_blocks(database: Database, name: str, role: str, report: Callable[[s
     Args:
         database: the database.
         name: the message's hash.
-        role: the role that has the blocks, where results of tools are a user's.
-        report: is told which row is damaged.
+        role: the role of the message; tool results belong to a user.
+        report: called with each damaged row.
     """
     blocks = []
     rows = database.rows("parts", "message_hash", name)
@@ -68,7 +68,7 @@ def _parsed(data: Any) -> Json:
 
 
 def _referenced(database: Database, payload: Json) -> str:
-    """Return a text of which parts are fragments, which are stored once."""
+    """Return a text, inserting its fragments, which are stored separately."""
     pieces = []
     for piece in list_in(payload, "text_ref"):
         literal = text_in(piece, "literal")
@@ -83,7 +83,7 @@ def _result(call_id: str, output: Any, files: list[Json], *, failed: bool) -> Js
 
 
 def _attachment(database: Database, name: str) -> Json:
-    """Return an attachment: its bytes, its address, or the path that it had."""
+    """Return an attachment: its bytes, its URL, or its former path."""
     row = next(iter(database.rows("attachments", "id", name)), {})
     mime = text_in(row, "type") or "application/octet-stream"
     if type(row.get("content")) is bytes and row["content"]:
@@ -94,7 +94,7 @@ def _attachment(database: Database, name: str) -> Json:
 
 
 def response_messages(database: Database, row: Json, prompt: str) -> Iterator[Said]:
-    """Yield the messages of a response in the older tables: what was sent, and the answer.
+    """Yield the messages of a response in the older tables: the input and the answer.
 
     Args:
         database: the database.

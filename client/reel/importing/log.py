@@ -1,4 +1,4 @@
-"""What is known of an agent's log: which messages of a source it has, and how its conversation branches."""
+"""The contents of an agent's log: its messages of a source, and the branches of the conversation."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -9,22 +9,22 @@ from reel.importing.id_tables import IdMap
 from reel.importing.values import digest
 from reel.kinds import is_conversation_kind
 
-# Events that change a conversation without being a part of it. A clone's first event is one of them.
+# Events that change a conversation without being part of it. A clone's first event is one of them.
 _MOVES = frozenset({"clear", "rewind", "restore", "clone"})
 _MARK = "mark"
 
 
 # The daemon's limit, in bytes.
 _LONGEST_REF = 256
-# Stands for the beginning where only integers can be kept.
+# Represents the beginning in lists of integers.
 _NONE = -1
 
 
 class Log:
-    """The messages of a log by the source's ids, and the tree that they make.
+    """The messages of a log by the source's ids, and the tree that they form.
 
     A place in the tree is the seq of a message; ``None`` is the beginning. A log may have a hundred thousand messages,
-    so what is kept of each is two numbers and its id.
+    so each one is stored as two numbers and its id.
     """
 
     def __init__(self) -> None:
@@ -32,21 +32,21 @@ class Log:
         self.head = 0
         # The last message of the conversation.
         self.tip: int | None = None
-        # Whether somebody else than the importer changed the conversation.
+        # Whether a client other than the importer has changed the conversation.
         self.changed = False
-        # The messages, in ascending order, and for each the one before it.
+        # The messages, in ascending order, and the predecessor of each.
         self._nodes = array("q")
         self._before = array("q")
         self._marks: set[int] = set()
-        # The first seq of each command, in ascending order, and for each the last message after it.
+        # The first seq of each command, in ascending order, and the last message after each.
         self._commands = array("q")
         self._ends = array("q")
 
     def read(self, events: Iterable[Any], client: str) -> None:
-        """Take the events of a log, in their order.
+        """Process the events of a log, in order.
 
         Args:
-            events: the events, those of what the agent was cloned from included.
+            events: the events, including inherited ones.
             client: the name of the importer, which is stored with its events.
         """
         for event in events:
@@ -63,16 +63,16 @@ class Log:
             self._note(seq, event["command"], is_node=is_node)
 
     def place_of(self, ref: str) -> int | None:
-        """Return the seq of the event that has a source's id; ``None`` if no event has it."""
+        """Return the seq of the event with a source's id; ``None`` if no event has it."""
         return self._refs.get(ref_for(ref))
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
-        """Note an event that was added at the tip."""
+        """Record an event added at the tip."""
         self._refs[ref_for(ref)] = seq
         self._note(seq, command, is_node=is_message)
 
     def go_to(self, place: int | None, command: int) -> None:
-        """Note an event that made another place the tip."""
+        """Record an event that moved the tip."""
         self.tip = place
         self._note(command, command, is_node=False)
 
@@ -88,7 +88,7 @@ class Log:
         self._ends[-1] = _NONE if self.tip is None else self.tip
 
     def after(self, place: int | None) -> int | None:
-        """Return the first message after a place on the way to the tip; ``None`` if the tip is not behind the place."""
+        """Return the first message after a place on the path to the tip; ``None`` if the place is not on the path."""
         seq, found = self.tip, None
         while seq != place:
             if seq is None:
@@ -112,7 +112,7 @@ def _place(number: int) -> int | None:
 
 
 def ref_for(given: str) -> str:
-    """Return the source's id of a message as a ``ref``: if the daemon would not take it, a hash of it."""
+    """Return the source's id of a message as a ``ref``, or a hash of it if the daemon would not accept it."""
     if given.isascii() and given.isprintable() and 0 < len(given) <= _LONGEST_REF:
         return given
     return f"hash-{digest(given)}"

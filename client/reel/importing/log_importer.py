@@ -1,4 +1,4 @@
-"""Importing logs that ``reel export`` wrote: each becomes the agent that it was."""
+"""Imports logs that ``reel export`` wrote: each becomes the original agent again."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -23,20 +23,20 @@ class LogImporter:
 
     Args:
         pipeline: the connection.
-        sources: all logs of the import; clones are made of agents among them.
+        sources: all logs of the import; clones need agents among them.
     """
 
     def __init__(self, pipeline: Pipeline, sources: Iterable[Source]) -> None:
         self._pipeline = pipeline
         self._sources = {source.about["id"]: source for source in sources if source.about.get("id")}
-        # The agents here, by the ids of the agents there; empty while they are being made.
+        # The local agents, by the ids of the original ones; empty while they are being created.
         self._agents: dict[str, str] = {}
         self._done: set[str] = set()
         self._rows: list[AgentRow] = []
         self.totals = Totals()
 
     def look(self) -> None:
-        """Find out which agents there are."""
+        """List the existing agents."""
         self._rows = list(self._pipeline.iter_agents())
 
     def run(self, _tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
@@ -50,7 +50,7 @@ class LogImporter:
             yield self.totals
 
     def settle(self, _tool: Tool) -> None:
-        """Wait for the replies to what was sent."""
+        """Wait for the outstanding replies."""
         self._pipeline.drain()
 
     def _import(self, source: Source) -> None:
@@ -108,7 +108,7 @@ class LogImporter:
             self.totals.unchanged += replay.head == begun
 
     def _replay(self, replay: Replay, reading: LogFile) -> None:
-        """Carry out all commands; if one is refused, go on from there with one command at a time."""
+        """Carry out all commands; if one is refused, continue from there one command at a time."""
         for group in groups(reading.events()):
             replay.take(group)
         self._pipeline.drain()
@@ -121,7 +121,7 @@ class LogImporter:
         self._pipeline.drain()
 
     def _make(self, replay: Replay, reading: LogFile, about: Json) -> str:
-        """Make the agent with its first command, and return its name."""
+        """Create the agent with its first command, and return its name."""
         source, at = source_of(about)
         if source and (parent := self._find(source)):
             info = self._pipeline.call(requests.clone(parent, self._free_name(text_in(about, "name")), at))
@@ -145,7 +145,7 @@ class LogImporter:
         return name
 
     def _describe(self, replay: Replay, reading: LogFile, about: Json) -> None:
-        """Set the title and the tags, if the log does not: a clone has those that its source had at that time."""
+        """Set the title and the tags, unless the log does: a clone has those of its source at that time."""
         info = self._pipeline.call(requests.agent(replay.agent))
         title, tags = text_in(about, "title"), map_in(about, "tags")
         if info.alive and (title, tags) != (info.title or "", info.tags) and info.head == replay.head:
@@ -155,7 +155,7 @@ class LogImporter:
                 reading.counts.problem(Problem(reading.source.path, 1, f"title and tags: {error.message}"))
 
     def _find(self, there: str) -> str:
-        """Return the agent here that an agent there became, or that it is; import it first if it is among the logs."""
+        """Return the local agent for an original one; import it first if it is among the logs."""
         if there not in self._agents and there in self._sources:
             self._import(self._sources[there])
         return self._agents.get(there, "") or next((row.id for row in self._rows if row.id == there), "")
@@ -169,7 +169,7 @@ class LogImporter:
         return found
 
     def _existing(self, names: set[str], reading: LogFile) -> AgentRow | None:
-        """Return an agent of this name whose log is the beginning of this one, or begins with it."""
+        """Return an agent of this name whose log is a prefix of this one, or the reverse."""
         for row in self._rows:
             if row.name.partition("@")[0] in names | {name.partition("@")[0] for name in names}:
                 here = chain.from_iterable(
@@ -186,7 +186,7 @@ def _names(about: Json, first: Json) -> set[str]:
 
 
 def _agree(there: Iterator[Logged], here: Iterable[Any]) -> bool:
-    """Return whether one log is the beginning of the other: the same kinds, texts and times."""
+    """Return whether one log is a prefix of the other: the same kinds, texts and times."""
     theirs = next(there, None)
     for event in here:
         while theirs is not None and theirs.event["seq"] < event["seq"]:
@@ -202,7 +202,7 @@ def _same(there: Json, here: Json) -> bool:
     if here["kind"] == "note" and there["kind"] != "note":
         return True
     if there["kind"] == "system":
-        # A prompt that came with the agent, or was repeated by a clear, has no original time.
+        # A prompt set at creation, or restated by a clear, has no original time.
         return bool(here["kind"] == "system" and there.get("content") == here["content"])
     if there["kind"] not in ADDABLE:
         return here["kind"] in (there["kind"], "restore")

@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK: the database of SQLiteSession, which has items of the Responses API for each session."""
+"""OpenAI's Agents SDK: the database of SQLiteSession, with items of the Responses API for each session."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ class Sessions:
     """A database that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the database.
     """
 
     def __init__(self, source: Source) -> None:
@@ -70,7 +70,7 @@ class Sessions:
 
 
 def _said(found: Json, ref: str, sent: int | None, number: int) -> Said:
-    """Return an item as a message; several items that the assistant made in a row become one."""
+    """Convert an item to a message; consecutive items of the assistant become one."""
     item = read_item(found)
     metadata: Json = {"provider": PROVIDER} if item.role == "assistant" or item.kept_role else {}
     if item.kept_role:

@@ -1,4 +1,4 @@
-"""opencode: a tree of JSON files, later a database with the same records, since version 2 with others."""
+"""opencode: a tree of JSON files; later a database with the same records; since version 2, with different records."""
 
 import stat
 from collections.abc import Iterator, Mapping
@@ -16,9 +16,9 @@ from reel.strict_json import Json
 _NAME = "opencode"
 _DATABASES = "opencode*.db"
 _NANOSECONDS = 1_000_000
-# The forms, as a source names them.
+# The names of the storage forms in sources.
 _TREE, _FIRST, _SECOND = "tree", "1", "2"
-# A message, the source's id of it, and its parts with theirs.
+# A message, its id in the source, and its parts with their ids.
 _Message: TypeAlias = tuple[Json, str, list[tuple[str, Json]]]
 
 
@@ -90,7 +90,7 @@ def _parent(parent: str) -> dict[str, str]:
 
 
 def _files(directory: Path, problems: list[Problem], *, depth: int = 1) -> Iterator[Path]:
-    """Yield the JSON files in a directory, or ``depth`` levels deep, in the order of their names."""
+    """Yield the JSON files in a directory, or ``depth`` levels deep, ordered by name."""
     try:
         paths = sorted(directory.iterdir()) if not directory.is_symlink() and directory.is_dir() else []
     except OSError as error:
@@ -135,7 +135,7 @@ class Session:
     """A session that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the session.
     """
 
     def __init__(self, source: Source) -> None:
@@ -143,7 +143,7 @@ class Session:
         self.counts = Counts()
 
     def steps(self) -> Iterator[Step]:
-        """Yield what the session says; the last answer is left for the next time if it is not finished."""
+        """Yield the steps of the session; an unfinished last answer is left for the next call."""
         with self._open() as (session, found):
             messages = Messages(self.counts, text_in(_map(session.get("revert")), "messageID"))
             title, facts = title_of(text_in(session, "title")), self._facts(session)
@@ -235,7 +235,7 @@ class Session:
 
 
 def _copied(database: Connection, session: Json, seen: set[str]) -> dict[Any, str]:
-    """Return the ids of what a fork begins with a copy of, by the place: copies have ids of their own."""
+    """Return the ids of the originals of the copies that a fork begins with, by position: copies have their own ids."""
     origin, boundary = text_in(session, "fork_session_id"), session.get("fork_boundary")
     if not origin or origin in seen:
         return {}
@@ -255,7 +255,7 @@ def _copied(database: Connection, session: Json, seen: set[str]) -> dict[Any, st
 
 
 def _map(value: object) -> Json:
-    """Return a map, which a database has as a text."""
+    """Return a map, which databases store as text."""
     try:
         return value if type(value) is dict else record_in(value)
     except ValueError:

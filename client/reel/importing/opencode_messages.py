@@ -1,4 +1,4 @@
-"""Messages of opencode, of all its versions, as steps of a conversation."""
+"""Converts messages of all versions of opencode to steps of a conversation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from reel.importing.values import list_in, map_in, milliseconds, text_in
 from reel.strict_json import Json, encode
 
 PROVIDER = "opencode"
-# The prompt that opencode sends in the place of what it compacts; the summary is the answer to it.
+# The prompt that opencode sends in place of the compacted messages; the summary is its answer.
 _COMPACTION = "What did we do so far?"
 UNFINISHED = "answer that is being written"
 _IGNORED_PARTS = {
@@ -26,7 +26,7 @@ class Messages:
     """The messages of a session, in their order.
 
     Args:
-        counts: where messages and parts are counted.
+        counts: counts messages and parts.
         reverted: the id of the first message that the user took back, or an empty string if nothing was taken back.
     """
 
@@ -35,7 +35,7 @@ class Messages:
         self._reverted = reverted
         self._back: Back | None = None
         self._last = ""
-        # A prompt to compact, which counts if a summary follows.
+        # A prompt to compact, used only if a summary follows.
         self._compaction: Said | None = None
         self.model = ""
 
@@ -44,7 +44,7 @@ class Messages:
 
         Args:
             message: the message; up to version 1 with a role, since version 2 with a type.
-            ref: the source's id of it.
+            ref: its id in the source.
             parts: up to version 1 its parts, with their ids.
         """
         if message.get("id") == self._reverted != "":
@@ -64,7 +64,7 @@ class Messages:
             yield note(ref, message, _sent(message))
 
     def end(self) -> Iterator[Step]:
-        """Yield what was held back."""
+        """Yield steps that were held back."""
         yield from self._flush_compaction()
         if self._back is not None:
             yield self._back
@@ -116,7 +116,7 @@ class Messages:
             yield self._say(prompt)
 
     def _read_answer(self, message: Json, ref: str, parts: list[tuple[str, Json]]) -> Iterator[Step]:
-        """Read an answer: what the model said, and after each step what its tools returned."""
+        """Read an answer: the model's output, and after each step the results of its tools."""
         sent, provider = _sent(message), self._provider(message)
         said, results = list[Part](), list[Part]()
         for part_ref, part in parts:
@@ -170,7 +170,7 @@ class Messages:
         yield self._say(Said(role, (Part(ref, [text_block(text_in(message, "text"))]),), {}, _sent(message)))
 
     def _read_shell(self, message: Json, ref: str) -> Iterator[Step]:
-        """Read a command of the person, as the versions before wrote it: as a call of the shell."""
+        """Read a shell command of the person, in the form of earlier versions: a call of the shell tool."""
         state = {"status": "completed", "input": {"command": message.get("command")}, "output": message.get("output")}
         part: Json = {"type": "tool", "id": text_in(message, "callID") or ref, "name": "bash", "state": state}
         result = _result(part)
@@ -213,7 +213,7 @@ def is_unfinished(message: Json) -> bool:
 
 
 def note(ref: str, found: Any, sent: int | None) -> Kept:
-    """Return a record that is kept as a note."""
+    """Return a note that keeps a record."""
     return Kept("note", f"{ref}/note", None, {"opencode": encode(found)}, sent)
 
 
@@ -222,14 +222,14 @@ def _sent(message: Json) -> int | None:
 
 
 def _given(part: Json) -> Json:
-    """Return a part of a prompt as a block."""
+    """Convert a part of a prompt to a block."""
     if part.get("type") == "text" and type(part.get("text")) is str and part.get("ignored") is not True:
         return text_block(part["text"])
     return _media(part) if part.get("type") == "file" else opaque_block(part, PROVIDER)
 
 
 def _media(part: Json) -> Json:
-    """Return a file as a block; one that is only named, and not there, is kept as it is."""
+    """Convert a file to a block; one that is only named, without content, is kept unchanged."""
     url, mime = text_in(part, "url") or text_in(part, "uri"), text_in(part, "mime") or "application/octet-stream"
     name = text_in(part, "filename") or text_in(part, "name")
     named = {"name": name} if name else {}
@@ -242,7 +242,7 @@ def _media(part: Json) -> Json:
 
 
 def _made(part: Json, provider: str, model: str) -> Json:
-    """Return a part of an answer as a block."""
+    """Convert a part of an answer to a block."""
     kind = part.get("type")
     if kind == "tool":
         return _call(part)
@@ -270,7 +270,7 @@ def _metadata(part: Json) -> Json:
 
 
 def _result(part: Json) -> Json | None:
-    """Return what a tool returned; ``None`` if it has not."""
+    """Return the result of a tool; ``None`` if there is none."""
     state = map_in(part, "state")
     if part.get("type") != "tool" or state.get("status") not in ("completed", "error"):
         return None
@@ -297,7 +297,7 @@ def _result(part: Json) -> Json | None:
 
 
 def _thinking(part: Json, provider: str, model: str) -> Json:
-    """Return reasoning in the form in which its provider takes it back."""
+    """Return reasoning in the form in which its provider accepts it."""
     metadata, of_model = _metadata(part), ({"model": model} if model else {})
     anthropic, openai = map_in(metadata, "anthropic"), map_in(metadata, "openai")
     if redacted := text_in(anthropic, "redactedData"):

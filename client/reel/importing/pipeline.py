@@ -9,24 +9,24 @@ from reel.requests import Call
 from reel.requests.calls import require_size
 from reel.sync.client import Client
 
-# What is sent before a reply is waited for, in requests and in bytes. The daemon takes 256 and 32 MiB.
+# The requests and bytes sent before waiting for a reply. The daemon accepts 256 and 32 MiB.
 _REQUESTS = 64
 _BYTES = 4 << 20
 _CHUNK = 1 << 18
 
-# Takes the reply to a command, or the error.
+# Receives the reply to a command, or the error.
 Taker: TypeAlias = Callable[[Any], None]
 
 
 class Commands(Protocol):
-    """Where commands are sent."""
+    """The interface for sending commands."""
 
     def submit(self, call: Call[Any], take: Taker, /) -> None:
-        """Send a command; ``take`` gets its reply, or a ``ReelError``, now or at a later call of any method."""
+        """Send a command; ``take`` receives its reply, or a ``ReelError``, now or at a later call of any method."""
         ...
 
     def call(self, call: Call[Any], /) -> Any:
-        """Send a request and wait for its reply; what was submitted is waited for first."""
+        """Send a request and wait for its reply, after those of all submitted commands."""
         ...
 
     def pages(self, call: Call[Any], /) -> Iterator[Any]:
@@ -35,7 +35,7 @@ class Commands(Protocol):
 
 
 class OneByOne:
-    """Commands that are each waited for, and repeated if the daemon is restarted.
+    """Waits for each command, and repeats it if the daemon is restarted.
 
     Args:
         client: sends them.
@@ -53,7 +53,7 @@ class OneByOne:
         return self._client.pages(call)
 
     def submit(self, call: Call[Any], take: Taker) -> None:
-        """Send a command and wait for its reply; ``take`` gets it, or the error.
+        """Send a command and wait for its reply; ``take`` receives it, or the error.
 
         Raises:
             NotRunning: the daemon cannot be reached.
@@ -69,12 +69,12 @@ class OneByOne:
 
 
 class Pipeline(Client):
-    """A connection with many commands under way.
+    """A connection with many commands in flight.
 
-    If the connection is lost, what was sent and not answered may or may not have been done.
+    If the connection is lost, unanswered commands may or may not have been carried out.
     """
 
-    # How to read each reply, how long the request was, and who takes the reply. Not the call: it has the messages.
+    # For each reply: its parser, the length of the request, and the receiver. Not the call: it holds the messages.
     _waiting: dict[int, tuple[Callable[[Any], Any], int, Taker]]
     _waiting_bytes = 0
 
@@ -83,10 +83,10 @@ class Pipeline(Client):
         self._waiting = {}
 
     def submit(self, call: Call[Any], take: Taker) -> None:
-        """Send a command; ``take`` gets its reply, or a ``ReelError``, at a later call of any method.
+        """Send a command; ``take`` receives its reply, or a ``ReelError``, at a later call of any method.
 
         Raises:
-            TooLarge: the daemon takes no request of this size; nothing was sent.
+            TooLarge: the request exceeds the daemon's limit; nothing was sent.
             NotRunning: the daemon went away.
         """
         if self._socket is None:
@@ -106,12 +106,12 @@ class Pipeline(Client):
             raise self._lost(error) from error
 
     def call(self, call: Call[Any]) -> Any:
-        """Send a request and wait for its reply; what was submitted is waited for first."""
+        """Send a request and wait for its reply, after those of all submitted commands."""
         self.drain()
         return super().call(call)
 
     def drain(self, left: int = 0) -> None:
-        """Wait until no more than ``left`` requests are without a reply.
+        """Wait until at most ``left`` requests are unanswered.
 
         Raises:
             NotRunning: the daemon went away.

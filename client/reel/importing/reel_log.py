@@ -1,4 +1,4 @@
-"""Logs that ``reel export --format jsonl`` wrote: the agent on the first line, and one event on each other line."""
+"""Reads logs that ``reel export --format jsonl`` wrote: the agent on the first line, then one event on each line."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from reel.importing.values import parse_record, text_in
 from reel.kinds import KNOWN, ROLES, is_conversation_kind
 from reel.strict_json import Json
 
-# The version of the form that is read; the export writes it on the first line.
+# The supported version of the format; the export writes it on the first line.
 _VERSION = 1
 
 
@@ -25,20 +25,20 @@ class LogFile:
     """A log that is being read.
 
     Args:
-        source: where it is.
+        source: the location of the log.
     """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.counts = Counts()
-        # What the first line says of the agent; empty if it is damaged.
+        # The facts about the agent on the first line; empty if it is damaged.
         self.agent: Json = {}
 
     def steps(self) -> Iterator[Step]:
         """Yield the messages and records of the log, to count them.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         for event, line in self.events():
             kind: str = event["kind"]
@@ -48,7 +48,7 @@ class LogFile:
                 yield Kept("note", str(event["seq"]), None, {}, None, line)
 
     def events(self) -> Iterator[Logged]:
-        """Yield the events in order, from the first one; report and leave out what is not an event.
+        """Yield the events in order, from the first one; report and skip anything else.
 
         Raises:
             OSError: the file cannot be read.
@@ -120,7 +120,7 @@ class LogFile:
 
 
 def head_of(path: str) -> Json:
-    """Return what the first line of a file says of its agent; empty if it is not a log of this version."""
+    """Return the facts about the agent on the first line of a file; empty if it is not a log of this version."""
     reading = LogFile(Source(path, "", 0, 0))
     for _ in reading.events():
         break
@@ -128,7 +128,7 @@ def head_of(path: str) -> Json:
 
 
 def _places(_environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return no place: a log is where it was exported to."""
+    """Return no places: logs have no default location."""
     return ()
 
 
@@ -148,7 +148,7 @@ def _discover(root: Path) -> Found:
 
 
 def source_of(about: Json) -> tuple[str, int]:
-    """Return what an agent was cloned from, and at which seq; an empty id and 0 if it is not a clone."""
+    """Return the source of a clone, and the seq at which it was cloned; an empty id and 0 if it is not a clone."""
     match about.get("source"):
         case {"agent": str(agent), "at": int(at)}:
             return agent, at
@@ -156,7 +156,7 @@ def source_of(about: Json) -> tuple[str, int]:
 
 
 def data_of(event: Json) -> dict[str, Any]:
-    """Return the data of an event; empty if it has none or it cannot be read."""
+    """Return the data of an event; empty if it has none or they are unreadable."""
     try:
         return parse_record((event.get("data_json") or "{}").encode("utf-8", "replace")) or {}
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Carrying out the commands of a log again, so that an agent gets the same events under the same seqs.
+"""Replays the commands of a log, so that an agent gets the same events under the same seqs.
 
-What cannot be carried out again, and what is missing in a damaged log, becomes a note in its place. So no later seq
-moves, and the log's own references to seqs stay true.
+A command that cannot be replayed, or is missing in a damaged log, becomes a note in its place. So no later seq changes,
+and the log's own references to seqs stay valid.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,13 +17,13 @@ from reel.kinds import ADDABLE, is_conversation_kind
 from reel.requests import Call
 from reel.strict_json import Json
 
-# The most events that may be missing in a row. A larger gap is a damaged seq rather than lost lines.
+# The maximum number of consecutive missing events. A larger gap is a damaged seq rather than lost lines.
 _LONGEST_GAP = 10_000
-# The most notes of one command.
+# The maximum number of notes in one command.
 _NOTES = 500
 _LONGEST_REF = 256
 
-# Returns the agent here that has the log of an agent there, or an empty string if no agent has it.
+# Returns the local agent with the log of an original agent, or an empty string if there is none.
 Finder = Callable[[str], str]
 
 
@@ -34,7 +34,7 @@ def groups(events: Iterable[Logged]) -> Iterator[list[Logged]]:
 
 
 def element_of(event: Json) -> Json:
-    """Return an event as a record to add, with its time and an id, so that it can be told from others."""
+    """Return an event as a record to add, with its time and an id that distinguishes it from others."""
     ref = event.get("ref") or f"{event.get('agent')}:{event['seq']}"[-_LONGEST_REF:]
     sent = event["sent"] if event.get("sent") is not None else event.get("time")
     found = {**{name: event.get(name) for name in ("kind", "content", "data_json")}, "sent": sent, "ref": ref}
@@ -42,15 +42,15 @@ def element_of(event: Json) -> Json:
 
 
 class Replay:
-    """Carries out the commands of a log in an agent.
+    """Replays the commands of a log in an agent.
 
     Args:
         pipeline: the connection.
         path: the file, for errors.
-        agent: the id of the agent, if it is there.
-        head: its head; what the log has up to this seq is there.
-        owner: the id that the agent had where the log was written.
-        cloned: at which seq of its source it was cloned there; 0 if it is not a clone.
+        agent: the id of the agent, if it exists.
+        head: its head; events of the log up to this seq exist already.
+        owner: the original id of the agent.
+        cloned: the seq of its source at which the original was cloned; 0 if it is not a clone.
         find: finds the agent for a clone.
     """
 
@@ -67,13 +67,13 @@ class Replay:
         self.added = 0
         self.problems: list[Problem] = []
         self.failure: ReelError | None = None
-        # Whether to wait for each reply, so that only what is refused becomes a note.
+        # Whether to wait for each reply, so that only refused commands become notes.
         self.careful = False
-        # Whether undo and redo find the commands that they found there.
+        # Whether undo and redo find the same commands as in the original.
         self._same_commands = True
 
     def take(self, group: list[Logged]) -> None:
-        """Carry out a command, unless it is there already."""
+        """Carry out a command, unless it exists already."""
         if group[-1].event["seq"] <= self.head or self.failure is not None:
             return
         first = group[0].event["seq"]
@@ -138,7 +138,7 @@ class Replay:
         return requests.change(self.agent, **given, if_seq=self.head) if given else None
 
     def _elements(self, events: list[Json]) -> list[Any]:
-        """Return events as records to add; a note stands for one that is missing between them."""
+        """Return events as records to add; a note replaces a missing one."""
         found: list[Any] = []
         expected = events[0]["seq"] if events else 0
         for event in events:

@@ -1,6 +1,6 @@
-"""Items of OpenAI's Responses API, as neutral blocks.
+"""Converts items of OpenAI's Responses API to neutral blocks.
 
-They become what ``reel load --format openai-responses`` makes of them, so that they go back to OpenAI as they were. An
+The result is the same as that of ``reel load --format openai-responses``, so the items go back to OpenAI unchanged. An
 item without a neutral form is kept whole.
 """
 
@@ -12,7 +12,7 @@ from reel.importing.values import text_in
 from reel.strict_json import Json, encode
 
 PROVIDER = "openai"
-# Calls, with the key that has their arguments; and outputs.
+# Calls, with the key of their arguments; and outputs.
 _CALLS = {
     "function_call": "arguments",
     "custom_tool_call": "input",
@@ -37,7 +37,7 @@ _DATA_URL = re.compile(r"data:([^;,]*);base64,")
 
 
 class Item(NamedTuple):
-    """An item as blocks of a message of this role; ``kept_role`` is the one that it had, if it has another here."""
+    """An item as blocks of a message with this role; ``kept_role`` is the original role, if that differs."""
 
     role: str
     blocks: list[Json]
@@ -45,11 +45,11 @@ class Item(NamedTuple):
 
 
 def read_item(found: Json, model: str = "") -> Item:
-    """Return what an item says.
+    """Convert an item.
 
     Args:
         found: the item.
-        model: the model that made it; empty if it is not known.
+        model: the model that generated it; empty if unknown.
     """
     kind = text_in(found, "type") or "message"
     if kind == "message":
@@ -60,7 +60,7 @@ def read_item(found: Json, model: str = "") -> Item:
     if kind in _CALLS and call_id and found.get("execution") != "server":
         return Item("assistant", [_call(found, kind, call_id)])
     block = opaque_block({"type": kind, **found}, PROVIDER)
-    # Only models of one family read what is encrypted.
+    # Only models of the same family can read encrypted content.
     return Item("assistant", [{**block, "model": model} if model and "encrypted_content" in found else block])
 
 
@@ -90,7 +90,7 @@ def _call(found: Json, kind: str, call_id: str) -> Json:
 def _output(found: Json, kind: str, call_id: str) -> Json:
     output = found.get("output")
     failed = text_in(found, "status") == "failed"
-    if type(output) is dict:  # old versions wrote the content and whether it succeeded
+    if type(output) is dict:  # old versions wrote the content and a success flag
         failed = failed or output.get("success") is False
         output = output.get("content_items") or output.get("content") or encode(output)
     blocks = _parts(output)

@@ -1,6 +1,6 @@
-"""Which sources have been imported completely, so that they are not read again while they do not change.
+"""Remembers completely imported sources, so that they are not read again unless they change.
 
-This is only a shortcut: without it everything is read again, and found to be there.
+This is only an optimization: without it, everything is read again, and found to exist already.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reel.importing.steps import Source
 
-# Raised when the readers change: what an older one has read is read again.
+# Incremented when the readers change: sources read by older ones are read again.
 _VERSION = 1
 
 
@@ -19,7 +19,7 @@ class Seen:
     """The sources that were imported, with their sizes and times, and the heads of their agents.
 
     Args:
-        path: the file where this is kept.
+        path: the file that stores this.
     """
 
     def __init__(self, path: str) -> None:
@@ -31,13 +31,13 @@ class Seen:
                 self._sources = kept["sources"]
 
     def conversations(self, source: Source, heads: Mapping[str, int]) -> int | None:
-        """Return how many conversations a source has that did not change since it was imported; else ``None``.
+        """Return the number of conversations of a source, or ``None`` if it has changed since its import.
 
-        It counts as changed if its agents do not have all of it any more.
+        It also counts as changed if its agents no longer have all of it.
 
         Args:
             source: the source.
-            heads: the head of each agent that there is, by its id.
+            heads: the head of each existing agent, by its id.
         """
         match self._sources.get(_key(source)):
             case [source.size, source.modified, dict(agents)]:
@@ -46,11 +46,11 @@ class Seen:
         return None
 
     def add(self, source: Source, heads: Mapping[str, int]) -> None:
-        """Note that a source was imported into agents, which have these heads by now."""
+        """Record that a source was imported into agents, with their current heads."""
         self._sources[_key(source)] = [source.size, source.modified, dict(heads)]
 
     def save(self) -> None:
-        """Write the file; if that is impossible, everything is read again the next time."""
+        """Write the file; if that fails, everything is read again the next time."""
         new = f"{self._path}.new"
         with suppress(OSError):
             Path(self._path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)

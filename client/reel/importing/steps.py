@@ -1,7 +1,7 @@
-"""What readers of histories have in common: where a history is, what is in it, and how much of it was understood.
+"""The common types of all readers: the place of a history, its contents, and counts of the records understood.
 
-A reader yields steps in the order of its source. Every message has a ``ref``, which is the source's own id of it. So a
-message that is read twice is added once, and a step back can name the message that it goes back to.
+A reader yields steps in the order of its source. Every message has a ``ref``, its id in the source. So a
+message that is read twice is added once, and a step back can name its target.
 """
 
 from collections import Counter
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.importing.values import origins_first
 
-# How many problems of a source are kept; the others are counted.
+# The number of problems kept for a source; further ones are only counted.
 _MOST_PROBLEMS = 20
 
-# The rule for records that repeat what was read before.
+# The rule for records that repeat earlier ones.
 REPEATED = "repeated"
-# What a record that cannot be read counts as.
+# The kind under which an unreadable record is counted.
 NOT_JSON = "not JSON"
 TOO_LONG = "too long"
 
@@ -26,13 +26,13 @@ class Source(NamedTuple):
 
     Args:
         path: the file.
-        conversation: the name that the agent gets, such as ``claude-code/<id>``.
-        size: how many bytes it has, for the progress.
-        modified: when it was last changed, in nanoseconds since the epoch.
+        conversation: the name for the agent, such as ``claude-code/<id>``.
+        size: its size in bytes, for the progress.
+        modified: its modification time in nanoseconds since the epoch.
         fork_of: the name of the conversation that this one was forked from; empty if it was not forked.
-        key: which of the conversations in the file it is; empty if the file has only one.
-        about: what the tool's reader has to know of it.
-        conversations: how many conversations it has, as far as that is known without reading all of it.
+        key: identifies the conversation in the file; empty if the file has only one.
+        about: additional data for the tool's reader.
+        conversations: the number of its conversations, if known without reading all of it.
     """
 
     path: str
@@ -49,7 +49,7 @@ class About(NamedTuple):
     """Facts about a conversation. The steps that follow belong to it.
 
     Args:
-        part: what comes after the name of the source's conversation, such as ``/agent-1``; empty for itself.
+        part: the suffix of the conversation's name, such as ``/agent-1``; empty for the conversation itself.
         title: a title for people; may be empty.
         tags: facts such as the working directory.
         fork_of: the part that this one was forked from, which was read before; empty if it was not forked.
@@ -62,21 +62,21 @@ class About(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Blocks of a message, and the source's id of them."""
+    """Blocks of a message, and their id in the source."""
 
     ref: str
     blocks: list[dict[str, Any]]
 
 
 class Said(NamedTuple):
-    """A message: it follows what was said before.
+    """A message that follows the previous one.
 
     Args:
         role: user, assistant, tool or system.
-        parts: its blocks; some tools store a message in several records, and may have written only the first ones yet.
+        parts: its blocks; some tools store a message in several records, and may have written only the first ones.
         metadata: its ``provider_metadata``.
-        sent: when it was said, in milliseconds since the epoch; ``None`` if that is not known.
-        line: where it is in the source, for errors.
+        sent: its time in milliseconds since the epoch; ``None`` if unknown.
+        line: its line in the source, for errors.
     """
 
     role: str
@@ -87,11 +87,11 @@ class Said(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A record that is in the log only: what an answer used, or what has no place in a conversation.
+    """A record for the log only: the usage of an answer, or data outside of the conversation.
 
     Args:
         kind: an inert kind: usage, note, interrupted or state.
-        ref: the source's id of it.
+        ref: its id in the source.
         content: a readable text, or ``None``; the key of a state.
         data: its data.
         sent: as in :class:`Said`.
@@ -107,18 +107,18 @@ class Kept(NamedTuple):
 
 
 class Back(NamedTuple):
-    """The conversation goes on after another message than the last one; with an empty ``to``, from its beginning."""
+    """The conversation continues after a message other than the last one; with an empty ``to``, from its beginning."""
 
     to: str
 
 
 class Compacted(NamedTuple):
-    """A summary takes the place of the whole conversation.
+    """A summary replaces the whole conversation.
 
     Args:
         summary: the message.
         kept: the refs of messages of the conversation so far that follow the summary.
-        before: the refs of those that come before it.
+        before: the refs of those that precede it.
     """
 
     summary: Said
@@ -130,7 +130,7 @@ Step: TypeAlias = About | Said | Kept | Back | Compacted
 
 
 class Problem(NamedTuple):
-    """What could not be read, and where."""
+    """A place that could not be read, and the reason."""
 
     path: str
     line: int
@@ -141,7 +141,7 @@ class Problem(NamedTuple):
 
 
 class Counts:
-    """How many records were read, and what became of them: read = mapped + ignored + unknown."""
+    """Counts of the records read, by outcome: read = mapped + ignored + unknown."""
 
     def __init__(self) -> None:
         self.read = 0
@@ -169,7 +169,7 @@ class Counts:
         self.unknown[kind] += 1
 
     def problem(self, problem: Problem) -> None:
-        """Report what could not be read."""
+        """Report a place that could not be read."""
         if len(self.problems) < _MOST_PROBLEMS:
             self.problems.append(problem)
         else:
@@ -192,7 +192,7 @@ class Reading(Protocol):
     counts: Counts
 
     def steps(self) -> Iterator[Step]:
-        """Yield the steps. The next call yields what has been written since.
+        """Yield the steps. The next call yields steps written since.
 
         Raises:
             OSError: the source cannot be read.
@@ -201,13 +201,13 @@ class Reading(Protocol):
 
 
 def forks_last(sources: Iterable[Source]) -> list[Source]:
-    """Return sources so that each comes after the one that it is a fork of."""
+    """Sort sources so that each fork comes after its origin."""
     named = {source.conversation: source for source in sources}
     return [named[name] for name in origins_first({name: source.fork_of for name, source in named.items()})]
 
 
 class Found(NamedTuple):
-    """What was found in a place: sources, and what was left out."""
+    """The sources found in a place, and those left out."""
 
     sources: list[Source]
     problems: list[Problem]
@@ -219,9 +219,9 @@ class Tool(NamedTuple):
     Args:
         name: its name on the command line, and the first part of its agents' names.
         title: its name for people.
-        places: returns where it keeps its histories, given the environment; also those that do not exist.
+        places: returns the places of its histories, given the environment; they need not exist.
         discover: returns the sources at a path, in the order in which they are to be read.
-        open: begins to read a source.
+        open: opens a source for reading.
     """
 
     name: str

@@ -11,13 +11,13 @@ from reel.values import clean_deep
 
 _IN_IDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_ID = 48
-# What may stand for a lone surrogate or for NUL in JSON, neither of which a message may have.
+# Escapes in JSON that may represent a lone surrogate or NUL, neither of which is allowed in a message.
 _DIRTY = (b"\\u0000", b"\\ud", b"\\uD")
 _MILLISECONDS = 1000
 # The daemon's limits for the value of a tag and for a title, in characters.
 _LONGEST_TAG = 1024
 _DIGEST = 16
-# Numbers of seconds are below this, numbers of milliseconds above: the year 5138, and 1973.
+# Times in seconds are below this, times in milliseconds above: the year 5138, and 1973.
 _SECONDS = 100_000_000_000
 
 
@@ -37,9 +37,9 @@ def parse_record(data: bytes) -> Json | None:
 
 
 def name_of(tool: str, *ids: str) -> str:
-    """Return the name of an agent: the tool and the ids, with characters that a name cannot have replaced.
+    """Return the name of an agent: the tool and the ids, with characters replaced that are invalid in a name.
 
-    A long or altered id ends with a part of its hash, so that two ids never become one name.
+    A long or altered id ends with a part of its hash, so that different ids never become the same name.
     """
     return "/".join([tool, *map(id_in_name, ids)])
 
@@ -58,7 +58,7 @@ def digest(*parts: str) -> str:
 
 
 def ref_of(record: Json) -> str:
-    """Return a ref for a record that has no id of its own."""
+    """Return a ref for a record without its own id."""
     return "record-" + digest(encode(record, ascii_only=True))
 
 
@@ -96,20 +96,20 @@ def list_in(record: Any, key: str) -> list[Any]:
 
 
 def tags_of(**facts: str) -> dict[str, str]:
-    """Return facts as tags, without those that are not known; long values are cut."""
+    """Return facts as tags, without unknown ones; long values are cut."""
     return {name: value.replace("\0", "")[:_LONGEST_TAG] for name, value in facts.items() if value}
 
 
 def title_of(text: str) -> str:
-    """Return a text as a title: on one line, cut if it is long."""
+    """Convert a text to a title: one line, cut if it is long."""
     return " ".join(text[: 2 * _LONGEST_TAG].replace("\0", "").split())[:200]
 
 
 def origins_first(origins: Mapping[str, str]) -> list[str]:
-    """Return names so that each comes after the one that it is a fork of, and otherwise in their order.
+    """Sort names so that each fork comes after its origin, and otherwise keep their order.
 
     Args:
-        origins: for each name, that of its origin; one that is not a name itself, such as the empty one, is no origin.
+        origins: for each name, the name of its origin; a value that is not itself a key, such as "", is ignored.
     """
     waiting, ordered = dict(origins), list[str]()
     for name in origins:
