@@ -1,4 +1,4 @@
-"""The page of a conversation: its head, and the pieces of it that are loaded one after the other."""
+"""The page of a conversation: its head, and its pieces, which are loaded one by one."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -15,12 +15,12 @@ from reel.viewing.frame import link, tabs
 
 # A longer text is cut. A tool may return megabytes, and a page has many messages.
 _LONGEST = 100_000
-# A longer text that is being written is shown as it is, because it is laid out again with every word.
+# A longer draft is shown as plain text, because it is laid out again with every word.
 _LONGEST_DRAFT = 20_000
 
 
 def shortened(part: Part) -> Part:
-    """Return a part with those texts cut that would hold up the browser."""
+    """Return a part with very long texts cut, which would slow down the browser."""
     if not isinstance(part, Said):
         return part
     content: list[Any] = [_shortened(block, part.seq) for block in part.message["content"]]
@@ -39,7 +39,7 @@ def _shortened(block: Any, seq: int) -> Any:
 
 
 def new_layout() -> Layout:
-    """Return what lays out a conversation, with the times of this machine."""
+    """Return a layout for a conversation, with times in the local time zone."""
     return Layout(lambda milliseconds: time.strftime("%Y-%m-%d %H:%M", time.localtime(milliseconds / 1000)))
 
 
@@ -47,10 +47,10 @@ class Piece(NamedTuple):
     """A stretch of a conversation.
 
     Args:
-        first: the seq with which it begins.
-        last: the seq with which it ends.
-        before: what was said just before, which is not shown.
-        parts: what was said and what happened in it.
+        first: the seq at which it begins.
+        last: the seq at which it ends.
+        before: the parts just before it, which are not shown.
+        parts: its messages and events.
     """
 
     first: int
@@ -59,10 +59,10 @@ class Piece(NamedTuple):
     parts: list[Part]
 
     def html(self, head: int) -> Iterator[str]:
-        """Yield it as HTML, in an element of its own, which a browser skips while it is far from the screen.
+        """Yield it as HTML, in a separate element, which the browser skips while it is far from the screen.
 
         Args:
-            head: the seq with which the conversation ends.
+            head: the seq at which the conversation ends.
         """
         layout = new_layout()
         layout.learn(self.before)
@@ -72,12 +72,12 @@ class Piece(NamedTuple):
 
 
 def head(path: str, agent: AgentInfo, at: int | None, system: str | None) -> Iterator[str]:
-    """Yield what is above a view of a conversation.
+    """Yield the head of a view of a conversation.
 
     Args:
         path: the view.
         agent: the agent.
-        at: the position that is shown, if it is not the newest.
+        at: the displayed position, if it is not the newest.
         system: the system prompt there.
     """
     heading = Heading(agent.name, agent.title, agent.tags, system, agent.head if at is None else at)
@@ -95,11 +95,11 @@ def head(path: str, agent: AgentInfo, at: int | None, system: str | None) -> Ite
 
 
 def body(piece: Piece, head_seq: int) -> Iterator[str]:
-    """Yield the conversation, with what loads more of it at both ends.
+    """Yield the conversation, with elements at both ends that load more.
 
     Args:
-        piece: the stretch that is shown first.
-        head_seq: the seq with which the conversation ends.
+        piece: the initial stretch.
+        head_seq: the seq at which the conversation ends.
     """
     yield f'<main id="main" tabindex="-1" data-first="{piece.first}" data-last="{piece.last}" data-head="{head_seq}">\n'
     yield f'<p id="older" class="note"{"" if piece.first > 1 else " hidden"}>Loading what was said before …</p>\n'
@@ -112,7 +112,7 @@ def body(piece: Piece, head_seq: int) -> Iterator[str]:
 
 
 def draft(push: DraftPush) -> str:
-    """Return what somebody is writing as HTML; empty if it is no longer there."""
+    """Return a draft as HTML; empty if it no longer exists."""
     if not push.text:
         return ""
     if len(push.text) <= _LONGEST_DRAFT:
@@ -126,5 +126,5 @@ def draft(push: DraftPush) -> str:
 
 
 def pieces_of(parts: Iterable[Part], layout: Layout) -> str:
-    """Return new parts of a conversation as HTML, laid out after those that the layout had before."""
+    """Return new parts of a conversation as HTML, laid out after the earlier ones."""
     return "".join(layout.parts(map(shortened, parts)))

@@ -1,4 +1,4 @@
-"""What surrounds every page: the head, the list beside it, and the data that the script needs."""
+"""The frame of every page: the head, the list beside it, and the data that the script needs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from reel.replies import AgentInfo
 
-# The keys of the page, and what they do; the script has them as well.
+# The keys of the page, and what they do; the script has the same list.
 KEYS = (
     ("j, k", "next and previous message, or line of the list"),
     ("Enter", "unfold and fold the message, or open the line"),
@@ -37,7 +37,7 @@ TABS = (
 
 
 def address(path: str, fragment: str = "", **query: str | int | None) -> str:
-    """Return a path with its query, without what is ``None``; it must be escaped before it is put into HTML."""
+    """Return a path with its query, without parameters that are ``None``; it must be escaped in HTML."""
     given = {name: value for name, value in query.items() if value is not None}
     return f"{path}{'?' if given else ''}{urlencode(given)}{fragment}"
 
@@ -56,8 +56,8 @@ def opening(title: str, data: Mapping[str, str | int | None]) -> str:
     """Return the beginning of a page.
 
     Args:
-        title: what the window is called.
-        data: what the script knows of the page: the agent, and how far the log has come.
+        title: the title of the window.
+        data: the data for the script: the agent, and the head of its log.
     """
     attributes = "".join(f' data-{name}="{escape(str(value))}"' for name, value in data.items() if value is not None)
     return (
@@ -82,9 +82,9 @@ def tabs(path: str, agent: AgentInfo, at: int | None = None) -> str:
     """Return the links to the views of a conversation.
 
     Args:
-        path: the view that is shown.
+        path: the current view.
         agent: the agent.
-        at: the position that is shown, if it is not the newest.
+        at: the displayed position, if it is not the newest.
     """
     links = "".join(
         f'<a href="{escape(address(tab.path, agent=agent.id, at=at))}" data-key="{tab.key}" title="Key: {tab.key}"'

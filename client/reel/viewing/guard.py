@@ -1,14 +1,15 @@
-"""Who may look: the browser that was opened with the token, and no page of another site in it.
+"""Access control: only the browser that was opened with the token, and no page of another site in it.
 
-The server listens on a port of this machine, which every program on it can reach, and every page that a browser shows
-can send requests to. So four things are checked:
+The server listens on a port of this machine, which every program on it can reach, and to which every page in a browser
+can send requests. So four things are checked:
 
-- The user. Connections of other users are not answered, on Linux, which lists every TCP connection with its user. On
-  other systems the other checks must do. Another user could find the link in the list of processes, or receive the
-  cookie: browsers send it to all ports of a host, so also to a server of that user's that is visited.
-- A session. The first request has a token, which is good for one session. Its cookie is needed from then on.
-- The names. A page of another site whose name was made to lead here sends another ``Host``; another page's script sends
-  its own ``Origin``, or ``Sec-Fetch-Site`` says that it comes from another site, or from another port of this machine.
+- The user. Connections of other users are not answered on Linux, which lists every TCP connection with its user. On
+  other systems, the other checks must suffice. Another user could find the link in the list of processes, or receive
+  the cookie: browsers send it to all ports of a host, including a server of that user's that is visited.
+- A session. The first request has a token, which is valid for one session. Its cookie is needed from then on.
+- The names. A page of another site whose name was made to resolve to this host sends a different ``Host``. Another
+  page's script sends its own ``Origin``, or ``Sec-Fetch-Site`` says that it comes from another site, or from another
+  port of this machine.
 - The method. Nothing can be changed here, so only GET is answered.
 """
 
@@ -21,14 +22,14 @@ from socket import inet_aton
 
 from reel.viewing.exchange import Request, Response, html_response, message_page
 
-# The one path that needs no session.
+# The only path that needs no session.
 ENTRANCE = "/open"
 # Bytes of the token: a link of 60 characters stays on one line of a terminal.
 _TOKEN = 16
 _AGAIN = "End reel view with Ctrl-C and run it again: it prints a new link."
 
 Address = tuple[str, int]
-# The connections, and the columns of the two ends and of the user in it; see proc(5).
+# The connections, and its columns for the two ends and the user; see proc(5).
 _TABLE = Path("/proc/net/tcp")
 _LOCAL, _REMOTE, _UID = 1, 2, 7
 
@@ -38,12 +39,12 @@ class Guard:
 
     Args:
         port: the port on which the server listens.
-        page: the path of the page that the session begins with, with its query.
+        page: the path and query of the first page of the session.
     """
 
     def __init__(self, port: int, page: str) -> None:
         self._host = f"127.0.0.1:{port}"
-        # Cookies of one host are shared by all of its ports.
+        # Cookies are shared by all ports of a host.
         self._cookie = f"reel-view-{port}"
         self._page = page
         self._token: str | None = secrets.token_urlsafe(_TOKEN)
@@ -70,7 +71,7 @@ class Guard:
             return refused._replace(headers=(("allow", "GET"),))
         if request.path == ENTRANCE:
             return self._enter(request)
-        # A browser that leaves this header out is old, and has the cookie's SameSite to rely on.
+        # A browser that leaves this header out is old, and is protected by the cookie's SameSite.
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return _refusal(403, "Not from here", "A page of another site leads here. Use the link of reel view.")
         if not self._has_session(request):
@@ -78,9 +79,9 @@ class Guard:
         return None
 
     def _enter(self, request: Request) -> Response:
-        """Begin the session if the token is right, and has not been used."""
-        # Not a redirect: after a link on another site, as in a terminal in a browser, a redirect would come from there
-        # as well, and SameSite=Strict would hold the cookie back. This page is ours, and its refresh comes from here.
+        """Begin the session if the token is right, and unused."""
+        # Not a redirect: after a link on another site, as in a terminal in a browser, a redirect would count as coming
+        # from there, too, and SameSite=Strict would withhold the cookie. This page is ours, and so is its refresh.
         refresh = f'<meta http-equiv="refresh" content="0;url={escape(self._page)}">\n'
         forward = html_response(message_page("reel view", "", refresh))
         if self._has_session(request):
@@ -110,7 +111,7 @@ def owner_of(theirs: Address, ours: Address) -> int | None:
 
     Args:
         theirs: the address and port of the other end.
-        ours: those of our end.
+        ours: the address and port of our end.
     """
     try:
         return owner_in(_TABLE.read_text(encoding="ascii"), theirs, ours)
@@ -119,7 +120,7 @@ def owner_of(theirs: Address, ours: Address) -> int | None:
 
 
 def owner_in(table: str, theirs: Address, ours: Address) -> int | None:
-    """Return the user of the connection from ``theirs`` to ``ours`` in the kernel's table; ``None`` if it has none."""
+    """Return the user of the connection from ``theirs`` to ``ours`` in the kernel's table; ``None`` if not listed."""
     wanted = [_hexadecimal(theirs), _hexadecimal(ours)]
     for line in table.splitlines()[1:]:
         fields = line.split()

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on a stream: requests in, responses out. The library h11 reads and writes the protocol itself."""
+"""HTTP/1.1 on a stream: requests in, responses out. The library h11 parses and writes the protocol."""
 
 import sys
 import traceback
@@ -15,10 +15,10 @@ from reel.viewing.exchange import Request, Response, Send, html_response, messag
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
-# Seconds that a connection may be idle between two requests, and that a request may take.
+# The limits in seconds for the idle time between two requests, and for receiving a request.
 _SILENCE = 60.0
 _CHUNK = 1 << 16
-# What every response has: nothing is loaded from elsewhere, nothing is kept on disk, no page shows it in a frame.
+# The headers of every response: nothing is loaded from elsewhere or kept on disk, and no page may frame it.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -31,7 +31,7 @@ _HEADERS = (
     ("cross-origin-resource-policy", "same-origin"),
     ("cache-control", "no-store"),
 )
-# What is raised if the peer hangs up.
+# The exceptions that are raised if the peer hangs up.
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
 
 
@@ -39,7 +39,7 @@ async def serve(stream: SocketStream, handle: Handler) -> None:
     """Answer the requests on a connection, until either side ends it.
 
     Args:
-        stream: the connection; it is closed in the end.
+        stream: the connection; it is closed at the end.
         handle: answers a request.
     """
     connection = _Connection(stream)
@@ -50,7 +50,7 @@ async def serve(stream: SocketStream, handle: Handler) -> None:
         except h11.RemoteProtocolError as error:
             await connection.refuse(error.error_status_hint)
         except (*_GONE, h11.LocalProtocolError):
-            pass  # the browser went away, or was not to be answered any more
+            pass  # the browser went away, or was no longer entitled to an answer
 
 
 async def _answer(handle: Handler, request: Request) -> Response:
@@ -129,10 +129,10 @@ class _Connection:
                 failed = True
             tasks.cancel_scope.cancel()
         if failed:
-            raise anyio.ClosedResourceError  # without an end, so that the browser knows that something is missing
+            raise anyio.ClosedResourceError  # without an end, so that the browser notices the truncation
 
     async def refuse(self, status: int) -> None:
-        """Answer what is not HTTP."""
+        """Answer a request that is not valid HTTP."""
         try:
             if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
                 await self.respond(html_response(message_page("Not a request", "This is not HTTP."), status))
@@ -150,6 +150,6 @@ def _read(event: h11.Request) -> Request:
     headers: dict[str, str] = {}
     for name, value in event.headers:
         key = name.decode("ascii")
-        # A header that comes twice is not what a browser sends; both are taken, so that neither is overlooked.
+        # Browsers send no header twice; both values are kept, so that neither is overlooked.
         headers[key] = "; ".join(filter(None, (headers.get(key, ""), value.decode("latin-1"))))
     return Request(event.method.decode("ascii"), path, dict(parse_qsl(query, keep_blank_values=True)), headers)

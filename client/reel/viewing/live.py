@@ -1,8 +1,8 @@
-"""What a page receives while it is open: Server-Sent Events.
+"""The updates of an open page, as Server-Sent Events.
 
-Each event has one line of JSON: a text of a conversation may have any line break, and must not end the line. They are
-``parts`` to append, with the seq that they lead up to; ``changed``: read the page again; ``draft``, what somebody is
-writing; ``list``: read the list again; ``lost`` and ``back``, of the daemon; ``gone``: there is no such conversation.
+Each event is one line of JSON: a text of a conversation may have any line break, which must not end the line. The
+events are ``parts`` to append, with the seq that they lead up to; ``changed``: reload the page; ``draft``, an answer
+being written; ``list``: reload the list; ``lost`` and ``back``, about the daemon; ``gone``: the conversation is gone.
 """
 
 import json
@@ -20,21 +20,21 @@ from reel.viewing.conversation import draft, new_layout, pieces_of
 from reel.viewing.exchange import Send
 from reel.viewing.reading import piece
 
-# Seconds between two updates of the list, and of a text that is being written.
+# Seconds between two updates of the list, and of a draft.
 _LIST_EVERY, _DRAFT_EVERY = 1.0, 0.1
-# Seconds between two signs of life, by which a browser is missed that went away without closing the connection.
+# Seconds between two keep-alives, which detect a browser that went away without closing the connection.
 _BEAT = 15.0
-# A page that has missed more events than this is read again.
+# A page that has missed more events than this is reloaded.
 _MANY = 200
-# How many events before the first are read for the names of the tools whose results are to come.
+# The number of events before the first that are read for the tool names of later results.
 _BEFORE = 50
-# Events that are shown where they happened, and those that show nothing. All others change what was there before.
+# Events that are shown where they happened, and those that show nothing. All others change earlier content.
 _SHOWN = ("mark", "note", "interrupted")
 _SILENT = ("usage", "created", "command")
 
 
 def event(name: str, seq: int | None = None, **data: Any) -> bytes:
-    """Return an event as it is sent; its seq is what a browser repeats when it connects again."""
+    """Return an event in its encoded form; a browser sends its seq when it reconnects."""
     number = "" if seq is None else f"id: {seq}\n"
     return f"event: {name}\n{number}data: {json.dumps({'seq': seq, **data})}\n\n".encode()
 
@@ -45,8 +45,8 @@ class Live:
     Args:
         client: the client.
         send: sends to the browser.
-        agent: the id of the agent that is shown, if one is.
-        since: the seq up to which the page has it.
+        agent: the id of the displayed agent, if any.
+        since: the seq up to which the page is current.
     """
 
     def __init__(self, client: Client, send: Send, agent: str | None, since: int) -> None:
@@ -57,13 +57,13 @@ class Live:
         self._since = since
         self._layout = new_layout()
         self._listed = anyio.Event()
-        # Who is writing, in all conversations; and what is being written in this one, and was not sent yet.
+        # The agents with drafts in all conversations; and the unsent draft of this one.
         self._writing: set[tuple[str, int]] = set()
         self._drafts: dict[int, DraftPush] = {}
         self._drafted = anyio.Event()
 
     async def run(self) -> None:
-        """Send what happens until the browser hangs up."""
+        """Send updates until the browser hangs up."""
         await self._tell(b"retry: 1000\n\n")
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._follow_list)
@@ -83,7 +83,7 @@ class Live:
             await self._tell(b":\n\n")
 
     async def _follow_list(self) -> None:
-        """Notice what changes in any conversation, and whether the daemon is there."""
+        """Watch for changes in all conversations, and for the loss of the daemon."""
         is_lost = False
         while True:
             try:
@@ -119,12 +119,12 @@ class Live:
             await anyio.sleep(_LIST_EVERY)
 
     async def _follow_agent(self, agent: str) -> None:
-        """Send what happens in the conversation, from where the page ends."""
+        """Send updates of the conversation, from the end of the page."""
         while True:
             try:
                 await self._learn(agent)
                 async with self._client.subscribe(agent, since=self._since) as pushes:
-                    # A log that is shorter than the page is that of a backup.
+                    # A log shorter than the page comes from a backup.
                     if not 0 <= pushes.head - self._since <= _MANY:
                         self._since = pushes.head
                         await self._tell(event("changed", self._since))
@@ -138,7 +138,7 @@ class Live:
                 await anyio.sleep(RETRY_INTERVAL)
 
     async def _learn(self, agent: str) -> None:
-        """Let the layout know the tools whose results are to come."""
+        """Tell the layout the tools of later results."""
         end = min(self._since, (await self._client.agent(agent)).head)
         known = await piece(self._client, agent, max(end - _BEFORE, 1), end, end)
         self._layout.learn([*known.before, *known.parts])

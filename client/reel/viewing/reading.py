@@ -1,4 +1,4 @@
-"""What pages show, read from the daemon."""
+"""Reads the contents of pages from the daemon."""
 
 from collections.abc import AsyncIterator
 from typing import NamedTuple
@@ -16,11 +16,11 @@ from reel.messages import Event, Message
 from reel.replies import AgentRow, Hit
 from reel.viewing.conversation import Piece
 
-# How many events before a piece are read for the names of the tools whose results are in it.
+# The number of events before a piece that are read for the tool names of its results.
 _BEFORE = 20
-# How many events are read at once.
+# The number of events read at once.
 _PAGE = 500
-# How many agents and hits a list has at most.
+# The maximum number of agents and hits in a list.
 _ROWS, _HITS, _FEW = 60, 50, 8
 
 
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a search has found."""
+    """The results of a search."""
 
     agents: list[AgentRow]
     hits: list[Hit]
@@ -46,8 +46,8 @@ async def piece(client: Client, agent: str, first: int, last: int, at: int) -> P
     Args:
         client: the client.
         agent: the id of the agent.
-        first: the seq with which it begins.
-        last: the seq with which it ends.
+        first: the seq at which it begins.
+        last: the seq at which it ends.
         at: the position at which the conversation is read.
     """
     since = max(first - 1 - _BEFORE, 0)
@@ -70,30 +70,30 @@ async def piece(client: Client, agent: str, first: int, last: int, at: int) -> P
 
 
 async def piece_before(client: Client, agent: str, last: int, at: int, size: int) -> Piece:
-    """Return the stretch that ends with a seq, and has something to show unless it is the beginning.
+    """Return the stretch that ends at a seq; it is not empty unless it is at the beginning.
 
     Args:
         client: the client.
         agent: the id of the agent.
-        last: the seq with which it ends.
+        last: the seq at which it ends.
         at: the position at which the conversation is read.
-        size: how many seqs it has, at least.
+        size: its minimum number of seqs.
     """
     while True:
         found = await piece(client, agent, max(last - size + 1, 1), last, at)
         if found.parts or found.first == 1:
             return found
-        size *= 4  # as after a conversation was taken over, whose seqs go on much later
+        size *= 4  # for example, the seqs of an inherited conversation continue much later
 
 
 async def rows(client: Client, after: str | None = None) -> Rows:
-    """Return the agents that were changed last, or those that follow them."""
+    """Return the most recently changed agents, or those after an id."""
     page = await client.agents(order="updated", details=True, alive=True, limit=_ROWS, after=after)
     return Rows(page.agents, page.agents[-1].id if page.more else None)
 
 
 async def find(client: Client, query: str) -> Found:
-    """Search in names and in everything that was said."""
+    """Search in names and in all messages."""
     named = await client.agents(order="updated", details=True, limit=_FEW, query=query)
     page = await client.search(query, limit=_HITS)
     return Found(named.agents, page.hits, page.more, page.behind)
@@ -110,7 +110,7 @@ async def branches(client: Client, agent: str) -> Branches:
 
 
 async def comparison(client: Client, one: str, other: str) -> list[Stretch]:
-    """Return what differs between two conversations.
+    """Return the differences between two conversations.
 
     Args:
         client: the client.
@@ -129,7 +129,7 @@ async def _said(client: Client, words: str) -> list[Said]:
 
 
 async def _moment(client: Client, words: str) -> tuple[str, int | None]:
-    """Return an agent and a position. The name of an agent may contain an @ itself."""
+    """Return an agent and a position. An agent's name may itself contain an @."""
     named = split_name(words)
     try:
         await client.agent(words)
@@ -158,7 +158,7 @@ async def usage(client: Client, agent: str | None, by: str) -> dict[str, Sum]:
                     counted += responses(event, by, tag)
         except NotFound:
             if agent is not None:
-                raise  # otherwise it was removed since the list was read
+                raise  # otherwise it was removed after the list was read
     return add_up(counted)
 
 

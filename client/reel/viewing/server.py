@@ -1,4 +1,4 @@
-"""The server: it listens on this machine only, and ends with a signal."""
+"""The server: it listens on this machine only, and ends on a signal."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from reel.viewing.http_server import serve
 from reel.viewing.site import Site
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# How long the daemon may be away before a page says so, in seconds.
+# Seconds for which the daemon may be away before a page reports it.
 _PATIENCE = 1.0
 # A browser opens six connections. Those beyond this limit are closed.
 _CONNECTIONS = 128
@@ -22,13 +22,13 @@ _ROOT = 0
 
 
 def view(socket: str, page: str, port: int, announce: Callable[[str], None]) -> signal.Signals:
-    """Serve pages until a signal comes, and return that.
+    """Serve pages until a signal arrives, and return the signal.
 
     Args:
         socket: the path of the daemon's socket.
-        page: the path of the page that is shown first.
-        port: where to listen; 0 for a free port.
-        announce: called in a thread with the link to the page, once it can be opened.
+        page: the path of the first page.
+        port: the port to listen on; 0 for a free one.
+        announce: called in a thread with the link to the page, once it is reachable.
 
     Raises:
         OSError: it cannot listen on the port.
@@ -55,7 +55,7 @@ async def _run(socket: str, page: str, port: int, announce: Callable[[str], None
 
 
 async def _announced(announce: Callable[[str], None], link: str) -> None:
-    # To open a browser may take long, and must hold up neither the pages nor the end.
+    # Opening a browser may take long, and must delay neither the pages nor the shutdown.
     await anyio.to_thread.run_sync(announce, link, abandon_on_cancel=True)
 
 

@@ -1,4 +1,4 @@
-"""The list of conversations beside a page, or what a search has found."""
+"""The list of conversations beside a page, or the results of a search."""
 
 from collections.abc import Iterator
 from html import escape
@@ -10,12 +10,12 @@ from reel.cli.terminal import age
 from reel.replies import AgentRow, Hit
 from reel.viewing.frame import address, marked
 
-# How many times a word is marked in a snippet.
+# The maximum number of marks in a snippet.
 _MATCHES = 50
 
 
 def search_form(query: str) -> str:
-    """Return the field that searches, and the link to the list of all."""
+    """Return the search field, and the link to the full list."""
     return (
         '<form id="search" role="search" action="/">\n'
         f'<input type="search" name="q" value="{escape(query)}" placeholder="Search (key: /)"'
@@ -29,8 +29,8 @@ def listed(rows: list[AgentRow], current: str | None, following: str | None) -> 
 
     Args:
         rows: the agents.
-        current: the id of the agent that is shown.
-        following: what lists the agents after these.
+        current: the id of the displayed agent.
+        following: the address of the list after these.
     """
     if not rows:
         yield '<p class="note">No conversations.</p>\n'
@@ -60,12 +60,12 @@ def _row(row: AgentRow, current: str | None) -> str:
 
 
 def found(rows: list[AgentRow], hits: list[Hit], *, more: bool, behind: int) -> Iterator[str]:
-    """Yield what a search has found.
+    """Yield the results of a search.
 
     Args:
         rows: the agents whose names, titles or tags match.
-        hits: what was said.
-        more: whether there is more of it.
+        hits: the messages found.
+        more: whether there are more hits.
         behind: how many events are not in the index yet.
     """
     if rows:

@@ -19,11 +19,11 @@ from reel.viewing.live import Live
 from reel.viewing.sidebar import found, listed, search_form
 from reel.viewing.views import branches, differences, form, usage
 
-# How many seqs are on a page at first, and in each piece that is loaded later.
+# The number of seqs initially on a page, and in each piece that is loaded later.
 _FIRST, _MORE = 60, 120
-# How many seqs a page has at most when it is read again.
+# The maximum number of seqs on a page when it is reloaded.
 _MOST = 1000
-# Where a page begins that leads to a message in the middle.
+# The number of seqs before a linked message at which its page begins.
 _ABOVE = 20
 
 
@@ -43,7 +43,7 @@ class Site:
     def __init__(self, client: Client, guard: Guard) -> None:
         self._client = client
         self._guard = guard
-        # There are no other addresses: no file is looked up by a name that a request has.
+        # There are no other addresses: no file is looked up by a name in a request.
         self._pages: dict[str, Callable[[Request], Awaitable[Response]]] = {
             "/": self._home,
             "/conversation": self._conversation,
@@ -100,7 +100,7 @@ class Site:
         return await self._page(agent.title or agent.name, main, agent, at=at, since=last if at is None else None)
 
     async def _parts(self, request: Request) -> Response:
-        """Answer with what comes before a seq, or after one."""
+        """Answer with the parts before a seq, or after one."""
         agent = await self._agent(request)
         _, end, _ = await self._moment(agent, request)
         before, after = request.number("before"), request.number("after")
@@ -150,7 +150,7 @@ class Site:
         return html_response("".join(await sidebar))
 
     async def _live(self, request: Request) -> Response:
-        """Answer with what happens from now on."""
+        """Answer with a stream of updates."""
         since = request.headers.get("last-event-id") or request.query.get("since", "")
         agent = request.query.get("agent") or None
 
@@ -171,7 +171,7 @@ class Site:
         return await self._client.agent(request.query.get("agent", ""))
 
     async def _moment(self, agent: AgentInfo, request: Request) -> tuple[int | None, int, str | None]:
-        """Return the position that is asked for, the one that this is now, and the system prompt there."""
+        """Return the requested position, the position that is shown, and the system prompt there."""
         at = request.number("at")
         if at is None or at > agent.head:
             return None, agent.head, agent.system

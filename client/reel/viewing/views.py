@@ -1,4 +1,4 @@
-"""What there is to see beside the conversations themselves: their branches, what differs, and the tokens used."""
+"""The views beside the conversations themselves: branches, differences, and token usage."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -11,9 +11,9 @@ from reel.cli.usage_sums import Sum, whole
 from reel.exporting.layout import ROLES, Layout, folded
 from reel.viewing.frame import address, link, marked
 
-# How much of what was said first on a branch is shown.
+# The maximum length of the first text of a branch that is shown.
 _WORDS = 200
-# Of a longer stretch that both have, only the number of messages is shown.
+# For a longer common stretch, only the number of messages is shown.
 _SHOWN = 20
 _TITLES = {"-": "only in the first", "+": "only in the second"}
 _KINDS = {"-": "minus", "+": "plus", "=": ""}
@@ -22,7 +22,7 @@ BY = ("model", "day")
 
 
 def branches(agent: str, stretches: Iterable[tuple[str, Stretch]]) -> Iterator[str]:
-    """Yield the branches inside a conversation, each with a link to the conversation as it was at its end.
+    """Yield the branches inside a conversation, each with a link to the conversation at its end.
 
     Args:
         agent: the id of the agent.
@@ -67,7 +67,7 @@ def form(one: str, other: str, agent: str | None) -> str:
 
 
 def differences(stretches: list[comparing.Stretch]) -> Iterator[str]:
-    """Yield what two conversations, or two moments of one, have in common and where they differ."""
+    """Yield what two conversations, or two moments of one, have in common, and their differences."""
     if all(stretch.sign == "=" for stretch in stretches):
         yield '<p class="note">Nothing differs.</p>\n'
     layout = Layout()
@@ -101,7 +101,7 @@ def usage(agent: str | None, by: str, sums: dict[str, Sum]) -> Iterator[str]:
 
     Args:
         agent: the id of the agent; ``None`` for all.
-        by: what the groups are: ``model``, ``day`` or ``tag:KEY``.
+        by: the grouping: ``model``, ``day`` or ``tag:KEY``.
         sums: the groups.
     """
     yield '<main id="main" tabindex="-1">\n<p class="choices">By '
