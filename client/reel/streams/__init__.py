@@ -1,1 +1,1 @@
-"""The event streams of providers: bytes in; out come the text for an echo, and in the end the response body."""
+"""Assembles the event streams of providers: bytes in, text to echo out, and finally the response body."""

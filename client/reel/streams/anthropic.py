@@ -50,7 +50,7 @@ class Anthropic:
         return text_or_empty(block.get("text")) if block.get("type") == "text" else ""
 
     def _change(self, event: dict[str, Any]) -> None:
-        """Take the end of a message; counts are totals, and those that are left out have not changed."""
+        """Process the end of a message; counts are totals, and omitted ones are unchanged."""
         self._top.update(_given(dict_or_empty(event.get("delta"))))
         self._top.update(_given({key: event[key] for key in event if key not in ("type", "delta", "usage")}))
         self._top["usage"] = {**dict_or_empty(self._top.get("usage")), **_given(dict_or_empty(event.get("usage")))}
@@ -62,7 +62,7 @@ class Anthropic:
 
 
 def _is_complete(block: dict[str, Any]) -> bool:
-    """Return whether a block can be sent back: a server tool's call whose input broke off was never made."""
+    """Return whether a block can be sent back: a call of a server tool with truncated input was never made."""
     return block.get("type") == "tool_use" or not isinstance(block.get("input"), str)
 
 

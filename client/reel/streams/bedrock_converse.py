@@ -1,7 +1,7 @@
 """Events of ``ConverseStream`` of Amazon Bedrock folded into the response of ``Converse``.
 
-An SDK gives each event under its name: ``{"messageStart": {…}}``. In the stream itself the name is beside the JSON,
-which then is only what is inside: ``{"role": "assistant"}``. Both are read, and a whole response.
+An SDK delivers each event under its name: ``{"messageStart": {…}}``. In the raw stream, the name is separate, and the
+JSON is only the content: ``{"role": "assistant"}``. Both are accepted, and so is a whole response.
 """
 
 import binascii
@@ -16,7 +16,7 @@ from reel.streams.incremental import (
     text_or_empty,
 )
 
-# The events, and a key that only what is inside of them has.
+# The events, and a key that only their content has.
 _EVENTS = {
     "messageStart": "role",
     "contentBlockStart": "start",
@@ -72,7 +72,7 @@ def _text_of(block: dict[str, Any]) -> str:
 
 
 def _unwrapped(name: str, event: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the name of an event, and what is inside of it."""
+    """Return the name and the content of an event."""
     if "output" in event:
         return "output", event
     wrapped = next((kind for kind in _EVENTS if isinstance(event.get(kind), dict)), None)
@@ -82,7 +82,7 @@ def _unwrapped(name: str, event: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 class _Block:
-    """A content block: what it began with, and what its pieces add."""
+    """A content block: its start, and the pieces added to it."""
 
     def __init__(self, start: dict[str, Any]) -> None:
         self._kind, head = next(iter(start.items()), ("text", {}))
@@ -118,7 +118,7 @@ class _Block:
             self._items += list_or_empty(piece) if kind == "toolResult" else [piece]
 
     def value(self) -> dict[str, Any] | None:
-        """Return the block; ``None`` if nothing of it came that can be kept."""
+        """Return the block; ``None`` if nothing usable of it was received."""
         found = self._texts.value()
         match self._kind:
             case "text":
@@ -132,7 +132,7 @@ class _Block:
                 return {"reasoningContent": {"reasoningText": {"text": "", **found}}}
             case "toolUse":
                 given = object_or_text(found.get("input", ""))
-                # The call of a server's tool whose input broke off was never made.
+                # A call of a server tool with truncated input was never made.
                 own = isinstance(given, str) and self._head.get("type") is not None
                 return None if own else {"toolUse": {**self._head, "input": given}}
             case "toolResult":
@@ -143,7 +143,7 @@ class _Block:
 
 
 def _joined(pieces: list[str]) -> str:
-    """Join pieces of base64, each of which may end in padding; those that are damaged are left out."""
+    """Join pieces of base64, each of which may end in padding; damaged ones are left out."""
     data = b""
     for piece in pieces:
         try:

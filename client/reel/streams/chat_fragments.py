@@ -1,4 +1,4 @@
-"""Lists of which servers other than OpenAI's stream fragments: content with reasoning in it, and reasoning details."""
+"""Lists that servers other than OpenAI's stream in fragments: content with reasoning, and reasoning details."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -6,18 +6,18 @@ from typing import Any
 
 from reel.streams.incremental import IncrementalMap, list_or_empty, text_or_empty
 
-# The kinds of reasoning details that come in fragments, and the text that grows (OpenRouter).
+# The kinds of reasoning details that come in fragments, and the field that grows (OpenRouter).
 _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 _TEXT_KEYS = {"type", "text"}
 
 
 def parts_of(content: Any) -> list[Any]:
-    """Return the content of a chunk as parts: a text is one."""
+    """Return the content of a chunk as parts: a text is one part."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else list_or_empty(content)
 
 
 def text_in(content: Any) -> str:
-    """Return what the content of a chunk says, without reasoning."""
+    """Return the text of a chunk's content, without reasoning."""
     if isinstance(content, str):
         return content
     return "".join(text_or_empty(part.get("text")) for part in list_or_empty(content) if _kind(part) == "text")
@@ -45,7 +45,7 @@ def joined_parts(fragments: Iterable[Any]) -> list[Any]:
 
 
 def _kind(part: Any) -> str:
-    """Return ``text`` for a part that is nothing but a text, ``thinking`` for reasoning, and nothing for another."""
+    """Return ``text`` for a pure text, ``thinking`` for reasoning, and an empty text for any other part."""
     kind = part.get("type") if isinstance(part, dict) else None
     if kind == "text":
         return "text" if part.keys() <= _TEXT_KEYS and isinstance(part.get("text"), str) else ""
@@ -55,7 +55,7 @@ def _kind(part: Any) -> str:
 def joined_details(fragments: Iterable[Any]) -> list[Any]:
     """Join the fragments of reasoning details by their kind and index, as OpenRouter streams them.
 
-    A signature is over the whole text, so that fragments would be refused. One without an index continues the last.
+    A signature covers the whole text, so fragments would be refused. One without an index continues the last.
     """
     details: list[Any] = []
     begun: dict[tuple[str, int], IncrementalMap] = {}

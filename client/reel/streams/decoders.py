@@ -1,8 +1,8 @@
-"""The ways in which the events of a stream arrive: text in, events out.
+"""Decoders for the encodings of event streams: text in, events out.
 
-Most APIs send server-sent events (WHATWG HTML, section 9.2). Their fields ``id`` and ``retry`` are for reconnecting,
+Most APIs send server-sent events (WHATWG HTML, section 9.2). Their fields ``id`` and ``retry`` serve reconnecting,
 which is not done here, so they are ignored. Gemini sends a JSON array if ``alt=sse`` was not requested. Others send
-JSON objects one after the other, often one a line (NDJSON).
+JSON objects in sequence, often one per line (NDJSON).
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 _LINE_END = re.compile("\r\n?|\n")
 _FIELDS = ("data", "event", "id", "retry")
-# All that changes the state of the scan: brackets, quotes, and an escape with the character that it escapes.
+# All that changes the state of the scan: brackets, quotes, and an escape with its escaped character.
 _TOKEN = re.compile(r'["{}\[\]]|\\(?:.|$)', re.DOTALL)
 _DEPTH = {"{": 1, "[": 1, "}": -1, "]": -1}
 _BLANK = " \t\r\n"
@@ -29,14 +29,14 @@ class ServerSentEvents:
     """A decoder of server-sent events in text that arrives in pieces of any size."""
 
     def __init__(self) -> None:
-        # The pieces of an incomplete line, and whether a line feed would still belong to the line before.
+        # The pieces of an incomplete line, and whether a line feed would still belong to the previous line.
         self._line: list[str] = []
         self._after_return = False
         self._name = ""
         self._data: list[str] = []
 
     def feed(self, text: str) -> list[Event]:
-        """Take received text; return the events that it completes, in order."""
+        """Process received text; return the events that it completes, in order."""
         if self._after_return and text:
             self._after_return = False
             text = text.removeprefix("\n")
@@ -52,10 +52,10 @@ class ServerSentEvents:
         return events
 
     def end(self) -> list[Event]:
-        """Take the end of the text; return the event that lacks only its blank line.
+        """Process the end of the text; return an event that lacks only its blank line.
 
-        The standard drops that event, since lines of it may be missing. But servers omit the line, and every event that
-        is read here is one JSON text, which shows whether it is complete.
+        The standard drops that event, since lines of it may be missing. But servers omit the blank line, and every
+        event here is one JSON text, which shows whether it is complete.
         """
         events: list[Event] = []
         self._take_line(events)
@@ -64,7 +64,7 @@ class ServerSentEvents:
 
     @property
     def inside_event(self) -> bool:
-        """Whether an event has begun and not ended: a line of it has come, or what may become one."""
+        """Whether an event has begun and not ended: a line of it was received, or the beginning of one."""
         line = "".join(self._line)
         field, colon, _ = line.partition(":")
         return bool(self._data or self._name) or (
@@ -103,9 +103,9 @@ class JsonObjects:
         self._in_escape = False
 
     def feed(self, text: str) -> list[Event]:
-        """Take received text; return the objects that it completes, in order.
+        """Process received text; return the objects that it completes, in order.
 
-        What is between the objects of a sequence is an event too, because it means that one of them is damaged. Between
+        Text between the objects of a sequence is an event, too, as it means that one of them is damaged. Between
         the elements of an array there are commas.
         """
         events: list[Event] = []
@@ -136,7 +136,7 @@ class JsonObjects:
         return events
 
     def _is_stray(self, before: str, mark: str) -> bool:
-        """Whether text outside of every object, with the mark after it, is not just the beginning of an object."""
+        """Whether text outside of every object, with the mark after it, is more than the beginning of an object."""
         return self._level == IN_SEQUENCE and (mark != "{" or bool(before.strip(_BLANK)))
 
     @property
@@ -145,5 +145,5 @@ class JsonObjects:
         return self._depth > 0
 
     def end(self) -> list[Event]:
-        """Take the end of the text; an object that is cut off is dropped."""
+        """Process the end of the text; drop a truncated object."""
         return []

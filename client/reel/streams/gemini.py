@@ -14,14 +14,14 @@ from reel.streams.incremental import (
 )
 from reel.strict_json import encode
 
-# The keys that a part may have to be joined with the part before it.
+# The keys that a part may have if it is joined with the previous part.
 _TEXT_KEYS = frozenset({"text", "thought", "thoughtSignature"})
 _EMPTY_TEXT_KEYS = frozenset({"text", "thought"})
-# Lists that every chunk extends: the name in the Gemini API, and in Vertex.
+# Lists that every chunk extends: the names in the Gemini API, and in Vertex.
 _CITATIONS = ("citationSources", "citations")
 _OF_A_CHUNK = ("candidates", "error")
 _CALL_KEYS = ("partialArgs", "willContinue")
-# A step of a JSON path (RFC 9535): a name, a quoted name, a place in a list.
+# A step of a JSON path (RFC 9535): a name, a quoted name, an index in a list.
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\d{1,9}))\]""")
 _DEPTH = 100
 _ESCAPED = re.compile(r"\\(.)")
@@ -76,7 +76,7 @@ class _Candidate:
     def _take(self, part: dict[str, Any]) -> str:
         """Append a part, or join it with the last one: a text that continues, or its signature.
 
-        A signature belongs to the text that it came with or after, so the text that follows it is another part.
+        A signature belongs to the text that it came with or after, so the text after it is another part.
         Many streams end with an empty text, which is not a part.
         """
         text = text_or_empty(part.get("text"))
@@ -114,9 +114,9 @@ def _cited(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 class PartialCall:
-    """A call of Vertex's Gemini whose arguments come in pieces (``partialArgs``), if a request asked for that.
+    """A call of Vertex's Gemini whose arguments arrive in pieces (``partialArgs``), if the request asked for that.
 
-    It is ``open`` until its last piece has come.
+    It is ``open`` until its last piece has arrived.
 
     Args:
         part: the part that it begins with.
@@ -131,7 +131,7 @@ class PartialCall:
         self.feed(part)
 
     def feed(self, part: dict[str, Any]) -> None:
-        """Take the next piece."""
+        """Process the next piece."""
         call = dict_or_empty(part.get("functionCall"))
         self.open = call.get("willContinue") is True
         self.known.update(part)
@@ -146,7 +146,7 @@ class PartialCall:
                 self._given[path] = [piece.get("boolValue", piece.get("numberValue"))]
 
     def value(self) -> dict[str, Any]:
-        """Return the part, as received so far; arguments that broke off are a JSON text without its end."""
+        """Return the part, as received so far; truncated arguments are a JSON text without its end."""
         args: Any = dict(dict_or_empty(self._call.get("args")))
         for path, pieces in self._given.items():
             _put(args, path, join_surrogates("".join(pieces)) if isinstance(pieces[0], str) else pieces[0])
@@ -156,7 +156,7 @@ class PartialCall:
 
 
 def _put(root: dict[str, Any], path: str, value: Any) -> None:
-    """Put a value at a path; a path that cannot be read is taken as the name of an argument."""
+    """Put a value at a path; an invalid path is treated as the name of an argument."""
     steps = _steps(path)
     place: Any = root
     for step, following in pairwise(steps):

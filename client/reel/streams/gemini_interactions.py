@@ -20,7 +20,7 @@ _MEDIA = ("image", "audio", "video", "document")
 
 
 class GeminiInteractions:
-    """The interaction so far; ``complete`` once it has ended, however it ended."""
+    """The interaction so far; ``complete`` once it has ended in any way."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -57,16 +57,16 @@ class GeminiInteractions:
 
 
 class _Step:
-    """A step whose members come in pieces.
+    """A step whose members arrive in pieces.
 
     Args:
-        start: the step as it begins; most begin with their type alone.
+        start: the initial step; most begin with their type alone.
     """
 
     def __init__(self, start: dict[str, Any]) -> None:
         self._step = IncrementalMap({key: value for key, value in start.items() if value not in (None, "")})
         self._is_shown = start.get("type") == "model_output"
-        # The key of the parts that a step consists of, and these.
+        # The key of the step's parts, and the parts.
         self._field = "summary" if start.get("type") == "thought" else "content"
         self._parts = [_Part(dict_or_empty(part)) for part in list_or_empty(start.get(self._field))]
         self._arguments: list[str] = []
@@ -77,7 +77,7 @@ class _Step:
         return "".join(part.text for part in self._parts) if self._is_shown else ""
 
     def feed(self, delta: dict[str, Any]) -> str:
-        """Take the next piece; return the text that it adds."""
+        """Process the next piece; return the text that it adds."""
         kind = delta.get("type")
         if kind == "text":
             return self._add_text(delta)
@@ -99,7 +99,7 @@ class _Step:
         return ""
 
     def _set(self, key: str, value: Any) -> None:
-        """Take a member of the step: lists and the texts of results grow, others come whole."""
+        """Process a member of the step: lists and the texts of results grow, others arrive whole."""
         known = self._step.known
         if key == "result" and isinstance(value, str):
             self._step.grow(key, value)
@@ -119,12 +119,12 @@ class _Step:
         return text if self._is_shown else ""
 
     def _add_part(self, given: dict[str, Any]) -> None:
-        """Append media; sound comes in pieces, each with bytes of its own."""
+        """Append media; audio arrives in pieces, each with its own bytes."""
         if not self._parts or not self._parts[-1].goes_on(given):
             self._parts.append(_Part(given))
 
     def value(self) -> dict[str, Any]:
-        """Return the step, as received so far; arguments that broke off are a text."""
+        """Return the step, as received so far; truncated arguments are a text."""
         found = self._step.value()
         if self._parts:
             found[self._field] = [part.value() for part in self._parts]
@@ -152,7 +152,7 @@ class _Part:
         self._map.grow("text", text)
 
     def goes_on(self, given: dict[str, Any]) -> bool:
-        """Take the next piece of a sound, if it is one."""
+        """Process the next piece of an audio part; return whether it is one."""
         same = all(given.get(key) == self._map.known.get(key) for key in ("type", "mime_type"))
         if not same or given.get("type") != "audio" or not self._data[0]:
             return False

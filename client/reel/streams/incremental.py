@@ -1,4 +1,4 @@
-"""Maps whose texts arrive in pieces, and reading values that may have any type.
+"""Maps whose texts arrive in pieces, and readers of values that may have any type.
 
 A provider may send anything. So a value of the wrong type counts as empty, and a stream never fails because of it.
 """
@@ -30,7 +30,7 @@ def index_or_zero(value: Any) -> int:
 
 
 def object_or_text(text: str) -> Any:
-    """Return the arguments that the pieces of a call form, or the text itself if it broke off or is not an object."""
+    """Return the arguments that the pieces of a call form, or the text itself if it is truncated or not an object."""
     try:
         found = parse_bounded(text) if text else {}
     except (ValueError, RecursionError):
@@ -42,7 +42,7 @@ class IncrementalMap:
     """A map some of whose texts grow. They are joined when it is read, so that growing does not copy a long text.
 
     Args:
-        start: the map at first.
+        start: the initial map.
     """
 
     def __init__(self, start: dict[str, Any]) -> None:
@@ -65,5 +65,5 @@ class IncrementalMap:
 
 
 def join_surrogates(text: str) -> str:
-    """Join the surrogates of characters beyond the first plane whose halves came in different pieces."""
+    """Join the surrogates of characters beyond the first plane whose halves arrived in different pieces."""
     return text if is_clean(text) else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -4,18 +4,18 @@ from typing import Any
 
 from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zero, list_or_empty, text_or_empty
 
-# The fields of a chunk that are folded in their own way; of the others the last value counts.
+# The fields of a chunk that are folded in their own way; for the others, the last value counts.
 _FOLDED = ("content", "tool_call_chunks", "tool_calls", "invalid_tool_calls", "additional_kwargs", "response_metadata")
 _OF_A_CHUNK = ("type", "usage_metadata", "chunk_position", "id", *_FOLDED)
-# What grows in a block of the content: the texts of all providers, and a signature.
+# The fields that grow in a block of the content: the texts of all providers, and a signature.
 _GROWING = ("text", "thinking", "reasoning", "signature")
-# Arguments, which are in the pieces of the calls as well.
+# Arguments, which the pieces of the calls repeat.
 _ARGUMENTS = "input_json_delta"
 _ENDED = ("finish_reason", "stop_reason")
 
 
 class LangChain:
-    """The message so far; ``complete`` once a chunk says that it is the last, or why the answer ended."""
+    """The message so far; ``complete`` once a chunk is marked as the last, or gives the reason for the end."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -71,7 +71,7 @@ class LangChain:
                     self._whole_calls[key] = found
 
     def _take_block(self, block: dict[str, Any]) -> str:
-        """Join a block with the one of its index; one without an index is joined to none."""
+        """Join a block with the one at its index; a block without an index stays separate."""
         if block.get("type") == _ARGUMENTS:
             return ""
         index = block.get("index")
@@ -86,7 +86,7 @@ class LangChain:
         return text_or_empty(block.get("text")) if block.get("type") == "text" else ""
 
     def done(self) -> None:
-        """Take the ``[DONE]`` at the end."""
+        """Process the ``[DONE]`` at the end."""
         self.complete = bool(self._top)
 
     def body(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class LangChain:
 
 
 def _fields(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a chunk that is written as ``dumps`` or ``message_to_dict`` do."""
+    """Return the fields of a chunk in the format of ``dumps`` or ``message_to_dict``."""
     for key in ("kwargs", "data"):
         if isinstance(event.get(key), dict):
             fields: dict[str, Any] = event[key]
@@ -117,7 +117,7 @@ def _fields(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sum(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Add up what chunks used, as LangChain does."""
+    """Add up the usage of chunks, as LangChain does."""
     total = dict(known)
     for key, value in given.items():
         if isinstance(value, dict):

@@ -10,7 +10,7 @@ _OF_A_CHUNK = ("message", "error", "status")
 
 
 class Ollama:
-    """The response so far; ``complete`` once a chunk is the last one. A whole response is the last chunk."""
+    """The response so far; ``complete`` once a chunk is the last one. A whole response is a last chunk."""
 
     def __init__(self) -> None:
         self.complete = False

@@ -7,7 +7,7 @@ from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zer
 
 # Keys of a chunk that a completion does not have; ``obfuscation`` only pads the packets.
 _OF_A_CHUNK = ("choices", "object", "obfuscation", "error")
-# Texts that come in one piece; some servers repeat them in every chunk.
+# Texts that arrive in one piece; some servers repeat them in every chunk.
 _WHOLE = ("role", "id", "type")
 
 
@@ -32,7 +32,7 @@ class OpenAIChat:
         return text
 
     def done(self) -> None:
-        """Take the ``[DONE]`` at the end: not every server sends a finish reason."""
+        """Process the ``[DONE]`` at the end: not every server sends a finish reason."""
         self.complete = bool(self._choices)
 
     def body(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class _Choice:
             known[key] = value
 
     def _grow_parts(self, value: Any) -> None:
-        """Append to content that is a list, or becomes one: Mistral streams reasoning so, and texts as texts."""
+        """Append to content that is a list, or becomes one: Mistral sends reasoning as lists, texts as strings."""
         if self._parts is None:
             text = self._message.text("content")
             self._parts = parts_of(text) if text else []
@@ -88,7 +88,7 @@ class _Choice:
     def _call(self, piece: dict[str, Any]) -> "_ToolCall":
         """Return the call that a piece belongs to.
 
-        OpenAI identifies it by its index. Other servers omit that, or give every call the same: there the id counts.
+        OpenAI identifies it by its index. Other servers omit that, or give every call the same: then the id decides.
         """
         for call in reversed(self._calls):
             same_place = "index" not in piece or call.index == piece["index"]
@@ -109,7 +109,7 @@ class _Choice:
 
 
 class _ToolCall:
-    """A tool call whose arguments, or a custom tool's input, come in pieces."""
+    """A tool call whose arguments, or a custom tool's input, arrive in pieces."""
 
     def __init__(self, index: Any) -> None:
         self.index = index

@@ -6,7 +6,7 @@ from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zer
 
 _STATES = ("response.created", "response.queued", "response.in_progress")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
-# Events with a piece of an item's text, and the field that it belongs to.
+# Events with a piece of an item's text, and the field of that text.
 _ITEM_TEXTS = {
     "response.function_call_arguments.delta": "arguments",
     "response.mcp_call_arguments.delta": "arguments",

@@ -1,8 +1,8 @@
-"""A provider's response as it comes in, whole or streamed: pieces in, and the body that is ingested out.
+"""A provider's incoming response, whole or streamed: pieces in, the body to ingest out.
 
-A piece is text or bytes as they were received, cut anywhere, or what an SDK returns: an event of a stream or a whole
+A piece is received text or bytes, cut anywhere, or an object from an SDK: an event of a stream or a whole
 response, as a map or as an object. A text that begins with ``{`` is a whole response, or the provider's error, unless
-the events of the format begin so too.
+the events of the format also begin with it.
 """
 
 import codecs
@@ -15,7 +15,7 @@ from reel.strict_json import encode, parse_bounded
 from reel.values import clean
 
 _BLANK = "\ufeff \t\r\n"
-# What a whole response has and an event of a stream has not: a field and its value. A whole response of Gemini looks
+# A field and its value that a whole response has, but an event of a stream does not. A whole response of Gemini looks
 # like an event, and may be read as one.
 _WHOLE = {
     "openai-chat": ("object", "chat.completion"),
@@ -42,7 +42,7 @@ class IncomingResponse:
         self._begun = False
 
     def feed(self, piece: Body) -> str:
-        """Take a piece; return the text that it adds.
+        """Process a piece; return the text that it adds.
 
         Raises:
             ValueError: the piece is something else.
@@ -56,7 +56,7 @@ class IncomingResponse:
         return added
 
     def end(self) -> None:
-        """Take the end of the response."""
+        """Process the end of the response."""
         if self._whole is None:
             self._texts.append(self._stream.end())
 
@@ -68,12 +68,12 @@ class IncomingResponse:
 
     @property
     def anything(self) -> bool:
-        """Whether anything came that is more than blanks."""
+        """Whether anything other than whitespace was received."""
         return self._begun
 
     @property
     def began(self) -> bool:
-        """Whether any part of an answer has come, as far as that is known without reading a whole response."""
+        """Whether any part of an answer has arrived, unless telling requires reading a whole response."""
         return self._whole is not None or self._stream.began
 
     @property
@@ -83,7 +83,7 @@ class IncomingResponse:
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is a stream, so that its text is known while it comes."""
+        """Whether it is a stream, so that its text is known while it arrives."""
         return self._begun and self._whole is None
 
     @property
@@ -98,7 +98,7 @@ class IncomingResponse:
         return "it broke off" if self._begun else "nothing came"
 
     def body(self) -> str:
-        """Return what to ingest."""
+        """Return the body to ingest."""
         body = encode(self._stream.body()) if self._whole is None else "".join(self._whole)
         return clean(body)[0]
 

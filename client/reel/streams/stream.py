@@ -1,8 +1,8 @@
 """An event stream of a provider, from its first byte to the response body that it forms.
 
-``feed`` takes whatever arrived and returns the text that it adds, for an echo. ``end`` takes the end of the stream.
-``body`` is then what the API would have answered without streaming, as received so far: a stream that broke off is not
-``complete``, and a call whose arguments broke off has them as raw text.
+``feed`` processes received data and returns the text that it adds, for an echo. ``end`` processes the end of the
+stream. ``body`` is then the response that the API would have sent without streaming, as received so far: a truncated
+stream is not ``complete``, and a call with truncated arguments has them as raw text.
 """
 
 import codecs
@@ -24,10 +24,10 @@ from reel.strict_json import parse_bounded
 MAX_STREAM = 256 << 20
 _BOM = "\ufeff"
 _DONE = "[DONE]"
-# How the name of an error of AWS ends that takes the place of an event, and the keys of one that takes the place of a
+# The suffix of AWS error names, which replace an event, and the keys of an error that replaces a
 # response.
 _EXCEPTION, _ONLY_ERROR = "Exception", frozenset({"message", "__type"})
-# The first character of a stream, and how deep its objects are; any other begins server-sent events.
+# The first character of a stream, and the depth of its objects; any other starts server-sent events.
 _LEVELS = {"[": IN_ARRAY, "{": IN_SEQUENCE}
 
 
@@ -40,7 +40,7 @@ class Assembler(Protocol):
         """Fold an event; return the text that it adds."""
 
     def done(self) -> None:
-        """Take the ``[DONE]`` at the end."""
+        """Process the ``[DONE]`` at the end."""
 
     def body(self) -> dict[str, Any]:
         """Return the response body, as received so far."""
@@ -89,15 +89,15 @@ class Stream:
     def __init__(self, format: str) -> None:  # noqa: A002 - the protocol's name
         if format not in ASSEMBLERS:
             raise ValueError(f"no provider answers in {format}: conversations are only rendered and loaded in it")
-        # The error that the provider reported, or what is wrong with the stream. All that follows is ignored.
+        # The error that the provider reported, or what is wrong with the stream. Everything after it is ignored.
         self.error: str | None = None
-        # Whether it ended inside an event.
+        # Whether the stream ended inside an event.
         self.cut = False
-        # How many events were folded.
+        # The number of events folded.
         self.events = 0
         self._assembler = ASSEMBLERS[format]()
         self._answer = _ANSWERS[format]
-        # Bytes that are not UTF-8 become lone surrogates, so that the daemon can count what it replaces.
+        # Bytes that are not UTF-8 become lone surrogates, so that the daemon can count the replacements.
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
         self._events: ServerSentEvents | JsonObjects | None = None
         self._over = False
@@ -110,11 +110,11 @@ class Stream:
 
     @property
     def began(self) -> bool:
-        """Whether any part of an answer has come."""
+        """Whether any part of an answer has arrived."""
         return bool(self._assembler.body().get(self._answer))
 
     def feed(self, data: bytes | str) -> str:
-        """Take what arrived, in pieces of any size; return the text that it adds."""
+        """Process received data, in pieces of any size; return the text that it adds."""
         text = data if isinstance(data, str) else self._decode(data)
         self._size += len(text)
         if self._size > MAX_STREAM:
@@ -128,16 +128,16 @@ class Stream:
         return self._take(self._events.feed(text))
 
     def feed_event(self, event: dict[str, Any]) -> str:
-        """Take an event that was parsed already, as by an SDK; return the text that it adds."""
+        """Process an event that is already parsed, as by an SDK; return the text that it adds."""
         return "" if self._over else self._fold_parsed("", event)
 
     def end(self) -> str:
-        """Take the end of the stream; return the text that was still held back."""
+        """Process the end of the stream; return text that was still held back."""
         text = self.feed(self._decode(b"", final=True))
         if self._events is None:
             return text
         self.cut = self._events.inside_event
-        # An incomplete event broke off with the stream, and is not an error of its own.
+        # An incomplete event was cut off with the stream, and is not a separate error.
         return text + self._take([event for event in self._events.end() if _is_complete(event.data)])
 
     def body(self) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _parsed(data: str) -> Any:
 
 
 def _problem(name: str, event: dict[str, Any]) -> str | None:
-    """Return the error that an event reports, or ``None``; each API has a form of its own."""
+    """Return the error that an event reports, or ``None``; each API has its own form."""
     failed = event.get("type") == "response.failed"
     error = dict_or_empty(event.get("response")).get("error") if failed else event.get("error")
     thrown = next((key for key in (name, *event) if str(key).endswith(_EXCEPTION)), None)
