@@ -3,11 +3,11 @@
 Both ends use the same classes. The daemon detects from the first byte of a connection which framing its peer
 speaks (:func:`reel.session.detect`). Theory of operation, for every :class:`Framing`:
 
-* ``feed`` takes whatever arrived, in pieces of any size, and returns the frames that are complete.
-* ``end`` takes the end of the stream, which may complete a frame or cut one off.
+* ``feed`` processes received data, in pieces of any size, and returns the frames that are complete.
+* ``end`` processes the end of the stream, which may complete or truncate a frame.
 * A frame is a :class:`Request`, a :class:`Notification`, a :class:`Response` or an :class:`InvalidFrame`. After an
   invalid frame that is ``fatal`` the framing no longer knows where the next message begins: report the error and
-  close the connection. After any other the stream goes on.
+  close the connection. After any other, the stream continues.
 * ``request``, ``notify``, ``push``, ``answer``, ``refuse`` and ``reply`` return the bytes to send. A result that is
   ``bytes`` is a map as MessagePack already. It is spliced in unchanged, and so are values of a result that are a
   :class:`PackedList` or an :class:`EncodedText`: encoded data is never decoded only to be encoded again.
@@ -22,9 +22,9 @@ from reel.frames import Frame, Id, SharedPush
 
 
 class Framing(Protocol):
-    """One way to lay calls and responses into a stream of bytes.
+    """One way to encode calls and responses in a stream of bytes.
 
-    ``push_target`` is the way in which the peer gets its pushes: empty for their own names; else a method and its first
+    ``push_target`` is the way in which the peer receives pushes: empty for their own names; else a method and its first
     arguments, which are followed by the pair of the push's name and parameters.
     """
 
@@ -33,16 +33,16 @@ class Framing(Protocol):
 
     @property
     def held(self) -> int:
-        """How many bytes of an incomplete message are kept."""
+        """The number of buffered bytes of an incomplete message."""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
+        """Process received bytes; return the frames that they complete, in order. A fatal frame is the last one."""
 
     def end(self) -> list[Frame]:
-        """Take the end of the stream; return the frames that it completes or cuts off."""
+        """Process the end of the stream; return the frames that it completes or truncates."""
 
     def discard(self) -> None:
-        """Free what is kept, and ignore all further bytes."""
+        """Free the buffer, and ignore all further bytes."""
 
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
         """Encode a call that expects a response."""
@@ -57,7 +57,7 @@ class Framing(Protocol):
         """Encode a result; its values may be :class:`PackedList`."""
 
     def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
-        """Encode an error; ``None`` responds to what could not be read."""
+        """Encode an error; ``None`` responds to an unreadable message."""
 
     def reply(self, token: Id, outcome: dict[str, Any] | bytes | ReelError) -> bytes:
         """Encode the push with the outcome of a ``call_async``; values of a result may be :class:`PackedList`."""

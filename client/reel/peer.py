@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _socket as socket  # without the enums of `socket`: to make them was a quarter of what `reel add` cost
+import _socket as socket  # without the enums of `socket`: creating them took a quarter of the time of `reel add`
 import os
 import struct
 
@@ -10,9 +10,9 @@ from reel.errors import NotRunning
 from reel.light_typing import NamedTuple
 from reel.stop_marker import STOPPED, is_marked
 
-# How long a client tries to reconnect after it lost the connection, in seconds: enough for a daemon to be restarted.
+# How long a client tries to reconnect after losing the connection, in seconds: enough for a daemon to be restarted.
 RECONNECT_SECONDS = 10.0
-# The longest pause between two attempts, in seconds. Nothing reports that a socket is being listened on again.
+# The longest pause between two attempts, in seconds. No notification exists for a socket that is listening again.
 RETRY_INTERVAL = 0.25
 _TIME = struct.Struct("ll")  # struct timeval: seconds, microseconds
 _CREDENTIALS = struct.Struct("3i")  # Linux's struct ucred: pid, uid, gid
@@ -37,7 +37,7 @@ class Peer(NamedTuple):
 
 
 def peer_of(connection: socket.socket) -> Peer:
-    """Ask the kernel which process is at the other end, as Linux or as macOS answers it."""
+    """Ask the kernel for the process at the other end, on Linux or macOS."""
     if not hasattr(socket, "SO_PEERCRED"):
         _version, uid, *_groups = _XUCRED.unpack(connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size))
         return Peer(connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), uid)
@@ -59,18 +59,18 @@ def require_trusted(connection: socket.socket, path: str) -> None:
 
 
 def connect_within(connection: socket.socket, path: str, seconds: float | None) -> None:
-    """Connect a blocking socket, and wait no longer than this for a listener whose queue is full.
+    """Connect a blocking socket, with a limit on the wait for a listener whose queue is full.
 
     Python's own timeout makes the socket non-blocking, and then a full queue fails at once.
 
     Args:
         connection: the socket.
-        path: where to connect to.
+        path: the path of the socket.
         seconds: how long to wait; ``None`` for as long as it takes.
 
     Raises:
-        TimeoutError: the listener did not take the connection in time.
-        OSError: nobody listens, or the path cannot be used.
+        TimeoutError: the listener did not accept the connection in time.
+        OSError: nobody is listening, or the path is unusable.
     """
     if seconds is not None:
         # A timeout of zero would mean no limit.

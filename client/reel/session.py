@@ -39,7 +39,7 @@ class MessagePack(SharedPushes):
 
     Args:
         max_message: the longest message that is accepted, in bytes.
-        max_values: the most values in a message. Default: they are not counted, which saves a little.
+        max_values: the most values in a message. Default: values are not counted, which saves some time.
         error_maps: send errors as maps ``{code, name, message, data}``, not as the pair ``[kind, text]`` that Neovim
             shows.
     """
@@ -57,19 +57,19 @@ class MessagePack(SharedPushes):
 
     @property
     def held(self) -> int:
-        """How many bytes of an incomplete message are kept."""
+        """The number of buffered bytes of an incomplete message."""
         return self._reader.held
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
+        """Process received bytes; return the frames that they complete, in order. A fatal frame is the last one."""
         return self._reader.feed(data)
 
     def end(self) -> list[Frame]:
-        """Take the end of the stream; a message that it cuts off is dropped."""
+        """Process the end of the stream; drop a truncated message."""
         return []
 
     def discard(self) -> None:
-        """Free what is kept, and ignore all further bytes."""
+        """Free the buffer, and ignore all further bytes."""
         self._reader.discard()
 
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
@@ -110,7 +110,7 @@ class MessagePack(SharedPushes):
         return b"".join(pairs)
 
     def _encode_push(self, name: str, params: bytes) -> bytes:
-        """Encode a push whose parameters are packed, as a list of one, because Neovim accepts nothing else."""
+        """Encode a push whose parameters are packed, as a list of one, the only form that Neovim accepts."""
         if not self.push_target:
             return b"".join((b"\x93\x02", self._pack(name), b"\x91", params))
         method, *first = self.push_target
@@ -143,9 +143,9 @@ class MessagePack(SharedPushes):
         return parts
 
     def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
-        """Encode an error; ``None`` responds to what could not be read."""
+        """Encode an error; ``None`` responds to an unreadable message."""
         shown = as_map(error) if self.error_maps else [int(isinstance(error, InvalidParams)), str(error)]
-        # An error may quote what was received, and that may not be a clean text.
+        # An error may quote received data, which may not be valid text.
         return self._pack((1, request_id, clean_deep(shown)[0], None))
 
     def reply(self, token: Id, outcome: dict[str, Any] | bytes | ReelError) -> bytes:
@@ -157,11 +157,11 @@ class MessagePack(SharedPushes):
 
 
 def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:
-    """Return the framing that a peer speaks, by the first byte that it sent; ``None`` if it is not one of ours."""
+    """Return the framing that a peer speaks, judging by its first byte; ``None`` if it is not one of ours."""
     if first in _ARRAY_HEADERS:
         return MessagePack(max_message, max_values)
     if first in b"Cc{[ \t\r\n":
-        from reel.json_framing import ContentLength, Lines  # noqa: PLC0415 - our own clients never speak it
+        from reel.json_framing import ContentLength, Lines  # noqa: PLC0415 - our own clients never use it
 
         return (ContentLength if first in b"Cc" else Lines)(max_message, max_values)
     return None
