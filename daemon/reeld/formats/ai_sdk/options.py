@@ -1,6 +1,6 @@
-"""``providerOptions`` and ``providerMetadata`` of the AI SDK: what a provider said about a part (rule V4).
+"""``providerOptions`` and ``providerMetadata`` of the AI SDK: provider data of a part (rule V4).
 
-What has a neutral form, such as a signature, gets it. The whole map is kept beside it unless it says nothing else.
+Values with a neutral form, such as a signature, are converted. The whole map is kept beside them if it holds more.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from reeld.formats.metadata import preserve_keys, restore_keys
 PROVIDER = "ai-sdk"
 # The key under which a whole map is kept with a block or a message.
 KEPT = "providerOptions"
-# The providers by the names that the AI SDK has for them, and the names that are written.
+# The providers by their names in the AI SDK, and the names that are written.
 _PROVIDERS = {
     "anthropic": "anthropic",
     "bedrock": "bedrock",
@@ -31,7 +31,7 @@ _ENCRYPTED = "reasoningEncryptedContent"
 
 
 class Signed(NamedTuple):
-    """A provider, and its signature or what it redacted."""
+    """A provider, and its signature or redacted data."""
 
     provider: str
     value: str
@@ -55,7 +55,7 @@ def redacted_in(options: Mapping[str, Any]) -> Signed | None:
 
 
 def encrypted_in(options: Mapping[str, Any]) -> Encrypted | None:
-    """Return what options say about a reasoning item of OpenAI's."""
+    """Return the data of an OpenAI reasoning item in options."""
     item_id, content = (_first(options, {"openai": key}) for key in ("itemId", _ENCRYPTED))
     if item_id is None and content is None:
         return None
@@ -63,7 +63,7 @@ def encrypted_in(options: Mapping[str, Any]) -> Encrypted | None:
 
 
 def _first(options: Mapping[str, Any], keys: Mapping[str, str]) -> Signed | None:
-    """Return the text that options have under the key of their provider, and the provider."""
+    """Return the text under the key of a provider in options, and the provider."""
     for name, found in options.items():
         provider = _PROVIDERS.get(name, "")
         value = found.get(keys.get(provider)) if type(found) is dict else None
@@ -83,7 +83,7 @@ def keep_options(block: Json, options: Json, model: str | None) -> Json:
 
 
 def with_rest(block: Json, options: Json) -> Json:
-    """Return a block with its options as metadata, unless it says already all that is in them."""
+    """Return a block with its options as metadata, unless the block already represents all of them."""
     if not options or derived_options(block) == options:
         return block
     known = block.get("provider_metadata", {})
@@ -96,7 +96,7 @@ def _merged(known: Json, kept: Json) -> Json:
 
 
 def written_options(block: Json) -> Json:
-    """Return the options of a part as keys: those that it came with, else those that its block says."""
+    """Return the options of a part as keys: the original ones, else those derived from its block."""
     metadata = block.get("provider_metadata") or {}
     kept = restore_keys(metadata, str(metadata.get("provider")), (KEPT,)).get(KEPT)
     options = kept if are_options(kept) else derived_options(block)
@@ -104,7 +104,7 @@ def written_options(block: Json) -> Json:
 
 
 def derived_options(block: Json) -> Json:
-    """Return the options that say what a block says: its signature, what is redacted, or a cache breakpoint."""
+    """Return the options derived from a block: its signature, redacted data, or a cache breakpoint."""
     metadata = block.get("provider_metadata") or {}
     if block["type"] == "redacted_thinking":
         return _options(block.get("provider"), _HIDDEN, block["data"])
@@ -130,5 +130,5 @@ def encrypted_options(content: str) -> Json:
 
 
 def are_options(value: Any) -> bool:
-    """Whether a value has the form that the AI SDK requires of options: a map of maps."""
+    """Whether a value has the form that the AI SDK requires for options: a map of maps."""
     return type(value) is dict and all(type(found) is dict for found in value.values())

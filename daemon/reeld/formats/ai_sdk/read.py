@@ -1,4 +1,4 @@
-"""Conversations of the AI SDK, read: ``ModelMessage`` and ``UIMessage``, also mixed (rule V2)."""
+"""Reads conversations of the AI SDK: ``ModelMessage`` and ``UIMessage``, also mixed (rule V2)."""
 
 from base64 import b64encode
 from collections.abc import Iterator
@@ -34,12 +34,12 @@ from reeld.formats.pairing import Pairing
 from reeld.formats.prompt import system_message
 
 _API = "the AI SDK"
-# The type of media that nothing says.
+# The default type of media.
 _UNKNOWN = "application/octet-stream"
-# The outputs of a tool that are more than a text, and those that say that it failed.
+# The outputs of a tool that are more than a text, and those that report a failure.
 _JSON_OUTPUTS = ("json", "error-json")
 _FAILURES = ("error-text", "error-json", "execution-denied")
-# The parts of a content that are a file, with the key of its bytes or its address.
+# The parts of a content that are a file, with the key of its bytes or URL.
 _FILES = {
     "file": "data",
     "file-data": "data",
@@ -55,8 +55,8 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     """Read a conversation.
 
     Args:
-        body: an object with its ``messages``: what ``streamText`` takes, or what ``useChat`` sends.
-        model: the model that wrote the assistant's messages; the AI SDK does not note it.
+        body: an object with its ``messages``: the input of ``streamText``, or the output of ``useChat``.
+        model: the model that wrote the assistant's messages; the AI SDK does not record it.
 
     Raises:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
@@ -88,7 +88,7 @@ def _instructions(given: Any, where: str) -> Iterator[Json]:
 
 
 class _Reader:
-    """Reads one message after the other; ``messages`` are those so far.
+    """Reads messages one by one; ``messages`` holds those read so far.
 
     Args:
         model: the model that wrote the assistant's messages, if it is known.
@@ -102,7 +102,7 @@ class _Reader:
         self._served: set[str] = set()
 
     def add(self, found: Json, where: str) -> None:
-        """Add a message; what is beside its parts is kept with the first message that it becomes."""
+        """Add a message; keys beside its parts are kept with the first resulting message."""
         role = require_role(found.get("role"), f"{where}.role", _API)
         beside = {key: value for key, value in found.items() if key not in ("role", "content", "parts")}
         own_role = {"role": role} if role in INSTRUCTION_ROLES else {}
@@ -176,7 +176,7 @@ class _Reader:
 
 
 def _spoken(role: str, found: Json, where: str) -> list[Spoken]:
-    """Return what a message says, in the form for a model: a UIMessage has parts, a ModelMessage content."""
+    """Convert a message to the form for a model: a UIMessage has parts, a ModelMessage content."""
     if type(found.get("parts")) is list:
         return list(spoken(role, found["parts"], f"{where}.parts")) or [Spoken(role, [])]
     content = found.get("content")
@@ -207,7 +207,7 @@ def _reasoning(value: Json, where: str, options: Json, model: str | None) -> Jso
 
 
 def _continues(before: Json, part: Json) -> bool:
-    """Whether a part is a further summary of the reasoning item that a part before it belongs to."""
+    """Whether a part is a further summary of the reasoning item of an earlier part."""
     options = part.get(KEPT)
     after = encrypted_in(options) if part.get("type") == "reasoning" and type(options) is dict else None
     item = encrypted_in(before[KEPT])
@@ -215,7 +215,7 @@ def _continues(before: Json, part: Json) -> bool:
 
 
 def _item(parts: list[Part], model: str | None) -> Json:
-    """Return the reasoning item of OpenAI's that some parts are the summaries of, which are kept beside it."""
+    """Return the OpenAI reasoning item of some summary parts, which are kept beside it."""
     found = [encrypted_in(_options(part)) for part in parts]
     ids = [each.item_id for each in found if each is not None and each.item_id is not None]
     contents = [each.content for each in found if each is not None and each.content is not None]
@@ -231,7 +231,7 @@ def _item(parts: list[Part], model: str | None) -> Json:
 
 
 def _output(output: Json, where: str) -> str | list[Json]:
-    """Read what a tool returned."""
+    """Read the output of a tool."""
     kind, value = output["type"], output.get("value")
     if kind == "execution-denied":
         return str(output.get("reason") or DENIED)
@@ -252,7 +252,7 @@ def _output(output: Json, where: str) -> str | list[Json]:
 
 
 def _media(part: Json, where: str) -> Json | None:
-    """Read a file; ``None`` if only a provider has it."""
+    """Read a file; ``None`` if it exists only at a provider."""
     kind = part.get("type")
     key = _FILES.get(kind) if type(kind) is str else None
     if key is None:
@@ -266,7 +266,7 @@ def _media(part: Json, where: str) -> Json | None:
 
 
 def _file(data: Any, mime: str) -> Json | None:
-    """Return the media block of a file: an address, base64, bytes as JSON has them, or any of these with a tag."""
+    """Return the media block of a file: a URL, base64, bytes in a JSON form, or any of these with a tag."""
     tag = data.get("type") if type(data) is dict else None
     if tag in ("data", "url"):
         return _file(data.get(tag), mime)
@@ -282,7 +282,7 @@ def _file(data: Any, mime: str) -> Json | None:
 
 
 def _bytes(value: Any) -> bytes | None:
-    """Return the bytes of a Buffer or a Uint8Array as ``JSON.stringify`` writes them (rule X12)."""
+    """Return the bytes of a Buffer or a Uint8Array in the form that ``JSON.stringify`` writes (rule X12)."""
     if type(value) is not dict or not value:
         return None
     if value.get("type") == "Buffer":
@@ -295,5 +295,5 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def _full_type(mime: str) -> str:
-    """Return a MIME type; the AI SDK may name its first half alone."""
+    """Return a MIME type; the AI SDK may give only the first half."""
     return mime if "/" in mime else f"{mime}/*"

@@ -1,4 +1,4 @@
-"""What the AI SDK has a form for, and what it requires."""
+"""The capabilities and requirements of the AI SDK."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from reeld.formats.format import Position, ServerToolHalf
 from reeld.formats.metadata import opaque_object, restore_keys
 
 _CALL, _RESULT = "tool-call", "tool-result"
-# The parts that go back as they came: their keys by where they may be; a required key ends in "!".
+# The parts that go back unchanged: their keys by position; a required key ends in "!".
 _OWN = {
     "assistant": {
         _CALL: "toolCallId! toolName! input! providerExecuted! providerOptions",
@@ -33,7 +33,7 @@ _OUTPUTS = ("text", "json", "error-text", "error-json", "content", "execution-de
 
 
 def why_unsendable(block: Json, position: Position, _model: str | None) -> str | None:
-    """Return why a block has no form in the AI SDK, whichever provider it goes to in the end (rule V4)."""
+    """Return why a block has no form in the AI SDK, whatever the final provider (rule V4)."""
     kind = block["type"]
     if kind == "thinking":
         return None if block["text"].strip() or block.get("signature") else "an empty thought"
@@ -48,7 +48,7 @@ def why_unsendable(block: Json, position: Position, _model: str | None) -> str |
 
 
 def own_part(block: Json, position: Position) -> Json | None:
-    """Return the part of an opaque block of the AI SDK's as it is sent in a position; ``None`` if it is not one."""
+    """Return the AI SDK part of an opaque block, in the form to send in a position; ``None`` if it is not one."""
     part = opaque_object(block) if block.get("provider") == PROVIDER else None
     place = "result" if position == "failed_result" else position
     kind = part.get("type") if part else None
@@ -89,7 +89,7 @@ def _is_text(part: Any) -> bool:
 
 
 def reasoning_item(block: Json) -> Json | None:
-    """Return the reasoning item of OpenAI's that an opaque block is; ``None`` if it is not one, or says nothing."""
+    """Return the OpenAI reasoning item of an opaque block; ``None`` if it is not one, or is empty."""
     item = opaque_object(block) if block["type"] == "opaque" and block.get("provider") == "openai" else None
     if item is None or item.get("type") != "reasoning":
         return None
@@ -111,7 +111,7 @@ def _is_reasoning(part: Any) -> bool:
 
 
 def must_precede_content(block: Json) -> bool:
-    """Whether a block is reasoning, of which alone a turn cannot consist."""
+    """Whether a block is reasoning, which cannot form a turn alone."""
     return block["type"] in ("thinking", "redacted_thinking") or reasoning_item(block) is not None
 
 

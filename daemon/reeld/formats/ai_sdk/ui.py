@@ -1,6 +1,6 @@
-"""A ``UIMessage`` as the messages that the AI SDK itself makes of it for a model (``convertToModelMessages``).
+"""Converts a ``UIMessage`` to messages for a model, as the AI SDK does (``convertToModelMessages``).
 
-The parts that it leaves out there, such as sources and data, stay as they are.
+The parts that the AI SDK leaves out, such as sources and data, are kept unchanged.
 """
 
 from collections.abc import Iterator
@@ -10,27 +10,27 @@ from reel.strict_json import Json
 from reeld.formats.fields import require_elements, require_map, require_str
 
 _STATIC, _DYNAMIC = "tool-", "dynamic-tool"
-# Parts of other kinds that begin as the part of a tool does.
+# Parts of other kinds whose type begins like that of a tool.
 _NOT_TOOLS = ("tool-call", "tool-result", "tool-approval-request", "tool-approval-response")
 DENIED = "Tool execution denied."
 
 
 class Part(NamedTuple):
-    """A part of a message for a model, and its place in what was loaded."""
+    """A part of a message for a model, and its place in the loaded message."""
 
     value: Json
     where: str
 
 
 class Spoken(NamedTuple):
-    """What one role says: the role, and its parts."""
+    """A role and its parts."""
 
     role: str
     parts: list[Part]
 
 
 def spoken(role: str, given: Any, where: str) -> Iterator[Spoken]:
-    """Return the messages for a model that the parts of a UIMessage become.
+    """Convert the parts of a UIMessage to messages for a model.
 
     Args:
         role: the role of the message.
@@ -68,7 +68,7 @@ def _is_tool(kind: str) -> bool:
 
 
 def _renamed(part: Json) -> Json:
-    """Return a part that is no tool's with the keys that it has for a model."""
+    """Return a part other than a tool's with the keys of the form for a model."""
     if part.get("type") not in ("text", "reasoning", "file"):
         return part
     renamed = {key: value for key, value in part.items() if key not in ("providerMetadata", "state", "id", "url")}

@@ -1,4 +1,4 @@
-"""Turns and the prompt as ``ModelMessage`` of the AI SDK."""
+"""Writes turns and the prompt as ``ModelMessage`` of the AI SDK."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from reeld.formats.openai import by_message, with_error_prefix
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the messages that a turn becomes: results come first (rules V1 and V3)."""
+    """Convert a turn to messages: results come first (rules V1 and V3)."""
     if isinstance(turn, AssistantTurn):
         parts = [part for piece in turn.pieces for part in _parts(piece.block, "assistant")]
         return [{"role": "assistant", "content": shortest(parts)}] if parts else []
@@ -31,7 +31,7 @@ def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
 
 
 def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the names of tools put through a function."""
+    """Return ``extra`` with the tools renamed by a function."""
     renamed = dict(extra)
     if type(extra.get("tools")) is dict:
         renamed["tools"] = {rename(name): tool for name, tool in extra["tools"].items()}
@@ -71,7 +71,7 @@ def _parts(block: Json, position: Position) -> Iterator[Json]:
 
 
 def _file(block: Json) -> Json:
-    """Return a file; a text in place of bytes is an address or base64, in each version of the AI SDK (rule V5)."""
+    """Return a file; a text in place of bytes is a URL or base64, in every version of the AI SDK (rule V5)."""
     data = block["url"] if block.get("url") is not None else block["data_base64"]
     named = {"filename": block["name"]} if block.get("name") else {}
     return {"data": data, "mediaType": mime_of(block), **named}
@@ -93,7 +93,7 @@ def _result(result: CallResult, context: RenderContext) -> Json:
 
 
 def _output(result: CallResult, context: RenderContext) -> Json:
-    """Return what a tool returned, in the kind in which it came if that still fits (rule V3)."""
+    """Return the output of a tool, in its original kind if that still fits (rule V3)."""
     if any(block["type"] != "text" for block in result.blocks):
         blocks = with_error_prefix(result, result.blocks, context)
         return {"type": "content", "value": [part for block in blocks for part in _content(block)]}
@@ -109,7 +109,7 @@ def _output(result: CallResult, context: RenderContext) -> Json:
 
 
 def _content(block: Json) -> Iterator[Json]:
-    """Return a part of a result; files have types of their own here, which versions 6 and 7 read (rule V5)."""
+    """Return a part of a result; files have separate types here, which versions 6 and 7 read (rule V5)."""
     if block["type"] != "media":
         yield from _parts(block, "result")
         return

@@ -1,4 +1,4 @@
-"""Cache breakpoints of Anthropic's: which of a body are sent, and where they pay (rules A7 and A15)."""
+"""Anthropic's cache breakpoints: selecting those to send, and placing new ones (rules A7 and A15)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from reeld.formats.anthropic.rules import CACHE_CONTROL, MAX_CACHE_BREAKPOINTS, 
 
 
 def count(item: Json) -> int:
-    """Return how many cache breakpoints a message has."""
+    """Return the number of cache breakpoints of a message."""
     return sum(_is_marked(block) for block in _blocks(item.get("content")))
 
 
@@ -18,10 +18,10 @@ def keep_newest(item: Json, number: int) -> Json:
 
 
 def fit_top(fields: Json) -> tuple[Json, int, int]:
-    """Leave out the breakpoints of the prompt that are too many.
+    """Leave out the excess breakpoints of the prompt.
 
     Args:
-        fields: the body without its history. The breakpoints at its top and of its tools are the caller's.
+        fields: the body without its history. The breakpoints at its top and of its tools belong to the caller.
 
     Returns:
         the fields, how many breakpoints were left out, and how many are left for the history.
@@ -47,7 +47,7 @@ def mark_top(fields: Json, ttl: str, _model: str | None) -> Json:
 
 
 def mark_end(item: Json, ttl: str, _model: str | None) -> Json | None:
-    """Return a message with a breakpoint at its end; ``None`` if no block of it can have one (rule A15)."""
+    """Return a message with a breakpoint at its end; ``None`` if none of its blocks can have one (rule A15)."""
     content = item["content"] if item["role"] != "system" else []
     index = next((index for index in reversed(range(len(content))) if content[index]["type"] not in THOUGHTS), None)
     if index is None:
@@ -65,7 +65,7 @@ def _is_marked(holder: Json) -> bool:
 
 
 def _blocks(content: Any) -> Iterator[Json]:
-    """Return the blocks of some content in the order of their breakpoints: what is inside of a block ends before it."""
+    """Return the blocks of some content in the order of their breakpoints: nested blocks before their container."""
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict):
             inner = block.get("content")

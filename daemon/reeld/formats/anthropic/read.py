@@ -1,4 +1,4 @@
-"""Requests and responses of Anthropic's API, read: both have the same blocks."""
+"""Reads requests and responses of Anthropic's API: both have the same blocks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -103,12 +103,12 @@ def read_response(body: Json, model: str | None = None) -> Response:
 
 
 def _blocks(content: Any, where: str, model: str | None) -> list[Json]:
-    """Read content: a string is one text, and what has no neutral form is kept whole.
+    """Read content: a string is one text, and a block without a neutral form is kept whole.
 
     Args:
         content: a string, or a list of blocks.
         where: its place, for errors.
-        model: the model that made it; ``None`` if it is not known, or if none did (the user's words).
+        model: the model that generated it; ``None`` if unknown, or if none did (user input).
     """
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -151,7 +151,7 @@ def _redacted(found: Json, where: str) -> Json:
 
 
 def _call(found: Json, where: str) -> Json:
-    """Read a call; an input that broke off is a text: the part that came."""
+    """Read a call; a truncated input is a text, as received."""
     return {
         "type": "tool_call",
         "id": require_str(found.get("id"), f"{where}.id"),

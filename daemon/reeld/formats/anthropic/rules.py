@@ -1,4 +1,4 @@
-"""What Anthropic's API accepts from whom, and what it requires."""
+"""The blocks that Anthropic's API accepts from each role, and its requirements."""
 
 import re
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from reeld.formats.naming import why_not_transferable
 
 PROVIDER = "anthropic"
 CACHE_CONTROL = "cache_control"
-# The metadata key of a block of a type that is not known here and that Anthropic itself answered with.
+# The metadata key of a block of an unknown type in Anthropic's own answer.
 ANSWERED = "answered"
 THOUGHTS = ("thinking", "redacted_thinking")
 PDF = "application/pdf"
@@ -28,12 +28,12 @@ SYSTEM_MESSAGES_SINCE = (4, 8)
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 # The calls of a server's tools; the types of their results have this ending.
 _SERVER_CALLS, _SERVER_RESULT = ("server_tool_use", "mcp_tool_use"), "_tool_result"
-# What a tool's result may contain besides text, and what nothing else may contain.
+# Blocks that a tool result may contain besides text, and those allowed nowhere else.
 _IN_RESULTS = ("image", "document", "search_result", "tool_reference", "browser_state")
 _IN_RESULTS_ONLY = ("tool_reference", "browser_state")
-# What the assistant never says.
+# Blocks that the assistant never produces.
 _USER_ONLY = ("image", "document", "search_result", "container_upload", *TOOL_CHANGES)
-# These have a neutral form, which the rules about them look at; an opaque block of such a type would evade them.
+# These have a neutral form, to which their rules apply; an opaque block of such a type would evade the rules.
 _NEUTRAL = ("text", *THOUGHTS, "tool_use", "tool_result")
 # The keys that an opaque block must have, and their JSON types, by its type (rule A6).
 _REQUIRED: dict[str, dict[str, type | UnionType]] = {
@@ -51,7 +51,7 @@ _REQUIRED: dict[str, dict[str, type | UnionType]] = {
     "fallback": {"from": object, "to": object},
 }
 _SERVER_RESULT_REQUIRED: dict[str, type | UnionType] = {"tool_use_id": str, "content": dict | list | str}
-# The other keys of a block that a client made. A block that Anthropic made goes back as it came.
+# The other keys of a block made by a client. A block made by Anthropic goes back unchanged.
 _OPTIONAL = {
     "image": (CACHE_CONTROL, "transformations"),
     "document": (CACHE_CONTROL, "citations", "context", "title"),
@@ -67,7 +67,7 @@ _CITATION_KEYS = {
     "content_block_location": (*_OF_A_DOCUMENT, "start_block_index", "end_block_index"),
 }
 _SOURCES = ("base64", "url", "file", "text", "content")
-# The keys of a block with a neutral form that the neutral form does not have, by its type here (rule A6).
+# The keys of a block that its neutral form lacks, by its type here (rule A6).
 _OWN_KEYS = {
     "text": (CACHE_CONTROL, "citations"),
     "image": _OPTIONAL["image"],
@@ -120,12 +120,12 @@ def _is_server_result(kind: str) -> bool:
 
 
 def is_known(kind: str) -> bool:
-    """Whether it is known what a block of a type contains and where it is allowed."""
+    """Whether the content and the allowed positions of a type of block are known."""
     return kind in (*_NEUTRAL, *_REQUIRED) or _is_server_result(kind)
 
 
 def is_answered(block: Json) -> bool:
-    """Whether Anthropic itself answered with a block. One of a type that is new since then goes back as it came."""
+    """Whether Anthropic itself answered with a block. One of a newer type goes back unchanged."""
     return restore_keys(block.get("provider_metadata"), PROVIDER, (ANSWERED,)) != {}
 
 
@@ -154,13 +154,13 @@ def server_tool_half(block: Json) -> ServerToolHalf | None:
 
 
 def own_keys(block: Json, kind: str) -> Json:
-    """Return the keys of Anthropic's that were kept with a block of neutral form."""
+    """Return Anthropic's own keys that were kept with a neutral block."""
     metadata = block.get("provider_metadata")
     return with_citations(restore_keys(metadata, PROVIDER, _OWN_KEYS[kind])) if metadata else {}
 
 
 def with_citations(value: Json) -> Json:
-    """Return a value whose citations have no keys that only answers have, such as ``file_id`` (rule A16)."""
+    """Return a value without the keys of citations that only answers have, such as ``file_id`` (rule A16)."""
     citations, content = value.get("citations"), value.get("content")
     if isinstance(citations, list):
         value = {**value, "citations": [_citation(found) for found in citations]}
@@ -175,7 +175,7 @@ def _citation(found: Any) -> Any:
 
 
 def accepted_keys(value: Json) -> Json:
-    """Return an opaque block without the keys that the API refuses in a block of a client's (rule A6)."""
+    """Return an opaque block without the keys that the API refuses in a client's block (rule A6)."""
     kind = value["type"]
     value = with_citations(value)
     if kind not in _OPTIONAL:
@@ -214,7 +214,7 @@ def continue_container(extra: Json, container: Json, now: float) -> tuple[Json, 
     """Return ``extra`` with a container that the next request continues, or why it cannot (rule A14).
 
     Args:
-        extra: the top of the body. A container in it is the caller's own, unless it has only skills.
+        extra: the top of the body. A container in it belongs to the caller, unless it has only skills.
         container: the newest one.
         now: the time in seconds since 1970.
     """
@@ -235,7 +235,7 @@ def _timestamp(value: Any) -> float | None:
 
 
 def takes_system_messages(model: str | None) -> bool:
-    """Whether a model accepts system messages in mid-history; one whose name has no version does not (rule A10)."""
+    """Whether a model accepts system messages in mid-history; one without a version in its name does not (rule A10)."""
     found = version(model)
     return found is not None and found >= SYSTEM_MESSAGES_SINCE
 

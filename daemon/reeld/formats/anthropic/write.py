@@ -1,4 +1,4 @@
-"""Turns and the prompt as Anthropic's API has them: one message a turn, results first, instructions after the user."""
+"""Writes turns and the prompt for Anthropic's API: one message a turn, results first, instructions after the user."""
 
 from collections.abc import Callable
 from itertools import takewhile
@@ -33,7 +33,7 @@ from reeld.formats.prompt import original_prompt_pieces
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the messages that a turn becomes."""
+    """Convert a turn to messages."""
     if isinstance(turn, AssistantTurn):
         pieces = _without_disabled_thinking(turn.pieces, context)
         return _message("assistant", [_block(piece.block, piece, context) for piece in pieces])
@@ -55,7 +55,7 @@ def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
 
 
 def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the names of tools put through a function."""
+    """Return ``extra`` with the tools renamed by a function."""
     renamed = dict(extra)
     if isinstance(extra.get("tools"), list):
         renamed["tools"] = [_renamed(tool, rename) for tool in extra["tools"]]
@@ -85,7 +85,7 @@ def _without_disabled_thinking(pieces: list[Piece], context: RenderContext) -> l
 
 
 def _split_instructions(turn: UserTurn, context: RenderContext) -> tuple[list[Piece], list[Piece]]:
-    """Split off what can be sent as a system message: the end of a turn in which others spoke before (rule A10)."""
+    """Split off the part that can be sent as a system message: the end of a turn after other speakers (rule A10)."""
     if not any(piece.privileged_role for piece in turn.pieces):
         return turn.pieces, []
     system = list(takewhile(_is_instruction, reversed(turn.pieces)))[::-1]
@@ -118,7 +118,7 @@ def _type_of(piece: Piece) -> str:
 
 
 def _result(result: CallResult, context: RenderContext) -> Json:
-    """Return a tool_result block; what it may contain is rule A4."""
+    """Return a tool_result block; rule A4 defines its content."""
     written: Json = {"type": "tool_result", "tool_use_id": result.call.id, "content": result.content}
     if result.failed:
         written["is_error"] = True
@@ -138,12 +138,12 @@ def _result(result: CallResult, context: RenderContext) -> Json:
 
 
 def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
-    """Return a block as the API has it.
+    """Convert a block to the API's form.
 
     Args:
         block: the block; inside a result it is not the piece's own.
         piece: its place, for the report.
-        context: notes the cache breakpoints.
+        context: records the cache breakpoints.
     """
     written = _WRITERS[block["type"]](block)
     if block["type"] == "opaque" and isinstance(written.get("content"), list):
@@ -154,7 +154,7 @@ def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
 
 
 def _note_breakpoint(written: Json, piece: Piece, context: RenderContext) -> None:
-    """Note where a cache breakpoint comes from; which are sent is known only when all have been seen (rule A7)."""
+    """Record the origin of a cache breakpoint; the selection requires that all have been seen (rule A7)."""
     if written.get(CACHE_CONTROL) is not None:
         context.breakpoints.append((piece.seq, piece.block_index))
 

@@ -1,4 +1,4 @@
-"""Cache points of Bedrock's, which are blocks between the others: which are sent, and where they pay (rule B10)."""
+"""Bedrock's cache points, blocks between the others: selecting those to send, and placing new ones (rule B10)."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from reeld.formats.bedrock_converse.models import caches, is_claude
 from reeld.formats.bedrock_converse.write import CACHE_POINT
 
 _MOST = 4
-# What a cache point may follow: after reasoning and after a document the model refuses it.
+# Blocks that a cache point may follow: models refuse it after reasoning and after a document.
 _CACHED = ("text", "toolUse", "toolResult", "image")
 
 
 def count(item: Json) -> int:
-    """Return how many cache points a message has."""
+    """Return the number of cache points of a message."""
     return _count(item.get("content"))
 
 
@@ -22,10 +22,10 @@ def keep_newest(item: Json, number: int) -> Json:
 
 
 def fit_top(fields: Json) -> tuple[Json, int, int]:
-    """Leave out the cache points of the prompt that are too many.
+    """Leave out the excess cache points of the prompt.
 
     Args:
-        fields: the body without its history. The cache points of its tools are the caller's.
+        fields: the body without its history. The cache points of its tools belong to the caller.
 
     Returns:
         the fields, how many cache points were left out, and how many are left for the history.
@@ -61,7 +61,7 @@ def mark_end(item: Json, ttl: str, model: str | None) -> Json | None:
 
 
 def _cache_point(ttl: str, model: str | None) -> Json:
-    """Return a cache point; only Claude takes another time to live than five minutes."""
+    """Return a cache point; only Claude accepts a time to live other than five minutes."""
     return {CACHE_POINT: {"type": "default", **({"ttl": ttl} if is_claude(model) and ttl != "5m" else {})}}
 
 

@@ -1,4 +1,4 @@
-"""Media as Converse has them: a format of its own list, and bytes or a place in Amazon S3 (rule B6)."""
+"""Media for Converse: a format from its own list, and bytes or a location in Amazon S3 (rule B6)."""
 
 import re
 
@@ -34,7 +34,7 @@ FORMATS = {
     "audio/mp4": ("audio", "m4a"),
 }
 MIME_TYPES = {found: mime for mime, found in FORMATS.items()}
-# The formats of each kind of block; some have no MIME type of their own.
+# The formats of each kind of block; some have no separate MIME type.
 _WRITTEN = {
     "image": ("png", "jpeg", "gif", "webp"),
     "document": ("pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"),
@@ -44,13 +44,13 @@ _WRITTEN = {
         "webm",
     ),
 }
-# What the source of each kind of block may be.
+# The allowed sources of each kind of block.
 SOURCES = {
     **dict.fromkeys(("image", "video", "audio"), ("bytes", "s3Location")),
     "document": ("bytes", "s3Location", "text", "content"),
 }
 _S3 = re.compile(r"s3://[a-z0-9][.\-a-z0-9]{1,61}[a-z0-9](/.*)?", re.DOTALL)
-# The characters of a name that are refused, and how many it may have (rule B6).
+# The refused characters of a name, and its maximum length (rule B6).
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
 _EXTENSION = re.compile(r"(?<=.)\.[a-zA-Z0-9]{1,5}$")
 _LONGEST = 190
@@ -78,7 +78,7 @@ def _why_source_unsendable(block: Json) -> str | None:
 
 
 def is_source(kind: str, found: Json) -> bool:
-    """Whether a block of a kind has a format that there is, and one source that there is."""
+    """Whether a block of a kind has an existing format, and exactly one existing source."""
     source: Json = found["source"]
     written = found.get("format")
     if len(source) != 1 or not (written in _WRITTEN[kind] or (kind == "document" and written is None)):
@@ -103,11 +103,11 @@ def media_block(block: Json, name: str | None) -> Json:
 
 
 def document_name(given: str | None, used: dict[str, None]) -> str:
-    """Return the name under which a document is sent, and note it: neutral characters, and no other's (rule B6).
+    """Return the name under which a document is sent, and record it: neutral characters, unique (rule B6).
 
     Args:
         given: its own name, if it has one.
-        used: the names that were sent, in small letters: names that differ only in capitals count as one.
+        used: the names that were sent, in lower case: names that differ only in case count as equal.
     """
     neutral = _NOT_IN_NAME.sub(" ", _EXTENSION.sub("", given or ""))[:_LONGEST].strip() or "document"
     name, number = neutral, 1

@@ -1,4 +1,4 @@
-"""How the models behind Converse differ: the API is one, and each model refuses something else."""
+"""How the models behind Converse differ: the API is the same, but each model has its own restrictions."""
 
 import re
 
@@ -13,9 +13,9 @@ NO_TOOL: Json = {
     }
 }
 _CLAUDE, _NOVA = re.compile(r"claude"), re.compile(r"amazon\.nova|^nova-")
-# Those that take the user's words beside results: measured for Claude 4 and later, and for the models of OpenAI.
+# Models that accept user text beside results: measured for Claude 4 and later, and for the models of OpenAI.
 _MIXING = re.compile(r"claude-[a-z]+-[4-9]|openai\.gpt")
-# Those that refuse words beside calls.
+# Models that refuse text beside calls.
 _PARTING = re.compile(r"meta\.llama|mistral\.")
 
 
@@ -30,20 +30,20 @@ def is_nova(model: str | None) -> bool:
 
 
 def mixes_results(model: str | None) -> bool:
-    """Whether a message to a model may have other content beside results; one that is not known may not (rule B2)."""
+    """Whether a message to a model may have other content beside results; if unknown, it may not (rule B2)."""
     return _MIXING.search(model or "") is not None
 
 
 def parts_calls(model: str | None) -> bool:
-    """Whether a message of a model's may not have other content beside calls (rule B2)."""
+    """Whether a message of a model may not have other content beside calls (rule B2)."""
     return _PARTING.search(model or "") is not None
 
 
 def takes_status(model: str | None) -> bool:
-    """Whether a model takes the status of a result, and pictures in it; one that is not known does not (rule B5)."""
+    """Whether a model accepts the status of a result, and pictures in it; an unknown model does not (rule B5)."""
     return is_claude(model) or is_nova(model)
 
 
 def caches(model: str | None) -> bool:
-    """Whether a model takes cache points; others refuse the whole request (rule B10)."""
+    """Whether a model accepts cache points; others refuse the whole request (rule B10)."""
     return is_claude(model) or is_nova(model)

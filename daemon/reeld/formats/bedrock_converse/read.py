@@ -1,4 +1,4 @@
-"""Requests and responses of Converse, read: both have the same blocks."""
+"""Reads requests and responses of Converse: both have the same blocks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ from reeld.formats.model import INSTRUCTION_ROLES, Change, split_by_role
 from reeld.formats.prompt import system_message
 
 _API = "Bedrock Converse"
-# What only the SDK adds to a response.
+# The keys that only the SDK adds to a response.
 _SDK = "ResponseMetadata"
 # The keys of media that have a neutral form.
 _MEDIA_KEYS = ("format", "name", "source")
@@ -62,7 +62,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
 
     Args:
         body: the whole object, with its ``output``. Bytes are base64.
-        model: the model that was asked for; a prompt router says which one answered.
+        model: the requested model; a prompt router names the one that answered.
 
     Raises:
         InvalidMessage: the body is not an answer; ``data.field`` is the place.
@@ -142,7 +142,7 @@ class _Reader:
         return blocks
 
     def _block(self, found: Json, where: str, speaker: str) -> list[Json]:
-        """Read a block; what has no neutral form is kept whole."""
+        """Read a block; one without a neutral form is kept whole."""
         kind = next(iter(found))
         is_assistant = speaker == _ASSISTANT
         served = is_assistant and type(found[kind]) is dict and found[kind].get("type") is not None
@@ -171,7 +171,7 @@ class _Reader:
 
 
 def _note_model(block: Json, model: str) -> None:
-    """Note who made what only its maker reads: thinking, a block that is kept whole, citations."""
+    """Record the model of data that only the same model reads: thinking, a block kept whole, citations."""
     if block["type"] in ("thinking", "redacted_thinking", "opaque"):
         block["model"] = model
     elif "citations_json" in block.get("provider_metadata", {}):
@@ -228,7 +228,7 @@ def _reasoning(value: Any, where: str) -> Json | None:
 
 
 def _call(value: Any, where: str) -> Json:
-    """Read a call; an input that broke off is a text: the part that came."""
+    """Read a call; a truncated input is a text, as received."""
     found = require_map(value, where)
     return {
         "type": "tool_call",

@@ -1,4 +1,4 @@
-"""What Amazon Bedrock's Converse API accepts from whom, and what it requires."""
+"""The blocks that Amazon Bedrock's Converse API accepts from each role, and its requirements."""
 
 import re
 from typing import Any, NamedTuple
@@ -62,7 +62,7 @@ def _why_opaque_unsendable(value: Json | None, position: Position) -> str | None
 
 
 def _is_complete(kind: str, found: Any) -> bool:
-    """Whether what is inside of a block has the keys that its kind requires, with values that it can have."""
+    """Whether the content of a block has the keys that its kind requires, with valid values."""
     known = _OPAQUE[kind]
     if not isinstance(found, dict) or not all(
         isinstance(found.get(key), wanted) for key, wanted in known.required.items()
@@ -88,7 +88,7 @@ def _is_in_result(block: Any) -> bool:
 
 
 def accepted_keys(value: Json) -> Json:
-    """Return an opaque block without the keys that its kind does not have (rule B3)."""
+    """Return an opaque block without the keys that are unknown for its kind (rule B3)."""
     ((kind, found),) = value.items()
     known = _OPAQUE[kind]
     return {kind: {key: inside for key, inside in found.items() if key in known.required or key in known.optional}}
@@ -108,7 +108,7 @@ def server_tool_half(block: Json) -> ServerToolHalf | None:
 
 
 def calls_in(message: Json) -> Json | None:
-    """Return a value if a message of the assistant's has calls, beside which the body must declare tools (rule B7)."""
+    """Return a value if an assistant's message has calls, which require that the body declares tools (rule B7)."""
     return {"calls": True} if any(map(_is_call, message["content"])) else None
 
 

@@ -1,4 +1,4 @@
-"""Turns and the prompt as Converse has them: messages of blocks, each of one key, with cache points between them."""
+"""Writes turns and the prompt for Converse: messages of blocks, each of one key, with cache points between them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,15 +16,15 @@ from reeld.formats.openai import with_error_prefix
 from reeld.formats.prompt import original_prompt_pieces
 
 CACHE_POINT = "cachePoint"
-# What the model says between results and the user's words, what the user says between the model's words and its calls
-# (rule B2), and what a message of documents alone says (rule B6).
+# The assistant's text between results and the user's text, the user's text between the assistant's text and its calls
+# (rule B2), and the text of a message that has only documents (rule B6).
 _NOTED, _GO_ON, _SHOWN = "(noted)", "(go on)", "(attached)"
 # A cache point cannot follow these (rule B10).
 _NOT_CACHED = ("reasoningContent", "document", "video", "audio")
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the messages that a turn becomes: one, or three if words follow results (rules B1 and B2)."""
+    """Convert a turn to messages: one, or three if text follows results (rules B1 and B2)."""
     if isinstance(turn, AssistantTurn):
         return _assistant(turn.pieces, context)
     for piece in turn.pieces:
@@ -42,7 +42,7 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
 
 
 def _assistant(pieces: list[Piece], context: RenderContext) -> list[Json]:
-    """Return the messages of the assistant: one, or three if the model refuses words beside calls (rule B2)."""
+    """Return the messages of the assistant: one, or three if the model refuses text beside calls (rule B2)."""
     calls = [piece for piece in pieces if piece.block["type"] == "tool_call"]
     if not calls or len(calls) == len(pieces) or not parts_calls(context.model):
         return _message("assistant", _content(pieces, context))
@@ -62,7 +62,7 @@ def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
 
 
 def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the names of tools put through a function, without the model, which is in the URL."""
+    """Return ``extra`` with the tools renamed by a function, without the model, which is in the URL."""
     renamed = {key: value for key, value in extra.items() if key != "model"}
     config = renamed.get("toolConfig")
     if not isinstance(config, dict):
@@ -95,7 +95,7 @@ def _content(pieces: list[Piece], context: RenderContext) -> list[Json]:
 
 
 def _cache_point(written: Json, block: Json, piece: Piece, context: RenderContext) -> list[Json]:
-    """Return the cache point that was after a block, if the model takes one there (rule B10)."""
+    """Return the cache point that was after a block, if the model accepts one there (rule B10)."""
     found = restore_keys(block.get("provider_metadata"), PROVIDER, (CACHE_POINT,)).get(CACHE_POINT)
     if not isinstance(found, dict) or not caches(context.model) or any(kind in written for kind in _NOT_CACHED):
         return []
@@ -105,7 +105,7 @@ def _cache_point(written: Json, block: Json, piece: Piece, context: RenderContex
 
 
 def _result(result: CallResult, context: RenderContext) -> list[Json]:
-    """Return a result and the cache point after it; what it may contain are rules B4 and B5."""
+    """Return a result and the cache point after it; rules B4 and B5 define its content."""
     flagged = takes_status(context.model)
     blocks = result.blocks if flagged else with_error_prefix(result, result.blocks, context, PROVIDER)
     content = [_in_result(block, context) for block in blocks if block["type"] != "text" or block["text"].strip()]
@@ -120,7 +120,7 @@ def _result(result: CallResult, context: RenderContext) -> list[Json]:
 
 
 def _in_result(block: Json, context: RenderContext) -> Json:
-    """Return a block of a result; an object that came as such goes back as such."""
+    """Return a block of a result; an original object goes back as an object."""
     if restore_keys(block.get("provider_metadata"), PROVIDER, ("json",)) == {"json": True}:
         value = load_sendable(block["text"])
         if isinstance(value, dict):
@@ -129,7 +129,7 @@ def _in_result(block: Json, context: RenderContext) -> Json:
 
 
 def _text(block: Json, context: RenderContext) -> Json:
-    """Return a text, with the citations that the model made, or as one that a guardrail looks at (rule B9)."""
+    """Return a text, with the model's citations, or as one that a guardrail checks (rule B9)."""
     metadata = block.get("provider_metadata") or {}
     kept = restore_keys(metadata, PROVIDER, ("citations", "guard"))
     citations, guard = kept.get("citations"), kept.get("guard")
