@@ -1,4 +1,4 @@
-"""Requests and responses of Gemini's API, read: both have the same parts, with keys in either spelling (rule G8)."""
+"""Reads requests and responses of Gemini's API: both have the same parts, with keys in either spelling (rule G8)."""
 
 import re
 from collections.abc import Callable
@@ -71,7 +71,7 @@ def _prompt(instruction: Any) -> list[Json]:
 
 
 class _ContentReader:
-    """Reads one content after the other, and pairs responses with calls if either has no id."""
+    """Reads contents one by one, and pairs responses with calls if either has no id."""
 
     def __init__(self, model: str | None) -> None:
         self.pairing = Pairing()
@@ -141,7 +141,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
 
 
 def _only_candidate(body: Json) -> Json:
-    """Return the one answer; to take the first of several would lose the others silently (rule X14)."""
+    """Return the one answer; taking the first of several would silently lose the others (rule X14)."""
     candidates: Any = body.get("candidates")
     if not candidates:
         feedback = body.get("promptFeedback")
@@ -167,13 +167,13 @@ def _part_at(value: Any, where: str) -> Json:
 
 
 def _block(part: Json, where: str, call_id: str, model: str | None) -> Json:
-    """Read a part that is not a functionResponse; what has no neutral form is kept whole.
+    """Read a part that is not a functionResponse; one without a neutral form is kept whole.
 
     Args:
         part: the part, as :func:`_part_at` returns it.
         where: its place, for errors.
         call_id: the id for a call that has none.
-        model: the model that made it; ``None`` if it is not known, or if none did (the user's words).
+        model: the model that generated it; ``None`` if unknown, or if none did (user input).
     """
     kind = next((key for key in _READERS if key in part), None)
     block = _READERS[kind](part, where) if kind else None
@@ -211,7 +211,7 @@ def _text(part: Json, where: str) -> Json | None:
 
 
 def _call(part: Json, where: str) -> Json:
-    """Read a call; arguments that broke off are a text, as far as they came."""
+    """Read a call; truncated arguments are a text, as received."""
     found = require_map(part["functionCall"], f"{where}.functionCall")
     name = require_str(found.get("name"), f"{where}.functionCall.name")
     call_id = require_str(found.get("id", ""), f"{where}.functionCall.id")
@@ -235,7 +235,7 @@ def _file(part: Json, where: str) -> Json | None:
 
 
 def _beside_data(found: Json, part: Json) -> Json:
-    """Return the name of media, and the provider even without other keys: what came from Gemini it reads (rule G6)."""
+    """Return the name of media, and always the provider: Gemini reads media that came from it (rule G6)."""
     named = {"name": found["displayName"]} if found.get("displayName") else {}
     kept = _beside(part, {"thought": part.get("thought") or None}).get("provider_metadata")
     return {**named, "provider_metadata": kept or {"provider": PROVIDER}}
@@ -255,7 +255,7 @@ _READERS: dict[str, Callable[[Json, str], Json | None]] = {
 
 
 def _result(part: Json, where: str, call_id: str) -> Json:
-    """Read a functionResponse: its object is a text if it is nothing else, or kept beside its text (rule G4)."""
+    """Read a functionResponse: an object with only a text becomes that, any other is kept beside its text (rule G4)."""
     found = require_map(part["functionResponse"], f"{where}.functionResponse")
     response = found.get("response") or {}
     if type(response) is not dict:

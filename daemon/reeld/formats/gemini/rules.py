@@ -1,4 +1,4 @@
-"""What Gemini's API accepts from whom, and what it requires."""
+"""The parts that Gemini's API accepts from each role, and its requirements."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from reeld.formats.naming import reads, why_not_transferable
 PROVIDER = "gemini"
 # The first version that requires its signatures back (rule G3) and accepts media in a result (rule G7).
 _SIGNING_SINCE = 3
-# The kinds of data in a part, of which it has one (rule G5): those with a neutral form, media, and all others.
+# The kinds of data, exactly one of which is in a part (rule G5): those with a neutral form, media, and all others.
 _NEUTRAL = ("text", "functionCall", "functionResponse")
 MEDIA = ("inlineData", "fileData")
 _SERVER_TOOL = ("toolCall", "toolResponse")
@@ -64,7 +64,7 @@ def _in_result(position: Position) -> bool:
 
 
 def _is_readable(block: Json) -> bool:
-    """Whether Gemini reads media of a type; it does if they came from Gemini (rule G6)."""
+    """Whether Gemini reads media of a type; it does if the media came from Gemini (rule G6)."""
     mime = mime_of(block)
     if is_own(block, PROVIDER):
         return True
@@ -73,7 +73,7 @@ def _is_readable(block: Json) -> bool:
 
 
 def is_uploaded(url: str) -> bool:
-    """Whether a URL is that of a file that was uploaded to Google (rule G10)."""
+    """Whether a URL refers to a file uploaded to Google (rule G10)."""
     return _UPLOADED.match(url) is not None
 
 
@@ -104,7 +104,7 @@ def accepted_keys(part: Json) -> Json:
 
 
 def must_precede_content(block: Json) -> bool:
-    """Whether a block is a thought, of which alone a turn cannot consist (rule G5)."""
+    """Whether a block is a thought, which cannot form a turn alone (rule G5)."""
     return str(block["type"]) == "thinking"
 
 

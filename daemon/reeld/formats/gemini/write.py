@@ -1,4 +1,4 @@
-"""Turns and the prompt as Gemini's API has them: results and what the user says after them in contents of their own."""
+"""Writes turns and the prompt for Gemini's API: results, and the user's text after them, in separate contents."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +14,12 @@ from reeld.formats.prompt import original_prompt_pieces
 
 # Google's own value for a call that never had a signature: another provider's, or a synthesized one (rule G3).
 UNSIGNED = "skip_thought_signature_validator"
-# What the model says between results and the user's words (rule G2).
+# The model's text between results and the user's text (rule G2).
 _NOTED = "(noted)"
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the contents that a turn becomes."""
+    """Convert a turn to contents."""
     if isinstance(turn, AssistantTurn):
         return [{"role": "model", "parts": _signed_parts(turn.pieces, context.model)}] if turn.pieces else []
     for piece in turn.pieces:
@@ -37,7 +37,7 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
 
 
 def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
-    """Return the system instruction: a part of its text, or the parts that it was loaded from (rule G9)."""
+    """Return the system instruction: one part with its text, or the parts that it was loaded from (rule G9)."""
     if prompt is None:
         return PromptPart({}, [])
     texts = [piece.block["text"] for piece in original_prompt_pieces(PROVIDER, prompt)] or [prompt.text]
@@ -45,7 +45,7 @@ def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
 
 
 def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the names of functions put through a function, without the model (rule G9)."""
+    """Return ``extra`` with the functions renamed, without the model (rule G9)."""
     renamed = {key: value for key, value in extra.items() if key != "model"}
     if isinstance(renamed.get("tools"), list):
         renamed["tools"] = [_renamed_tool(tool, rename) for tool in renamed["tools"]]
@@ -89,7 +89,7 @@ def _renamed_choice(calling: Json, rename: Callable[[str], str]) -> Json:
 
 
 def _signed_parts(pieces: list[Piece], model: str | None) -> list[Json]:
-    """Return what the model said; the first call of a step has a signature, if only a dummy (rule G3)."""
+    """Return the model's parts; the first call of a step has a signature, if only a dummy (rule G3)."""
     parts = []
     is_first = True
     for piece in pieces:
@@ -140,7 +140,7 @@ def _media(block: Json) -> Json:
 
 
 def _opaque(block: Json) -> Json:
-    """Return a part as it came; a signature alone is the signature of an empty text (rule G3)."""
+    """Return a part unchanged; a lone signature becomes the signature of an empty text (rule G3)."""
     part = accepted_keys(opaque_object(block) or {})
     return {"text": "", **part} if part.keys() <= {"thought", "thoughtSignature"} else part
 
@@ -155,7 +155,7 @@ _WRITERS: dict[str, Callable[[Json], Json]] = {
 
 
 def _response(result: CallResult) -> Json:
-    """Return a functionResponse: Gemini's own object if it came from there, else the text under a key (rule G4)."""
+    """Return a functionResponse: the original object if it came from Gemini, else the text under a key (rule G4)."""
     written: Json = {"name": result.call.name, "response": _response_object(result), "id": result.call.id}
     written |= restore_keys(result.metadata, PROVIDER, OF_A_RESPONSE)
     media = [{**_WRITERS[block["type"]](block), **_beside(block)} for block in result.blocks if block["type"] != "text"]

@@ -1,4 +1,4 @@
-"""Requests and responses of the Interactions API, read: both have the same steps."""
+"""Reads requests and responses of the Interactions API: both have the same steps."""
 
 from itertools import dropwhile
 from typing import Any
@@ -122,7 +122,7 @@ def _why_incomplete(body: Json, error: Any) -> str | None:
 
 
 def _why_unfinished(body: Json) -> str:
-    """Return the status of an interaction with its errors, which alone say why it failed."""
+    """Return the status of an interaction with its errors, the only source of the reason for a failure."""
     errors = body.get("errors")
     given = [*(errors if type(errors) is list else []), body.get("error")]
     causes = [str(error_message(error)) for error in given if error is not None]
@@ -135,17 +135,17 @@ def _type_of(value: Any) -> str:
 
 
 class _MessageBuilder:
-    """Builds messages from steps in their order; ``messages`` are those so far.
+    """Builds messages from steps, in order; ``messages`` holds those built so far.
 
     Args:
         model: the model that made the model's steps, if it is known.
-        prefix: what the ids of calls without one begin with.
+        prefix: the prefix of the ids for calls without one.
     """
 
     def __init__(self, model: str | None, prefix: str) -> None:
         self.messages: list[Json] = []
         self.pairing = Pairing()
-        # The error that the newest output of the model's ended in.
+        # The error that ended the model's newest output.
         self.error: Any = None
         self._maker = {"provider": PROVIDER, **({} if model is None else {"model": model})}
         self._prefix = prefix
@@ -156,7 +156,7 @@ class _MessageBuilder:
         Args:
             given: the step.
             where: its place, for errors.
-            place: what tells the ids of calls apart that have none.
+            place: a part of generated call ids that makes them unique.
         """
         step = {"type": "text", "text": given} if type(given) is str else require_map(given, where)
         kind = _type_of(step)
@@ -170,7 +170,7 @@ class _MessageBuilder:
             self.add_made(step, where, place)
 
     def _add_turn(self, step: Json, where: str, place: str) -> None:
-        """Add what the user says; a step with a role is a turn, as the API had it before its steps (rule X12)."""
+        """Add user input; a step with a role is a turn, as in the API before it had steps (rule X12)."""
         role = require_role(step.get("role") or "user", f"{where}.role", _API)
         kept = {"provider_metadata": {"provider": PROVIDER, "role": role}} if role in INSTRUCTION_ROLES else {}
         given = step.get("content")
@@ -190,14 +190,14 @@ class _MessageBuilder:
             self.messages.append({"role": "user", "content": contents or [dict(_TEXT)], **kept})
 
     def _add_part(self, part: Any, where: str, place: str) -> None:
-        """Add a part of a turn of the model's."""
+        """Add a part of a model's turn."""
         if type(part) is str or _type_of(part) in ("text", *BESIDE_MEDIA):
             self._add("assistant", [self._content(part, where)])
         else:
             self.add_made(require_map(part, where), where, place)
 
     def add_made(self, step: Json, where: str, place: str) -> None:
-        """Add one step of the model's; what has no neutral form is kept whole."""
+        """Add one step of the model; one without a neutral form is kept whole."""
         kind = _type_of(step)
         if kind == "model_output":
             parts = require_elements(step.get("content"), f"{where}.content")
@@ -212,7 +212,7 @@ class _MessageBuilder:
         self._add("assistant", blocks)
 
     def _add(self, role: str, blocks: list[Json]) -> None:
-        """Add blocks to the message before, if it has the same role, or begin one."""
+        """Add blocks to the previous message if it has the same role, or begin a new one."""
         if self.messages and self.messages[-1]["role"] == role and "provider_metadata" not in self.messages[-1]:
             self.messages[-1]["content"] += blocks
         elif blocks:
@@ -265,7 +265,7 @@ class _MessageBuilder:
 
     @staticmethod
     def _content(part: Any, where: str) -> Json:
-        """Read a content; what has no neutral form is kept whole."""
+        """Read a content; one without a neutral form is kept whole."""
         if type(part) is str:
             return {"type": "text", "text": part}
         found = require_map(part, where)
@@ -278,7 +278,7 @@ class _MessageBuilder:
 
 
 def _media(found: Json, where: str) -> Json | None:
-    """Read media with a MIME type, which a picture by its address need not have (rule I7)."""
+    """Read media with a MIME type, optional for a picture with a URL (rule I7)."""
     kept = preserve_keys(PROVIDER, found, ("type", "data", "uri", "mime_type"))
     beside = kept.get("provider_metadata") or {"provider": PROVIDER}
     mime, data, url = found.get("mime_type"), found.get("data"), found.get("uri")

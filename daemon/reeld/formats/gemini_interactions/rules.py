@@ -1,4 +1,4 @@
-"""What the Interactions API accepts from whom, and what it requires."""
+"""The blocks that the Interactions API accepts from each role, and its requirements."""
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of
@@ -8,9 +8,9 @@ from reeld.formats.gemini_interactions.steps import content_part, is_call, lone_
 from reeld.formats.metadata import is_own
 from reeld.formats.naming import why_not_transferable
 
-# The keys with which a request continues something that is not in its body (rule I8).
+# The keys with which a request continues a history outside of its body (rule I8).
 OUTSIDE = ("previous_interaction_id", "continuation_token")
-# The media that the types of google-genai 3.4 name (rule I7).
+# The media types that google-genai 3.4 defines (rule I7).
 _OFFICE = "application/vnd."
 _OPEN_XML = f"{_OFFICE}openxmlformats-officedocument."
 _READABLE = frozenset(
@@ -64,7 +64,7 @@ def _why_opaque_unsendable(block: Json, position: Position, model: str | None) -
 
 
 def must_precede_content(block: Json) -> bool:
-    """Whether a block is a thought, of which alone a turn cannot consist."""
+    """Whether a block is a thought, which cannot form a turn alone."""
     return block["type"] == "thinking" or (block["type"] == "opaque" and lone_signature(block) is not None)
 
 

@@ -1,4 +1,4 @@
-"""The steps and contents of the Interactions API that it accepts back as they are; reading and writing share them.
+"""The steps and contents of the Interactions API that it accepts back unchanged; reading and writing share them.
 
 The keys are those of the types of google-genai 3.4 (rule I6).
 """
@@ -43,7 +43,7 @@ _SERVER_STEPS = shapes_of(
         "url_context_result": "call_id! result! is_error signature",
     }
 )
-# What media may have beside their data or address, by the type of their content.
+# The keys of media beside their data or URL, by the type of their content.
 BESIDE_MEDIA = {
     "image": ("resolution",),
     "document": ("processing", "resolution"),
@@ -54,18 +54,18 @@ _CONTENTS = shapes_of({kind: " ".join(("data", "mime_type", "uri", *keys)) for k
 
 
 def kind_of_media(mime_type: str) -> str:
-    """Return the type of the content that media of a MIME type are: every other type is a document."""
+    """Return the content type for media of a MIME type: unlisted types are documents."""
     kind = mime_type.partition("/")[0]
     return kind if kind in ("image", "audio", "video") else "document"
 
 
 def server_step(block: Json) -> Json | None:
-    """Return the step of an opaque block as it is sent; ``None`` if it is not one of a tool of the server's."""
+    """Return the step of an opaque block in the form to send; ``None`` if it is not one of a server tool."""
     return _stripped(opaque_object(block), _SERVER_STEPS)
 
 
 def is_call(step: Json) -> bool:
-    """Whether a step of a tool of the server's is the call."""
+    """Whether a step of a server tool is the call."""
     kind: str = step["type"]
     return kind.endswith(_CALL)
 
@@ -73,7 +73,7 @@ def is_call(step: Json) -> bool:
 def content_part(block: Json) -> Json | None:
     """Return the content of an opaque block; ``None`` if it is not one.
 
-    A file that was uploaded to Google is stored as generateContent has it, so that both APIs can be sent it (rule G10).
+    A file uploaded to Google is stored in the form of generateContent, so that it can be sent to both APIs (rule G10).
     """
     found = opaque_object(block) or {}
     file = found.get("fileData")
@@ -85,20 +85,20 @@ def content_part(block: Json) -> Json | None:
 
 
 def media_part(found: Json) -> Json | None:
-    """Return media with the keys that the API knows; ``None`` if an object is not media with data or an address."""
+    """Return media with the keys that the API knows; ``None`` if an object is not media with data or a URL."""
     part = _stripped(found, _CONTENTS)
     return part if part is not None and any(type(part.get(key)) is str for key in ("data", "uri")) else None
 
 
 def lone_signature(block: Json) -> str | None:
-    """Return the signature of an opaque block that is nothing else, as generateContent has one (rule G3)."""
+    """Return the signature of an opaque block that holds only a signature, as in generateContent (rule G3)."""
     found = opaque_object(block) or {}
     signature = found.get("thoughtSignature")
     return signature if found.keys() <= {"thought", "thoughtSignature"} and type(signature) is str else None
 
 
 def _stripped(found: Json | None, shapes: dict[str, Shape]) -> Json | None:
-    """Return an object without the keys that the API does not know; ``None`` if it is of none of some shapes."""
+    """Return an object without the keys that the API does not know; ``None`` if it has none of these shapes."""
     kind = found.get("type") if found else None
     shape = shapes.get(kind) if type(kind) is str else None
     if found is None or shape is None or not all(map(_is_valid, shape.required, map(found.get, shape.required))):

@@ -1,4 +1,4 @@
-"""Turns and the prompt as the Interactions API has them: steps, in the order in which they came."""
+"""Writes turns and the prompt for the Interactions API: steps, in their original order."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ _CITATIONS = ("url_citation", "file_citation", "place_citation", "word_info", "s
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the steps that a turn becomes: results come before what the user says (rules I1 and I2)."""
+    """Convert a turn to steps: results come before the user's text (rules I1 and I2)."""
     if isinstance(turn, AssistantTurn):
         return _signed([step for piece in turn.pieces for step in _steps(piece.block, context.model)], context.model)
     for piece in turn.pieces:
@@ -41,7 +41,7 @@ def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
 
 
 def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the names of functions put through a function."""
+    """Return ``extra`` with the functions renamed."""
     renamed = dict(extra)
     if type(extra.get("tools")) is list:
         renamed["tools"] = [_renamed_tool(tool, rename) for tool in extra["tools"]]
@@ -66,7 +66,7 @@ def _renamed_choice(choice: Json, rename: Callable[[str], str]) -> Json:
 
 
 def _steps(block: Json, model: str | None) -> list[Json]:
-    """Return the steps that a block becomes; a signature of its own is a thought before it (rule I3)."""
+    """Convert a block to steps; its own signature becomes a thought before it (rule I3)."""
     signed = signature(block, model)
     if block["type"] == "thinking":
         return [_thought(block, signed)]
@@ -147,7 +147,7 @@ def _is_citation(value: Any) -> bool:
 
 
 def _result(result: CallResult) -> Json:
-    """Return a function_result: Gemini's own object if it came from there, else a text or contents (rule I5)."""
+    """Return a function_result: the original object if it came from Gemini, else a text or contents (rule I5)."""
     failed = {"is_error": True} if result.failed else {}
     named = {"type": "function_result", "name": result.call.name, "call_id": result.call.id}
     return {**named, "result": _result_value(result), **failed}

@@ -1,1 +1,1 @@
-"""A provider's items one by one: the messages that they become, and the same items again."""
+"""Converts a provider's items one by one to messages, and back to the same items."""

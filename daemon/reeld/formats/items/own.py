@@ -1,7 +1,7 @@
-"""Items in a client's own format, such as a framework's, which come with what they say.
+"""Items in a client's own format, such as a framework's, which come with their messages.
 
-The daemon cannot convert them. So a client sends both, the item and its messages, and gets the item back as it was;
-everybody else reads the messages. A message that somebody else added comes back as a message.
+The daemon cannot convert them. So a client sends both, the item and its messages, and gets the item back unchanged;
+all others read the messages. A foreign message comes back as a message.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from reel.strict_json import Json
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.items.rows import ItemRows, with_form
 
-# Whose messages an item may be.
+# The roles that the messages of an item may have.
 _ROLES = ("user", "assistant", "tool")
 
 
 def own_rows(name: str, items: Sequence[Json], messages: Any) -> ItemRows:
-    """Return the rows of items of a client's own format, which come with what they say.
+    """Return the rows of items of a client's own format, which come with their messages.
 
     Args:
         name: the format.

@@ -1,4 +1,4 @@
-"""A provider's items as messages: each by itself, and with all that its messages do not say."""
+"""Converts a provider's items to messages, one by one, with all data that the messages lack."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -15,16 +15,16 @@ from reeld.formats.items.writing import calls_in, results_in, text_message, writ
 from reeld.formats.metadata import opaque_block
 from reeld.formats.table import FORMATS
 
-# A shorter text than this is a role or a type, and says nothing by itself.
+# A text shorter than this is a role or a type, and is not content.
 _WORDS = 10
 
 
 class OpenCallsNeeded(Exception):
-    """A result does not say which call it answers, and the calls before it are not known."""
+    """Raised when a result does not name its call, and the earlier calls are unknown."""
 
 
 def parse_items(given: Any, *, may_be_empty: bool = False) -> list[Json]:
-    """Return the items that a client gave: a list of objects, or the JSON of one.
+    """Return the items of a client: a list of objects, or JSON of such a list.
 
     Raises:
         InvalidParams: it is not a list, or it is empty though it must not be.
@@ -48,13 +48,13 @@ def parse_items(given: Any, *, may_be_empty: bool = False) -> list[Json]:
 
 
 class ItemReader:
-    """Reads items one after the other.
+    """Reads items one by one.
 
     Args:
         target: their format.
-        model: the model that wrote the assistant's, if it is known.
-        prefix: what the ids begin with that are made for calls without one; no other call has it.
-        open_calls: the calls before the items; ``None`` if they are not known.
+        model: the model that wrote the assistant's items, if known.
+        prefix: the prefix of ids generated for calls without one; no other call has it.
+        open_calls: the calls before the items; ``None`` if unknown.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ItemReader:
         """Return the rows of items.
 
         Raises:
-            OpenCallsNeeded: the calls before the items have to be known.
+            OpenCallsNeeded: the calls before the items are needed.
         """
         rows: list[CheckedRow] = []
         numbers: list[int] = []
@@ -92,7 +92,7 @@ class ItemReader:
         messages = self._messages(item)
         try:
             found = with_form(self._target.name, item, *rows_from(messages))
-        except InvalidMessage:  # a message cannot have all that an item has, such as a name of any length
+        except InvalidMessage:  # a message cannot hold everything that an item can, such as a name of any length
             return with_form(self._target.name, item, *rows_from([_unread(self._target, item)]))
         answered = set(results_in(messages))
         self._open += [(call_id, call["name"]) for call_id, call in calls_in(messages)]
@@ -123,7 +123,7 @@ class ItemReader:
         return f"{self._prefix}_{self._made}"
 
     def _paired(self, item: Json, alone: list[Json]) -> tuple[list[Json], dict[str, str]]:
-        """Return the messages of an item behind the open calls, and the ids that these have there and really."""
+        """Return the messages of an item behind the open calls, and for these, the ids used there and the real ones."""
         if not self._is_known:
             raise OpenCallsNeeded
         calls = [{"type": "tool_call", "id": of, "name": name, "arguments": "{}"} for of, name in self._open]
@@ -138,9 +138,9 @@ class ItemReader:
 
 
 def _read(target: Format, model: str | None, *items: Json) -> list[Json]:
-    """Return the messages of items in a row; an unknown one is kept whole.
+    """Return the messages of consecutive items; an unknown one is kept whole.
 
-    Instructions at the beginning of a request are its prompt. So they are read behind words of the user's.
+    Instructions at the beginning of a request are its prompt. So they are read after a user's text.
     """
     try:
         found = target.read_request({target.history_key: [*items]}, model).messages
@@ -152,7 +152,7 @@ def _read(target: Format, model: str | None, *items: Json) -> list[Json]:
 
 
 def _says_something(messages: list[Json], item: Json) -> bool:
-    """Whether something of an item was read, or there is nothing in it to read."""
+    """Whether any part of an item was read, or there is nothing to read in it."""
     is_blank = all(
         block["type"] == "text" and not block["text"] for message in messages for block in message["content"]
     )

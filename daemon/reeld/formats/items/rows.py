@@ -1,4 +1,4 @@
-"""The rows that an item is stored as: those of its messages, the first one with its form."""
+"""Builds the rows for storing an item: those of its messages, the first one with its form."""
 
 import re
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from reeld.formats.items.writing import may_be_plain, plain_item
 from reeld.formats.json_values import dump
 from reeld.formats.table import FORMATS
 
-# Levels of lists and maps that a form may have in metadata; a deeper one is kept as text.
+# The maximum depth of lists and maps of a form in metadata; a deeper one is kept as text.
 _LEVELS = 5
 # A text of JSON that may have a number that some clients cannot hold, or a character that text cannot hold.
 _MAY_BE_LARGE = re.compile(r"[0-9]{16}|[0-9][eE]")
@@ -25,7 +25,7 @@ class ItemRows(NamedTuple):
     Args:
         rows: the rows.
         items: for each row, the number of its item.
-        altered: how much of the messages was altered; the items come back as they were.
+        altered: how much of the messages was altered; the items come back unchanged.
     """
 
     rows: list[CheckedRow]
@@ -34,7 +34,7 @@ class ItemRows(NamedTuple):
 
 
 def with_form(name: str, item: Json, rows: list[CheckedRow], altered: Altered) -> tuple[list[CheckedRow], Altered]:
-    """Return the rows of an item's messages, the first one with what they do not say, and each other with its place."""
+    """Return the rows of an item's messages, the first with the data that they lack, each other with its index."""
     shown = [_shown(row) for row in rows]
     if len(shown) == 1 and _is_plain(name, item, shown[0]):
         return rows, altered
@@ -48,19 +48,19 @@ def with_form(name: str, item: Json, rows: list[CheckedRow], altered: Altered) -
 
 
 def _is_plain(name: str, item: Json, message: Json) -> bool:
-    """Whether an item is what everybody would make of its message, so that it needs no form."""
+    """Whether an item is exactly what its message converts to, so that it needs no form."""
     target = FORMATS.get(name)
     if target is None or message["provider_metadata"] or not may_be_plain(target, item, message):
         return False
     plain = plain_item(target, message)
     if plain != item:
         return False
-    # Python takes 1 and true for equal, JSON does not.
+    # 1 and true are equal in Python, but not in JSON.
     return all(type(value) is str for value in item.values()) or canonical(plain) == canonical(item)
 
 
 def _is_simple(form: Any) -> bool:
-    """Whether a form can be in metadata as it is."""
+    """Whether a form can be stored in metadata unchanged."""
     text = dump(form)
     if (_levels(text) > _LEVELS and why_not_plain(form, _LEVELS) is not None) or _NOT_CLEAN.search(text):
         return False
@@ -68,23 +68,23 @@ def _is_simple(form: Any) -> bool:
 
 
 def _levels(text: str) -> int:
-    """Return how many levels of lists and maps a JSON text has at most."""
+    """Return the maximum depth of lists and maps in a JSON text."""
     return text.count("{") + text.count("[")
 
 
 def _row_of(message: Json, kept: Json) -> CheckedRow:
-    """Return the row of a message that was read from another row, with what is kept of its item."""
+    """Return the row of a message that was read from another row, with the kept data of its item."""
     role, blocks, metadata = message["role"], message["content"], {**message["provider_metadata"], ITEM: kept}
     parts = Parts(role, blocks, metadata)
     is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"} and blocks[0]["type"] == "text"
     if role != "tool" and is_text and "blocks" not in metadata:
-        # The text is in a column of its own, and need not be stored twice.
+        # The text is in a separate column, and need not be stored twice.
         return CheckedRow(Row(role, blocks[0]["text"], encode(metadata)), parts)
     return CheckedRow(row_from_blocks(role, blocks, metadata), parts)
 
 
 def _shown(checked: CheckedRow) -> Json:
-    """Return the message of a row as it will go over the wire, but for its place."""
+    """Return the message of a row as it will be sent to clients, except for its place."""
     (kind, content, _, _), parts = checked
     if parts is None:
         return {"role": kind, "content": [{"type": "text", "text": content}], "provider_metadata": {}, "seq": 0}

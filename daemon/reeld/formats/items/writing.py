@@ -1,4 +1,4 @@
-"""Messages as a provider's items: each by itself, without the repairs of a whole request."""
+"""Converts messages to a provider's items, one by one, without the repairs of a whole request."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -14,13 +14,13 @@ from reeld.formats.repair import repair
 from reeld.formats.repair_state import RepairState
 from reeld.formats.table import FORMATS
 
-# What the data of a message that is not the first of its item have.
+# The key in the data of a message that is not the first of its item.
 PART = '"part":'
-# What the tool of a call is called that is not known.
+# The tool name for an unknown call.
 _UNKNOWN = "unknown"
 _TEXT_KEYS = {"type", "text"}
 _SPEAKERS = ("user", "assistant")
-# What most items say, one of each kind.
+# The blocks of most items, one of each kind.
 _SAMPLES: dict[str, Json] = {
     "text": {"type": "text", "text": "Hello?"},
     "tool_call": {"type": "tool_call", "id": "c1", "name": "look_up", "arguments": "{}"},
@@ -29,7 +29,7 @@ _SAMPLES: dict[str, Json] = {
 
 
 class WrittenItems(NamedTuple):
-    """The items that a message becomes, or the one that several messages are.
+    """The items of one message, or the single item of several messages.
 
     Args:
         first: the message, or the first of them.
@@ -42,12 +42,12 @@ class WrittenItems(NamedTuple):
 
 
 def write_items(name: str, messages: Iterable[Json], calls: dict[str, Json]) -> Iterator[WrittenItems]:
-    """Yield the items of messages, each when it is asked for.
+    """Yield the items of messages, lazily.
 
     Args:
         name: the format, which may be a client's own.
-        messages: messages as they go over the wire, in their order.
-        calls: the calls before them, by their ids; takes theirs.
+        messages: messages in the form sent to clients, in order.
+        calls: the calls before them, by their ids; theirs are added.
     """
     target = FORMATS.get(name)
     rest = iter(messages)
@@ -90,13 +90,13 @@ def results_in(messages: Iterable[Json]) -> Iterator[str]:
 
 
 def _kept(message: Json) -> Json:
-    """Return what a message says about its item; anybody can write it."""
+    """Return a message's data about its item; any client can write it."""
     kept = message["provider_metadata"].get(ITEM)
     return kept if type(kept) is dict else {}
 
 
 def parts_of(message: Json) -> int:
-    """Return how many messages the item has that begins with this one."""
+    """Return the number of messages of the item that begins with this one."""
     count = _kept(message).get("of")
     return count if type(count) is int and count > 1 else 1
 
@@ -107,7 +107,7 @@ def is_alone(message: Json) -> bool:
 
 
 def added_item(name: str, messages: Sequence[Json]) -> str | None:
-    """Return the item that messages were added as, as JSON; ``None`` if they were not, or were changed since.
+    """Return the item that messages were added as, as JSON; ``None`` if there is none, or they were changed since.
 
     Args:
         name: the format of the item.
@@ -190,7 +190,7 @@ def _plain_keys(name: str, role: str, kind: str) -> set[str] | None:
 
 @cache
 def _results_are_plain(name: str) -> bool:
-    """Whether what a result becomes does not depend on its call."""
+    """Whether the item of a result is independent of its call."""
     target = FORMATS[name]
     result = {"type": "tool_result", "tool_call_id": "c1", "content": "done", "is_error": False}
     message = {"role": "tool", "content": [result], "provider_metadata": {}, "seq": 0}
@@ -200,7 +200,7 @@ def _results_are_plain(name: str) -> bool:
 
 
 class _Text(NamedTuple):
-    """What is around a plain text in the item that it becomes, as JSON; and the keys that lead to the text there."""
+    """The JSON around a plain text in its item, and the keys that lead to the text there."""
 
     before: str
     after: str
@@ -209,7 +209,7 @@ class _Text(NamedTuple):
 
 @cache
 def _text_around(name: str, role: str) -> _Text | None:
-    """Return what is around every text of a role; ``None`` if that is not the same for all."""
+    """Return the JSON around every text of a role; ``None`` if that varies."""
     one, other = "a text", 'another "text"'
     before, _, after = _written_text(name, role, one).partition(encode(one))
     is_same = _written_text(name, role, other) == f"{before}{encode(other)}{after}"
@@ -217,7 +217,7 @@ def _text_around(name: str, role: str) -> _Text | None:
 
 
 def _place_of(text: str, value: Any) -> tuple[str | int, ...] | None:
-    """Return the keys that lead to a text; ``None`` if it is not there."""
+    """Return the keys that lead to a text; ``None`` if it is not found."""
     if value == text:
         return ()
     inside = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
@@ -250,9 +250,9 @@ def _written_text(name: str, role: str, text: str) -> str:
 
 
 def _text_item(target: Format, message: Json) -> str | None:
-    """Return the item of a message that is nothing but a text, as JSON; ``None`` if it is more, or blank.
+    """Return the item of a message that is only a text, as JSON; ``None`` if it is more, or blank.
 
-    It is what :func:`write_message` makes of it, in a tenth of the time.
+    The result equals that of :func:`write_message`, in a tenth of the time.
     """
     blocks = message["content"]
     if len(blocks) != 1 or message["provider_metadata"] or blocks[0].keys() != _TEXT_KEYS:

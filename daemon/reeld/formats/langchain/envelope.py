@@ -1,4 +1,4 @@
-"""The forms in which LangChain writes a message, and the one that all are read as (rule L1)."""
+"""Converts all forms in which LangChain writes a message to one (rule L1)."""
 
 import re
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ _QUOTED = 40
 
 
 class Maker(NamedTuple):
-    """The provider and the model that wrote a message; ``None`` if it is not known."""
+    """The provider and the model that wrote a message; ``None`` if unknown."""
 
     provider: str | None
     model: str | None
@@ -40,7 +40,7 @@ class Envelope(NamedTuple):
     where: str
 
     def maker(self, model: str | None) -> Maker:
-        """Return who wrote it, as its metadata say; the model is the caller's if they do not."""
+        """Return the maker of the message from its metadata; by default, the model is the caller's."""
         found = self.fields.get("response_metadata")
         metadata = found if type(found) is dict else {}
         named = next(
@@ -50,7 +50,7 @@ class Envelope(NamedTuple):
 
 
 def open_envelope(given: Any, where: str) -> Envelope:
-    """Return a message that is written in any form of LangChain's.
+    """Open a message in any form of LangChain.
 
     Args:
         given: a text, a pair of a role and a text, ``message_to_dict``, ``dumps``, or the fields themselves.

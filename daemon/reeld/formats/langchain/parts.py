@@ -10,7 +10,7 @@ from reeld.formats.langchain.envelope import Maker
 from reeld.formats.langchain.rules import PROVIDER
 from reeld.formats.metadata import opaque_block, preserve_keys
 
-# What media are if nothing names their type.
+# The default type of media.
 _TYPES = {"image": ANY_PICTURE, "audio": "audio/wav", "video": "video/mp4"}
 _ANY_FILE = "application/octet-stream"
 _SIGNED_TEXT = {"type", "text", "extras", "index"}
@@ -22,7 +22,7 @@ def content_blocks(content: Any, where: str, maker: Maker) -> Iterator[Json]:
     Args:
         content: the content.
         where: its place, for errors.
-        maker: who wrote it.
+        maker: its maker.
     """
     if type(content) is str:
         if content:
@@ -63,7 +63,7 @@ def _made_by(provider: str | None, maker: Maker) -> Json:
 
 
 def _thinking(part: Json, where: str, maker: Maker) -> Json:
-    """Read thinking as Anthropic's integration has it, and Google's older one."""
+    """Read thinking in the form of Anthropic's integration, and of Google's older one."""
     text = require_str(part.get("thinking"), f"{where}.thinking")
     return {"type": "thinking", "text": text, **_signed(part.get("signature")), **_made_by(_of(part, maker), maker)}
 
@@ -82,7 +82,7 @@ def _redacted(part: Json, where: str, maker: Maker) -> Json:
 
 
 def _reasoning(part: Json, _where: str, maker: Maker) -> Json | None:
-    """Read reasoning as LangChain has it; an item of OpenAI's is kept as it is."""
+    """Read reasoning in LangChain's form; an OpenAI item is kept unchanged."""
     text = part.get("reasoning")
     if type(text) is not str:
         return opaque_block("openai", part, maker.model) if "summary" in part else None

@@ -1,4 +1,4 @@
-"""Serialized messages of LangChain, read: a history, and a single answer."""
+"""Reads serialized messages of LangChain: a history, or a single answer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,9 +28,9 @@ from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompt import system_message
 
-# The fields of a message that are content, or say what is said elsewhere.
+# The fields of a message that are content, or repeat other data.
 _READ = ("type", "role", "content", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "chunk_position", "example")
-# Who wrote what is not known.
+# The maker of messages of unknown origin.
 _NOBODY = Maker(None, None)
 
 
@@ -54,7 +54,7 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
 
 
 class _MessageReader:
-    """Reads one message after the other, and pairs results with calls that have no id."""
+    """Reads messages one by one, and pairs results with calls that have no id."""
 
     def __init__(self, model: str | None) -> None:
         self.pairing = Pairing()
@@ -98,7 +98,7 @@ class _MessageReader:
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
-    """Read an answer: one serialized message of the assistant's.
+    """Read an answer: one serialized assistant message.
 
     Args:
         body: the message, in any form of LangChain's.
@@ -133,7 +133,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
 
 
 def _answer(envelope: Envelope, model: str | None) -> Iterator[Json]:
-    """Return what the assistant says: reasoning, the content, the calls; each call once (rule L3)."""
+    """Return the assistant's blocks: reasoning, the content, the calls; each call once (rule L3)."""
     fields, where, maker = envelope.fields, envelope.where, envelope.maker(model)
     calls = [*_calls(fields.get("tool_calls"), where), *_calls(fields.get("invalid_tool_calls"), where)]
     known = {call["id"] for call in calls}
@@ -170,5 +170,5 @@ def _text(value: str) -> Json:
 
 
 def _kept(envelope: Envelope, **own: str) -> Json:
-    """Return the fields of a message that have no other place, as its metadata (rule L5)."""
+    """Return the remaining fields of a message as its metadata (rule L5)."""
     return preserve_keys(PROVIDER, {**envelope.fields, "role": None, **own}, [key for key in _READ if key not in own])

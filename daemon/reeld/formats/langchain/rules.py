@@ -1,4 +1,4 @@
-"""What LangChain's messages can hold, and how they name providers."""
+"""The content that LangChain's messages can hold, and their names of providers."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,7 +9,7 @@ from reeld.formats.metadata import opaque_object
 from reeld.formats.openai import rename_tools as rename_openai_tools
 
 PROVIDER = "langchain"
-# What LangChain calls the providers whose blocks are understood here (rule L4); the first name is the one that is sent.
+# LangChain's names of the providers whose blocks are understood here (rule L4); the first name is sent.
 _MODEL_PROVIDERS = {
     "anthropic": "anthropic",
     "google_genai": "gemini",
@@ -23,7 +23,7 @@ _MODEL_PROVIDERS = {
     "openrouter": "openai",
     "ollama": "ollama",
 }
-# The key of a system message that was OpenAI's of the role developer.
+# The key of a system message that had OpenAI's role developer.
 OPENAI_ROLE = "__openai_role__"
 # The key of the signatures of calls beside a message of Google's integration, by the ids of the calls.
 CALL_SIGNATURES = "__gemini_function_call_thought_signatures__"
@@ -62,7 +62,7 @@ def why_unsendable(block: Json, _position: Position, _model: str | None) -> str 
 
 
 def is_native(block: Json) -> bool:
-    """Whether an opaque block is content as its provider's integration has it, and is not taken for anything else."""
+    """Whether an opaque block is content in the form of its provider's integration, and unambiguous."""
     kind, provider = (opaque_object(block) or {}).get("type"), block.get("provider")
     if provider not in ("anthropic", "openai", PROVIDER) or type(kind) is not str:
         return False
@@ -75,5 +75,5 @@ def sent_id(given: str, used: Mapping[str, None], seq: int, index: int) -> str:
 
 
 def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the names of its tools put through a function, without the model: messages name none."""
+    """Return ``extra`` with its tools renamed by a function, without the model: messages name none."""
     return rename_openai_tools({key: value for key, value in extra.items() if key != "model"}, rename)

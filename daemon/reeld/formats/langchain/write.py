@@ -1,4 +1,4 @@
-"""Turns and the prompt as LangChain's messages, in the plain form of ``model_dump``."""
+"""Writes turns and the prompt as LangChain's messages, in the plain form of ``model_dump``."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -19,7 +19,7 @@ _MEDIA_TYPES = ("image", "audio", "video")
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the messages that a turn becomes: results directly after their calls, each message by itself."""
+    """Convert a turn to messages: results directly after their calls, each message separate."""
     if isinstance(turn, UserTurn):
         return [*map(_result, turn.results), *(_user(pieces, context) for pieces in by_message(turn.pieces))]
     return list(_assistant(turn))
@@ -93,7 +93,7 @@ def _signature(block: Json) -> str | None:
 
 
 def _maker(first: Piece, pieces: Sequence[Piece]) -> Json:
-    """Return who wrote a message, in LangChain's words, so that its integrations read the content (rule L4)."""
+    """Return the maker of a message in LangChain's terms, so that its integrations read the content (rule L4)."""
     signed = [piece.block["provider_metadata"] for piece in pieces if _signature(piece.block)]
     holders = [first.metadata, *(piece.block for piece in pieces), *signed]
     known: Json = next((holder for holder in holders if holder.get("provider") not in (None, PROVIDER)), {})
@@ -121,7 +121,7 @@ def _signed(block: Json) -> Json:
 
 
 def _thinking(block: Json) -> Json:
-    """Return thinking: Anthropic's as its integration has it, any other as LangChain's reasoning (rule L4)."""
+    """Return thinking: Anthropic's in the form of its integration, any other as LangChain's reasoning (rule L4)."""
     signature = block.get("signature")
     if block.get("provider") == "anthropic":
         signed = {"signature": signature} if signature else {}
@@ -135,7 +135,7 @@ def _redacted(block: Json) -> Json:
 
 
 def _media(block: Json) -> Json:
-    """Return media as LangChain's own block; what is no picture, sound or video is a file."""
+    """Return media as LangChain's own block; anything other than a picture, audio or video is a file."""
     mime = mime_of(block)
     kind = mime.partition("/")[0]
     written: Json = {"type": kind if kind in _MEDIA_TYPES else "file"}

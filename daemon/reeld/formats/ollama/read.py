@@ -1,4 +1,4 @@
-"""Requests and responses of Ollama's API, read: both have the same messages."""
+"""Reads requests and responses of Ollama's API: both have the same messages."""
 
 import base64
 import binascii
@@ -29,7 +29,7 @@ from reeld.formats.prompt import system_message
 
 _API = "Ollama"
 _MESSAGE_KEYS = ("role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id", "name")
-# What a response says of its cost.
+# The keys of a response about its usage.
 _USAGE = (
     "total_duration",
     "load_duration",
@@ -41,7 +41,7 @@ _USAGE = (
 # The first bytes of media: the API names no type.
 _SIGNATURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"BM": "image/bmp"}
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
-# How many characters of base64 hold the bytes that tell the type.
+# The number of base64 characters with the bytes that identify the type.
 _HEAD = 16
 
 
@@ -68,12 +68,12 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
 
 
 def _role(value: Any, where: str) -> str:
-    """Return a neutral role; the server does not look at the case of a role."""
+    """Return a neutral role; the server ignores the case of a role."""
     return require_role(value.lower() if type(value) is str else value, where, _API)
 
 
 class _MessageReader:
-    """Reads one message after the other, and pairs results with calls if either has no id."""
+    """Reads messages one by one, and pairs results with calls if either has no id."""
 
     def __init__(self, model: str | None) -> None:
         self.pairing = Pairing()
@@ -132,14 +132,14 @@ def read_response(body: Json, model: str | None = None) -> Response:
 
 
 def _assistant(message: Json, where: str, model: str | None, prefix: str, pairing: Pairing) -> list[Json]:
-    """Read what the assistant says: its thinking, its text, its calls; nothing at all is an empty text.
+    """Read the assistant's thinking, text and calls; an empty message becomes an empty text.
 
     Args:
         message: the message.
         where: its place, for errors.
         model: the model that wrote it, if it is known.
-        prefix: how the id of a call begins that has none.
-        pairing: notes the calls.
+        prefix: the prefix of generated call ids.
+        pairing: records the calls.
     """
     thought = message.get("thinking")
     thinking: list[Json] = []
@@ -171,7 +171,7 @@ def _text(value: str) -> Json:
 
 
 def _texts(message: Json, where: str) -> list[Json]:
-    """Read the content: a text, or the texts of a list as other APIs have it (rule X12)."""
+    """Read the content: a text, or the texts of a list, as in other APIs (rule X12)."""
     content, where = message.get("content"), f"{where}.content"
     if content is None or type(content) is str:
         return [_text(content)] if content else []
@@ -195,7 +195,7 @@ def _picture(value: str) -> Json:
 
 
 def _type_of(data: str) -> str | None:
-    """Return the type of media by their first bytes; ``None`` if they tell nothing."""
+    """Return the type of media by their first bytes; ``None`` if they do not identify one."""
     try:
         head = base64.b64decode(data[:_HEAD], validate=True)
     except (ValueError, binascii.Error):

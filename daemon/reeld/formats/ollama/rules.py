@@ -1,4 +1,4 @@
-"""What Ollama's API accepts from whom."""
+"""The blocks that Ollama's API accepts from each role."""
 
 from reel.strict_json import Json
 from reeld.formats.content import is_base64, mime_of
@@ -38,5 +38,5 @@ def _why_media_unsendable(block: Json, position: Position) -> str | None:
 
 
 def must_precede_content(block: Json) -> bool:
-    """Whether a block is thinking, of which alone a turn cannot consist."""
+    """Whether a block is thinking, which cannot form a turn alone."""
     return str(block["type"]) == "thinking"

@@ -1,4 +1,4 @@
-"""Turns and the prompt as Ollama has them: messages whose content is a text, with pictures and calls beside it."""
+"""Writes turns and the prompt for Ollama: messages whose content is a text, with pictures and calls beside it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from reeld.formats.prompt import original_prompt_pieces
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the messages that a turn becomes."""
+    """Convert a turn to messages."""
     if isinstance(turn, UserTurn):
         results = [_result(result, context) for result in turn.results]
         return [*results, *(_user(pieces, context) for pieces in by_message(turn.pieces))]
@@ -30,7 +30,7 @@ def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
 
 
 def _result(result: CallResult, context: RenderContext) -> Json:
-    """Return the result of a call; templates look at the name of its tool, newer ones at the id (rule O4)."""
+    """Return the result of a call; templates use the name of its tool, newer ones the id (rule O4)."""
     texts = with_error_prefix(result, result.blocks, context, PROVIDER)
     named = {"tool_name": result.call.name, "tool_call_id": result.call.id}
     return {"role": "tool", **named, "content": texts_of(texts)}

@@ -1,4 +1,4 @@
-"""What a dialect is: what a server accepts in Chat Completions that OpenAI does not, and the other way round."""
+"""Defines a dialect: the differences between a server's Chat Completions and OpenAI's."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +12,12 @@ from reeld.formats.openai import PICTURES, filename
 
 
 def hears(model: str | None) -> bool:
-    """Whether a model accepts sound, judging by its name (rule C7)."""
+    """Whether a model accepts audio, judging by its name (rule C7)."""
     return model is None or "audio" in model
 
 
 def file_part(block: Json) -> Json:
-    """Return a file as OpenAI has it."""
+    """Return a file in OpenAI's form."""
     return {"type": "file", "file": {"filename": filename(block), "file_data": url_of(block)}}
 
 
@@ -28,7 +28,7 @@ class Media(NamedTuple):
         pictures: the types of pictures.
         picture_urls: whether a picture may be a URL.
         files: whether it accepts PDFs.
-        hears: whether a model accepts sound.
+        hears: whether a model accepts audio.
         file_part: the content part of a file.
     """
 
@@ -66,9 +66,9 @@ class Dialect(NamedTuple):
 
     Args:
         name: its name in the protocol.
-        server: what reports call it.
+        server: its name in reports.
         models: matches the names of the models that have this dialect wherever they are served.
-        is_openai: whether it has what only OpenAI has: custom tools, refusals, spoken answers and uploaded files that
+        is_openai: whether it has OpenAI's own features: custom tools, refusals, spoken answers and uploaded files that
             go back by their ids, cache breakpoints, the role ``developer``.
         instructions_anywhere: whether system messages may come after the first one.
         names: whether a message of the user's may name its speaker.

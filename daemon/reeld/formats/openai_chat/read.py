@@ -1,4 +1,4 @@
-"""Requests and responses of Chat Completions, read: both have the same messages."""
+"""Reads requests and responses of Chat Completions: both have the same messages."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -62,7 +62,7 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
 
 
 class _MessageReader:
-    """Reads one message after the other, and pairs results with calls that have no id."""
+    """Reads messages one by one, and pairs results with calls that have no id."""
 
     def __init__(self, model: str | None) -> None:
         self.pairing = Pairing()
@@ -77,7 +77,7 @@ class _MessageReader:
             return _assistant(self._with_ids(message, index, where), where, self._model)
         if role == "tool":
             own_id = message.get("tool_call_id")
-            # An id says which call it is; only without one may the name decide.
+            # An id identifies the call; the name decides only without an id.
             name = None if own_id else message.get("name")
             return _result(self.pairing.id_for_result(own_id, name, f"{where}.tool_call_id"), message, where)
         return _user(message, role, where)
@@ -141,7 +141,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
         finish_reason=choice.get("finish_reason"),
         usage=usage,
     )
-    # Routers report so that the provider behind them failed on the way (rule X14).
+    # In this form, routers report a failure of the provider behind them (rule X14).
     failed = choice.get("error")
     broke_off = None if failed is None else f"the provider said: {error_message(failed)}"
     metadata = {**message.get("provider_metadata", {}), **metadata}
@@ -149,7 +149,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
 
 
 def _only_choice(body: Json) -> Json:
-    """Return the one answer; to take the first of several would lose the others silently (rule X14)."""
+    """Return the one answer; taking the first of several would silently lose the others (rule X14)."""
     if "choices" not in body:
         raise invalid_at("choices", f"is missing; a response of {_API} has them")
     choices = require_list(body["choices"], "choices")
@@ -159,7 +159,7 @@ def _only_choice(body: Json) -> Json:
 
 
 def _assistant(message: Json, where: str, model: str | None) -> Json:
-    """Read one message of the assistant's: its reasoning, what it says, its calls in their order.
+    """Read one assistant message: its reasoning, its content, its calls in order.
 
     Args:
         message: the message.
@@ -189,7 +189,7 @@ def _said(message: Json, where: str, model: str | None) -> list[Json]:
 
 
 def _spoken(audio: Json, where: str) -> Json:
-    """Read an answer in sound: its transcript is a text; in a request it has only its id."""
+    """Read an audio answer: its transcript is a text; in a request it has only its id."""
     if audio.get("transcript") is None:
         return _opaque({"audio": audio})
     return _text(require_str(audio["transcript"], f"{where}.audio.transcript"), audio=audio)

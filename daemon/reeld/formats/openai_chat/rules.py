@@ -1,4 +1,4 @@
-"""What Chat Completions accepts from whom, and what it requires."""
+"""The blocks that Chat Completions accepts from each role, and its requirements."""
 
 import re
 
@@ -61,7 +61,7 @@ def _why_media_unsendable(dialect: Dialect, block: Json, model: str | None) -> s
 
 
 def _why_picture_unsendable(dialect: Dialect, block: Json, mime_type: str, *, is_url: bool) -> str | None:
-    """Return why a picture cannot be sent; what is behind a URL is known to the server alone."""
+    """Return why a picture cannot be sent; only the server knows the content behind a URL."""
     if is_url and not dialect.media.picture_urls:
         return f"a picture by URL; {dialect.server} does not accept it"
     known = is_url or mime_type in dialect.media.pictures or (dialect.is_openai and is_own(block, PROVIDER))
@@ -84,7 +84,7 @@ def _why_opaque_unsendable(dialect: Dialect, block: Json, position: Position) ->
 
 
 def is_thought(block: Json) -> bool:
-    """Whether a block is reasoning, of which alone a message cannot consist."""
+    """Whether a block is reasoning, which cannot form a message alone."""
     return str(block["type"]) == "thinking"
 
 

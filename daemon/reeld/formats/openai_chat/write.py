@@ -1,4 +1,4 @@
-"""Turns and the prompt as Chat Completions has them: messages, each in the role that said it."""
+"""Writes turns and the prompt for Chat Completions: messages, each in its own role."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,13 +20,13 @@ from reeld.formats.openai_chat.rules import SOUNDS, accepts_instruction_roles, i
 from reeld.formats.prompt import original_prompt_pieces
 
 _DETAILS = ("auto", "low", "high")
-# What the assistant says between results and the user's words (rules D10 and D12).
+# The assistant's text between results and the user's text (rules D10 and D12).
 _NOTED = {"role": "assistant", "content": "(noted)"}
 _BRIDGED = "the assistant must speak between results and the user's words"
 
 
 def write_turn(dialect: Dialect, turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the messages that a turn becomes: results directly after their calls, each message by itself."""
+    """Convert a turn to messages: results directly after their calls, each message separate."""
     if isinstance(turn, UserTurn):
         return list(_user_turn(dialect, turn, context))
     return list(_assistant(dialect, turn, context))
@@ -44,7 +44,7 @@ def write_prompt(dialect: Dialect, prompt: Prompt | None, context: RenderContext
 
 
 def _user_turn(dialect: Dialect, turn: UserTurn, context: RenderContext) -> Iterator[Json]:
-    """Return the results; the media of all of them follow in one user message, then what the user says (rule C6)."""
+    """Return the results; the media of all of them follow in one user message, then the user's text (rule C6)."""
     shown: list[Json] = []
     follows = list(turn.pieces[:1])
     for result in turn.results:
@@ -77,7 +77,7 @@ def _user(dialect: Dialect, pieces: Sequence[Piece], context: RenderContext) -> 
     Args:
         dialect: the dialect.
         pieces: the pieces of one message.
-        context: where a role or a name that cannot be sent is reported.
+        context: receives reports of roles and names that cannot be sent.
     """
     blocks = [piece.block for piece in pieces]
     role = pieces[0].privileged_role or "user"

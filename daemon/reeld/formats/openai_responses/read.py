@@ -1,4 +1,4 @@
-"""Requests and responses of Responses, read: both have the same items, and items made in a row are one message."""
+"""Reads requests and responses of Responses: both have the same items, and consecutive output forms one message."""
 
 import re
 from collections.abc import Callable
@@ -33,13 +33,13 @@ from reeld.formats.pairing import Pairing
 from reeld.formats.prompt import system_message
 
 _API = "Responses"
-# The keys with which a request continues something that is not in its body (rule R8).
+# The keys with which a request continues a history outside of its body (rule R8).
 _OUTSIDE = ("previous_response_id", "conversation", "prompt")
 # The states of a response that is incomplete (rule R9).
 _UNFINISHED = ("queued", "in_progress", "failed", "cancelled")
 # The keys of a response that are read, and those that repeat the request, of any size, or the answer (rule R11).
 _READ = ("id", "object", "model", "output", "usage", "output_text", "instructions", "tools")
-# Items of a client's that are neither messages nor outputs.
+# Client items that are neither messages nor outputs.
 _CLIENT_ITEMS = ("additional_tools", "configuration_update", "compaction_trigger")
 # The kinds of calls and outputs with a neutral form but for a few keys; the others are kept whole.
 _PLAIN_CALLS = ("function_call", "custom_tool_call")
@@ -146,7 +146,7 @@ def _answered(items: list[Any]) -> frozenset[int]:
 
 
 class _MessageBuilder:
-    """Builds messages from items in their order; ``messages`` are those so far."""
+    """Builds messages from items, in order; ``messages`` holds those built so far."""
 
     def __init__(self, model: str | None) -> None:
         self.messages: list[Json] = []
@@ -180,7 +180,7 @@ class _MessageBuilder:
 
     def _add_output(self, item: Json, where: str) -> None:
         key = OUTPUT_KINDS[item["type"]].output_id_key
-        # An id says which call it is; only without one may the name decide.
+        # An id identifies the call; the name decides only without an id.
         name = None if item.get(key) else item.get("name")
         call_id = self.pairing.id_for_result(item.get(key), name, f"{where}.{key}")
         self._add("tool", [_result({**item, key: call_id}, where)])
@@ -201,7 +201,7 @@ class _MessageBuilder:
     def _add_message(self, item: Json, where: str) -> None:
         role = require_role(item.get("role"), f"{where}.role", _API)
         if role == "tool":
-            # A result as Chat Completions has it (rule X12).
+            # A result in the form of Chat Completions (rule X12).
             call_id = item.get("tool_call_id") or item.get("call_id") or where
             self.add({"type": "function_call_output", "output": item.get("content"), "call_id": call_id}, where)
             return
@@ -216,12 +216,12 @@ class _MessageBuilder:
             self._add("user", blocks, **preserve_keys(PROVIDER, values, ("type", "content", "id", "status")))
 
     def _add_chat_call(self, call: Any, where: str) -> None:
-        """Add a call as Chat Completions has it (rule X12)."""
+        """Add a call in the form of Chat Completions (rule X12)."""
         tool = require_map(require_map(call, where).get("function"), f"{where}.function")
         self.add({**tool, "type": "function_call", "call_id": require_str(call.get("id"), f"{where}.id")}, where)
 
     def _add_assistant_text(self, blocks: list[Json], item: Json) -> None:
-        """Add a text of the assistant's; directly after another text it is a message by itself."""
+        """Add an assistant text; directly after another text, it is a separate message."""
         for block in blocks:
             metadata = {"provider": PROVIDER, **block.get("provider_metadata", {}), "phase": item.get("phase")}
             block.update(preserve_keys(PROVIDER, metadata))

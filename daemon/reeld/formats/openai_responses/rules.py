@@ -1,4 +1,4 @@
-"""What Responses accepts from whom, and what it requires."""
+"""The blocks that Responses accepts from each role, and its requirements."""
 
 from reel.strict_json import Json
 from reeld.formats.content import mime_of

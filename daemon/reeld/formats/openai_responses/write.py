@@ -1,4 +1,4 @@
-"""Turns and the prompt as Responses has them: input items, in the order in which they came."""
+"""Writes turns and the prompt for Responses: input items, in their original order."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, zip_longest
@@ -48,7 +48,7 @@ _NO_SCREENSHOT = (
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Return the items that a turn becomes."""
+    """Convert a turn to items."""
     return list(_user(turn, context) if isinstance(turn, UserTurn) else _assistant(turn.pieces, context))
 
 
@@ -107,7 +107,7 @@ def _is_item(block: Json) -> bool:
 
 
 def _assistant(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
-    """Return what the assistant made, in its order; reasoning has its id if the item after it has one (rule R10)."""
+    """Return the assistant's output, in order; reasoning has its id if the item after it has one (rule R10)."""
     items = list(_made(pieces, context))
     for item, after in zip_longest(items, items[1:], fillvalue=_NOTHING):
         if item.get("type") == "reasoning" and "id" in item:
@@ -134,7 +134,7 @@ def _made(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
 
 
 def _without_lone_reasoning(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Piece]:
-    """Leave out reasoning that what the model made does not follow (rule R5)."""
+    """Leave out reasoning that is not followed by the model's output (rule R5)."""
     after: Piece | None = None
     kept: list[Piece] = []
     for piece in reversed(pieces):
@@ -298,7 +298,7 @@ def _local_shell(text: str, _parts: list[Json], _failed: bool) -> Json:  # noqa:
 
 
 def _approval(text: str, _parts: list[Json], _failed: bool) -> Json:  # noqa: FBT001 - one of a table
-    # A plain result is never consent: only an mcp_approval_response item that was added as such approves.
+    # A plain result is never consent: only an added mcp_approval_response item approves.
     return {"approve": False, "reason": text}
 
 
