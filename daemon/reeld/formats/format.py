@@ -1,8 +1,8 @@
-"""What a format is: one value that holds everything the rest of the package knows about a provider's API.
+"""Defines a format: one value that holds everything the rest of the package knows about a provider's API.
 
 :mod:`~reeld.formats.repair` asks it what the API accepts, :mod:`~reeld.formats.render` has it write one turn at a
 time, :mod:`~reeld.formats.ingest` has it read requests and responses. All its functions are pure: their result depends
-on their arguments alone. To add a format, write a package with a ``FORMAT`` and name it in
+only on their arguments. To add a format, write a package with a ``FORMAT`` and name it in
 :mod:`reeld.formats.table`; no other format has to change.
 """
 
@@ -15,10 +15,10 @@ from reeld.formats.fields import LoadedRequest, Response
 from reeld.formats.model import Action, HistorySettings, RenderContext, Turn
 from reeld.formats.naming import sent_id
 
-# Where a block is: in a message of a role, in a tool's result, or in a result that failed, for which APIs have other
+# Where a block is: in a message of a role, in a tool's result, or in a failed result, for which APIs have different
 # rules.
 Position: TypeAlias = Literal["user", "assistant", "result", "failed_result"]
-# What is reported about the top of a body: an action and why.
+# A report about the top of a body: an action and its reason.
 Notice: TypeAlias = tuple[Action, str]
 
 
@@ -26,7 +26,7 @@ class ServerToolHalf(NamedTuple):
     """One half of a tool call that the provider ran itself: the call or its result. Neither is sent without the other.
 
     Args:
-        key: what both halves have in common.
+        key: the key shared by both halves.
         is_call: whether it is the call.
     """
 
@@ -43,7 +43,7 @@ class Prompt(NamedTuple):
 
 
 class PromptPart(NamedTuple):
-    """What the prompt becomes: keys at the top of the body, and leading items of the history list."""
+    """A converted prompt: keys at the top of the body, and leading items of the history list."""
 
     fields: Json
     items: list[Json]
@@ -57,14 +57,14 @@ class LoopThinking(NamedTuple):
 
 
 class Caching(NamedTuple):
-    """Cache breakpoints, for a provider that is told where its cache ends.
+    """Cache breakpoints, for a provider whose requests mark the ends of the cache.
 
     Args:
-        count: how many an item has.
+        count: the number of breakpoints of an item.
         keep_newest: an item with only a number of them, the newest.
         fit_top: a body without its history, with no more than are allowed; how many were left out, and how many the
             history may have.
-        mark_top: a body without its history, with breakpoints where they pay, for a time to live and a model.
+        mark_top: a body without its history, with breakpoints where they are useful, for a time to live and a model.
         mark_end: an item with one at its end, for a time to live and a model; ``None`` if it can have none.
     """
 
@@ -89,38 +89,38 @@ class Format(NamedTuple):
         reserved_keys: the keys of the body that only the conversation may fill, ``history_key`` among them.
         why_unsendable: why a block (not blank, no tool_call, no tool_result) cannot be sent in a position to a model;
             ``None`` if it can.
-        write_turn: the items that a turn becomes. The results of a user turn come first.
-        write_prompt: what the prompt becomes; there may be none.
-        rename_tools: ``extra`` with the names of its tools, and of the tool that it chooses, put through a function.
-        read_request: the messages of a request body; the model is who wrote the assistant's, if the body has none.
-        read_response: the message of a response body; the model is who answered, if the body has none. ``None`` if
+        write_turn: converts a turn to items. The results of a user turn come first.
+        write_prompt: converts the prompt, which may be missing.
+        rename_tools: ``extra`` with the names of its tools, and of the tool that it chooses, renamed by a function.
+        read_request: the messages of a request body; the model wrote the assistant's if the body names none.
+        read_response: the message of a response body; the model answered if the body names none. ``None`` if
             conversations are only exchanged in this format, and no provider answers in it.
-        tools_key: the key of the body that has the tools.
-        defaults: what the top of the body has unless ``extra`` has it.
+        tools_key: the key of the body that holds the tools.
+        defaults: keys for the top of the body, unless ``extra`` has them.
         has_model: whether the body names the model.
-        any_signature: whether it has a place for everybody's signatures, because anybody may get them in the end.
+        any_signature: whether it can hold any provider's signatures, as any provider may be the final recipient.
         alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
             then gets a placeholder (rule X11).
         calls_last: whether nothing but calls may follow a call in a turn (rule A2).
         results_first: whether nothing may come between a turn's calls and their results.
         must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn.
         belongs_to_next: whether a message of the assistant's is only the beginning of the one after it.
-        requires_reasoning: whether a block of the assistant's cannot be sent as it is without the reasoning before it.
+        requires_reasoning: whether a block of the assistant's cannot be sent unchanged without the reasoning before it.
         server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.
         server_tools_span: whether the result of a server's tool may come in a later turn than its call (rule A11).
-        unique_ids: the ids of an opaque block of the assistant's of which a history may have only one.
+        unique_ids: the ids of an opaque block of the assistant's that must be unique in a history.
         call_item_ids: likewise, the ids of the item that a call was kept as.
-        history_settings: what ``extra`` and the prompt leave to the history.
+        history_settings: the settings that ``extra`` and the prompt impose on the history.
         why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
         caching: its cache breakpoints; ``None`` if it has none, or ignores where they are.
-        server_state: what of a message of the assistant's the top of the next request has to name, such as a container.
+        server_state: state in an assistant's message that the next request must name at the top, such as a container.
         continue_state: the top of a body that names such a state, at a time in seconds since 1970, and what is reported
-            about it: an action and why.
-        resumable: whether a turn that ends in a call of a server's tool is sent as it is, to be continued.
+            about it: an action and its reason.
+        resumable: whether a turn that ends in a call of a server's tool is sent unchanged, to be continued.
         sent_id: the id under which a call is sent, by its own id, the ids in use, and the seq and number of its block.
-        dialects: the names of its dialects: the servers that speak it differ in what they accept.
+        dialects: the names of its dialects: servers with this API differ in what they accept.
         in_dialect: the format in a dialect, by the dialect's name and the model's; without a name, in the dialect that
-            the model's name tells. ``None`` if it has no dialects.
+            the model's name implies. ``None`` if it has no dialects.
     """
 
     name: str

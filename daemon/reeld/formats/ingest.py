@@ -1,4 +1,4 @@
-"""Reading: the responses of providers, and whole requests, as messages to add. The daemon calls both functions."""
+"""Converts responses of providers, and whole requests, to messages to add. The daemon calls both functions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,15 +28,15 @@ def read_response(
     Args:
         format: a key of ``FORMATS``.
         body: the body of the response, or its event stream.
-        model: the model that was asked for; it answered, if the body does not name another.
+        model: the requested model; it is the one that answered, unless the body names another.
         names: the tools that were sent under another name; the keys are the names that were sent.
-        interrupted: whether the caller saw it break off.
+        interrupted: whether the caller saw the response break off.
 
     Returns:
         a message and records, in the form that is added.
 
     Raises:
-        InvalidMessage: the body is not an answer of this API, or broke off before there was anything to keep.
+        InvalidMessage: the body is not an answer of this API, or broke off before any usable content.
         InvalidParams: no provider answers in this format.
     """
     read = FORMATS[format].read_response
@@ -102,6 +102,6 @@ def _has_content(block: Json) -> bool:
 
 
 def _usage_record(metadata: Json, usage: Json) -> Json:
-    """Return the record of what an answer used, in the provider's own words."""
+    """Return the record of an answer's usage, in the provider's own terms."""
     known = {key: metadata[key] for key in ("provider", "model", "response_id") if key in metadata}
     return {"kind": "usage", "data_json": dump({**known, "usage": usage})}

@@ -1,4 +1,4 @@
-"""A provider's own keys and blocks that have no neutral form: kept as metadata, and given back to that provider."""
+"""A provider's own keys and blocks that have no neutral form: kept as metadata, and sent back to that provider."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,12 +7,12 @@ from reel.strict_json import Json
 from reel.values import has_large_number, why_not_plain
 from reeld.formats.json_values import dump, load_sendable
 
-# The suffix of a key whose value is kept as JSON text, because metadata hold plain values only.
+# The suffix of a key whose value is kept as JSON text, because metadata holds only plain values.
 _AS_TEXT = "_json"
 
 
 def preserve_keys(provider: str, values: Mapping[str, Any], without: Iterable[str] = ()) -> Json:
-    """Return a provider's own keys as metadata: plain values as they are, nested ones as JSON text.
+    """Return a provider's own keys as metadata: plain values unchanged, nested ones as JSON text.
 
     Args:
         provider: the provider.
@@ -47,7 +47,7 @@ def restore_keys(metadata: Mapping[str, Any] | None, provider: str, keys: Iterab
     Args:
         metadata: the ``provider_metadata`` of a block or a message.
         provider: the provider that is to receive them; another provider's keys are not returned.
-        keys: the keys that are wanted, in the order of the result.
+        keys: the requested keys, in the order of the result.
     """
     if not metadata or metadata.get("provider") != provider:
         return {}
@@ -66,7 +66,7 @@ def is_own(block: Json, provider: str) -> bool:
 
 
 def opaque_block(provider: str, value: Mapping[str, Any], model: str | None = None, **metadata: Any) -> Json:
-    """Return the block that keeps an object of a provider's as it is."""
+    """Return the block that keeps a provider's own object unchanged."""
     block: Json = {"type": "opaque", "provider": provider, "data_json": dump(value)}
     if model is not None:
         block["model"] = model

@@ -1,4 +1,4 @@
-"""The neutral form of a history: what repair makes of messages, and what a format writes as JSON.
+"""The neutral form of a history: the output of repair, and the input of a format's writer.
 
 A history is a sequence of exchanges: a user turn, then the assistant turn that answers it. Only the first exchange may
 lack its user turn, and only the last one its assistant turn. Either may be empty if nothing is left of it and the
@@ -18,12 +18,12 @@ Action: TypeAlias = Literal["dropped", "synthesized", "merged", "moved", "rename
 
 
 class Change(NamedTuple):
-    """One line of a report: something that could not stay as it was.
+    """One line of a report: something that could not be kept unchanged.
 
     Args:
-        seq: the message that it is about; ``None`` if it is about none.
-        block: the number of the block in that message, from 0; ``None`` if it is about the whole message.
-        action: what was done.
+        seq: the message concerned, or ``None``.
+        block: the number of the block in that message, from 0; ``None`` for the whole message.
+        action: the action taken.
         why: the reason, as a sentence without its full stop.
     """
 
@@ -40,7 +40,7 @@ class Change(NamedTuple):
 class Piece(NamedTuple):
     """A block with its place: everything that a format needs to know about it.
 
-    Id and name of a ``tool_call`` are the ones to send; its arguments are as the model wrote them.
+    Id and name of a ``tool_call`` are the ones to send; its arguments are those that the model wrote.
 
     Args:
         message: the message that it comes from; empty for a placeholder.
@@ -68,13 +68,13 @@ class Piece(NamedTuple):
 
     @property
     def privileged_role(self) -> str | None:
-        """The role of its message if that is an instruction role, whichever API's request it came in."""
+        """The role of its message if that is an instruction role, whatever API it came from."""
         role = self.metadata.get("role")
         return role if role in INSTRUCTION_ROLES else None
 
 
 class ToolCall(NamedTuple):
-    """A tool call: its id and name as they are sent and as they were given, its message's seq, and its metadata."""
+    """A tool call: its id and name in the sent and the original form, its message's seq, and its metadata."""
 
     id: str
     name: str
@@ -84,7 +84,7 @@ class ToolCall(NamedTuple):
     metadata: Json
 
     def as_map(self) -> Json:
-        """Return the form in which an open call goes over the wire."""
+        """Return the form in which an open call is sent to clients."""
         return {"id": self.given_id, "name": self.given_name, "seq": self.seq}
 
 
@@ -116,14 +116,14 @@ class CallResult(NamedTuple):
 
 
 class UserTurn(NamedTuple):
-    """Results in the order of their calls, then what the user says; pieces of several messages, in their order."""
+    """Results in the order of their calls, then the user's blocks; pieces of several messages, in order."""
 
     results: list[CallResult]
     pieces: list[Piece]
 
 
 class AssistantTurn(NamedTuple):
-    """What the assistant thinks, says and calls; pieces of several messages."""
+    """The assistant's thinking, text and calls; pieces of several messages."""
 
     pieces: list[Piece]
 
@@ -131,7 +131,7 @@ class AssistantTurn(NamedTuple):
 Turn: TypeAlias = UserTurn | AssistantTurn
 
 
-# The text of a turn that would be empty, and whose API accepts no empty one.
+# The text of an otherwise empty turn, if the API accepts no empty turns.
 PLACEHOLDER = "(empty)"
 
 
@@ -157,11 +157,11 @@ def split_by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Jso
 
 
 class HistorySettings(NamedTuple):
-    """What ``extra`` and the prompt leave to the history.
+    """The settings that ``extra`` and the prompt impose on the history.
 
     Args:
         thinking: whether the last turn may contain thinking, if it is the assistant's.
-        by_id: whether the provider looks up by its id what it made, and then requires what belongs to it.
+        by_id: whether the provider looks up its own items by id, and then requires the items that belong to them.
         past_reasoning: whether the model reads its reasoning of earlier turns, though its server ignores it otherwise.
         tools: the names of the tools whose calls are sent as calls, and all others as text; ``None`` for all tools.
     """
@@ -173,16 +173,16 @@ class HistorySettings(NamedTuple):
 
     @property
     def of_settled(self) -> "HistorySettings":
-        """The settings that a turn which is not the last one depends on."""
+        """The settings that apply to all turns but the last one."""
         return self._replace(thinking=True)
 
 
 class RenderContext:
-    """What writing a turn depends on besides the turn, and where it reports what it could not keep.
+    """The context for writing a turn, and the place for reports of losses.
 
     Args:
-        model: the model that will answer, if it is known.
-        by_id: whether the provider looks up by its id what it made.
+        model: the model that will answer, if known.
+        by_id: whether the provider looks up its own items by id.
         past_reasoning: whether the model reads its reasoning of earlier turns.
     """
 
@@ -202,12 +202,12 @@ class RenderContext:
         self.model = model
         self.by_id = by_id
         self.past_reasoning = past_reasoning
-        # The ids or names that a history may have only once and that were sent; a dict, because the order says which
+        # The ids or names sent so far that must be unique in a history; a dict, because its order tells which ones
         # the open turns added.
         self.sent_once: dict[str, None] = {}
-        # The seq and the number of the block of each cache breakpoint of the turn, in their order.
+        # The seq and the number of the block of each cache breakpoint of the turn, in order.
         self.breakpoints: list[tuple[int | None, int]] = []
-        # Whether nothing follows the turn, so that nothing may be invented in it.
+        # Whether nothing follows the turn, so that it may contain no invented text.
         self.is_last = False
         # Whether the turn is the assistant's and follows results alone: the user has not spoken since the calls.
         self.follows_results = False

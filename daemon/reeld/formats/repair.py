@@ -4,8 +4,8 @@ Theory of operation
 -------------------
 
 A conversation may contain anything: calls that were interrupted, results that came late or twice, blank texts, two
-answers in a row, blocks of another provider. APIs refuse most of that with a 400. Repair is one pass over the messages
-that is independent of the API; it asks a :class:`~reeld.formats.format.Format` what the API accepts.
+consecutive answers, blocks of another provider. APIs refuse most of that with a 400. Repair is one pass over the
+messages that is independent of the API; it asks a :class:`~reeld.formats.format.Format` what the API accepts.
 
 *Exchanges.* Messages are grouped into exchanges: neighbouring messages of the user and of tools, then neighbouring
 messages of the assistant. The results of a call belong to the user turn of the exchange after it.
@@ -67,16 +67,16 @@ class Exchange(NamedTuple):
 
 
 class Repaired(NamedTuple):
-    """What repair returns.
+    """The result of a repair.
 
     Args:
         settled: the exchanges that no later message changes.
-        settled_messages: how many messages they are made of.
+        settled_messages: the number of their messages.
         open: the other exchanges.
         open_calls: the calls of the whole history that have no result.
         loop: the tool loop that the history ends in; ``None`` if it ends in none.
         ends_with_assistant: whether the assistant spoke last and waits for no result.
-        asks: whether something is sent of the user's last message, or of the results that the history ends in.
+        asks: whether any part is sent of the user's last message, or of the results at the end of the history.
     """
 
     settled: list[Exchange]
@@ -98,11 +98,11 @@ def repair(
     """Repair the messages after those that a state covers.
 
     Args:
-        messages: messages as they go over the wire, in their order.
-        state: what is known of the settled exchanges before them; afterwards it covers the newly settled ones too.
+        messages: messages in the form sent to clients, in order.
+        state: the state after the settled exchanges before them; afterwards it covers the newly settled ones too.
         target: the format.
         model: the model that will answer, if it is known.
-        settings: what the rest of the body leaves to the history.
+        settings: the settings that the rest of the body imposes.
     """
     groups = groups_of(messages)
     pending = [call.given_id for call in state.pending]
@@ -140,9 +140,9 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
 
 
 def _asks(turn: UserTurn, groups: Sequence[MessageGroup]) -> bool:
-    """Whether something is sent of the last message of a history that ends with a user turn (rule X10).
+    """Whether any part is sent of the last message of a history that ends with a user turn (rule X10).
 
-    There are no groups if only results that an interruption left open come after what is settled.
+    There are no groups if only results left open by an interruption follow the settled exchanges.
     """
     group = groups[-1] if groups else None
     if group is None or group.assistant or group.user[-1]["role"] != "user":

@@ -1,4 +1,4 @@
-"""Repair of an assistant turn: which of its blocks can be sent, in which form and order."""
+"""Repair of an assistant turn: selects the blocks that can be sent, and their form and order."""
 
 from reel.strict_json import Json
 from reeld.formats.model import AssistantTurn, Change, Piece, ToolCall, placeholder
@@ -14,12 +14,12 @@ _new = tuple.__new__
 
 
 def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> AssistantTurn:
-    """Leave out what cannot be sent, and put the calls last if the API requires that."""
+    """Leave out blocks that cannot be sent, and put the calls last if the API requires that."""
     pieces: list[Piece] = []
     calls_at_end: list[Piece] = []
     calls: list[ToolCall] = []
     speaker: int | None = None
-    # What was made since reasoning that is a message of its own: an item of a message may be tied to it.
+    # Blocks since reasoning in a separate message: an item of a message may be tied to it.
     begun: list[Json] = []
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         for block_index, block in enumerate(message["content"]):
@@ -88,7 +88,7 @@ def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Ru
 
 
 def _why_not_again(piece: Piece, state: RepairState, rules: Rules) -> str | None:
-    """Return why a block cannot be sent if its id was sent before (rule R3); else note its ids."""
+    """Return why a block cannot be sent if its id was sent before (rule R3); otherwise record its ids."""
     ids = rules.target.unique_ids(piece.block)
     again = next((found for found in ids if found in state.used_ids), None)
     if again is not None:

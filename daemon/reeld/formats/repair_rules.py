@@ -1,4 +1,4 @@
-"""The rules of one repair: what the API accepts, and what the rest of the body leaves to the history."""
+"""The rules of one repair: what the API accepts, and the settings that the rest of the body imposes."""
 
 from typing import NamedTuple
 

@@ -9,7 +9,7 @@ from reeld.formats.naming import sent_id, sent_name
 
 
 class SavedState(NamedTuple):
-    """A snapshot of a repair state. It has only the number of ids, because ids are only ever added."""
+    """A snapshot of a repair state. It holds only the number of ids, because ids are never removed."""
 
     used_ids: int
     abandoned: dict[str, tuple[ToolCall, ...]]
@@ -28,7 +28,7 @@ class RepairState:
         told: the calls that were sent as text and have no result yet, by the id that they were given.
         pending: the calls of the newest assistant turn, which the next user turn answers.
         tool_names: the tools that are sent under another name; the keys are the names that are sent.
-        loop: the tool loop so far; ``None`` if the user spoke last, or nobody.
+        loop: the tool loop so far; ``None`` if the user spoke last, or there are no messages.
         waiting: the keys of the calls of a server's tools whose results come after the exchanges that it covers.
     """
 
@@ -44,11 +44,11 @@ class RepairState:
         self.waiting: tuple[str, ...] = ()
 
     def save(self) -> SavedState:
-        """Return what :meth:`restore` needs."""
+        """Return a snapshot for :meth:`restore`."""
         return SavedState(len(self.used_ids), dict(self.abandoned), dict(self.told), self.pending, self.loop)
 
     def restore(self, saved: SavedState) -> None:
-        """Return to an earlier state. The names of tools stay, because their meaning never changes."""
+        """Return to an earlier state. Tool names are kept, because their meaning never changes."""
         while len(self.used_ids) > saved.used_ids:
             self.used_ids.popitem()
         self.abandoned, self.told = dict(saved.abandoned), dict(saved.told)
@@ -75,7 +75,7 @@ class RepairState:
         return ToolCall(call_id, name, given_id, given_name, seq, piece.block.get("provider_metadata") or {})
 
     def abandon(self, call: ToolCall) -> None:
-        """Note that a call was closed without a result of its own."""
+        """Record that a call was closed without its own result."""
         _put(self.abandoned, call)
 
     def pop_abandoned(self, given_id: str) -> ToolCall | None:
@@ -83,7 +83,7 @@ class RepairState:
         return _pop(self.abandoned, given_id)
 
     def tell(self, piece: Piece) -> ToolCall:
-        """Note that a call is sent as text, and return it as it was given."""
+        """Record that a call is sent as text, and return it in its original form."""
         given_id, name = piece.block["id"], piece.block["name"]
         call = ToolCall(given_id, name, given_id, name, piece.message["seq"], {})
         _put(self.told, call)

@@ -1,4 +1,4 @@
-"""Repair of a user turn: the results of the calls before it, then what the user says."""
+"""Repair of a user turn: the results of the calls before it, then the user's blocks."""
 
 from reel.strict_json import Json
 from reeld.formats.content import as_error, media_title, texts_of
@@ -15,7 +15,7 @@ _new = tuple.__new__
 
 
 def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> UserTurn:
-    """Put the results first, in the order of their calls; synthesize what is missing (rules X4 and X11)."""
+    """Put the results first, in the order of their calls; synthesize missing ones (rules X4 and X11)."""
     calls, state.pending = state.pending, ()
     builder = _UserTurnBuilder(calls, state, rules, report)
     for message_index, message in enumerate(group.user, group.start):
@@ -56,7 +56,7 @@ class _UserTurnBuilder:
         self.report.append(Change(piece.seq, piece.block_index, action, why))
 
     def add(self, piece: Piece) -> None:
-        """Add what the user says, unless it cannot be sent."""
+        """Add a block of the user, unless it cannot be sent."""
         why = self.rules.why_unsendable(piece.block, "user")
         if why is not None:
             self._note(piece, "dropped", why)
@@ -67,7 +67,7 @@ class _UserTurnBuilder:
         self.pieces.append(piece)
 
     def add_result(self, piece: Piece) -> None:
-        """Add a result: of a call of the turn before, of one that was abandoned, or of none."""
+        """Add a result: of a call of the previous turn, of an abandoned call, or of none."""
         given_id = piece.block["tool_call_id"]
         matching = [number for number, call in enumerate(self.calls) if call.given_id == given_id]
         number = next((number for number in matching if number not in self.results), None)
@@ -86,7 +86,7 @@ class _UserTurnBuilder:
             self._note(piece, "dropped", "a second result" if matching else "a result of no open call")
 
     def _add_as_text(self, title: str, piece: Piece) -> None:
-        """Add what a result says as a text, then whatever else of it the user may send (rules X5 and X18)."""
+        """Add the text of a result, then all other blocks of it that the user may send (rules X5 and X18)."""
         content = piece.block["content"]
         blocks = [] if isinstance(content, str) else content
         words = texts_of(blocks) if blocks else content

@@ -1,4 +1,4 @@
-"""Tools that the provider runs itself: which of their calls and results can be sent (rule X9).
+"""Tools that the provider runs itself: determines which of their calls and results can be sent (rule X9).
 
 A server's tool leaves two opaque blocks, a call and its result, often in one assistant turn. They go back together or
 not at all. A result may also come in a later turn: Anthropic pauses a turn in which a server's tool works for long, and
@@ -109,9 +109,9 @@ def match_server_tools(
 def _halves(
     group: MessageGroup, target: Format, model: str | None
 ) -> Iterator[tuple[BlockPlace, ServerToolHalf | None]]:
-    """Return the halves of calls of server's tools among what the assistant says, with their places.
+    """Return the halves of server tool calls in the assistant's messages, with their places.
 
-    ``None`` stands for an answer of another provider, which cannot have continued a turn (rule A11).
+    ``None`` represents an answer of another provider, which cannot have continued a turn (rule A11).
     """
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         if _is_of_another(message, target.provider):
@@ -124,7 +124,7 @@ def _halves(
 
 
 def _is_of_another(message: Json, provider: str) -> bool:
-    """Whether another provider made a message, if it is known who did."""
+    """Whether a message is known to come from another provider."""
     blocks = message["content"]
     holders = [message.get("provider_metadata"), *(block.get("provider_metadata") for block in blocks), *blocks]
     makers = [holder["provider"] for holder in holders if holder and holder.get("provider")]
