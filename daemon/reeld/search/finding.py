@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
 
     @property
     def looks_closer(self) -> bool:
-        """Whether words alone do not decide."""
+        """Whether more than the words must match."""
         return any(limit is not None for limit in (self.agents, self.live, self.since, self.until))
 
 
