@@ -421,7 +421,11 @@ def two_at_once(setting: Setting) -> Iterator[Line]:
             (alone,) = _turns(daemon.socket, name, "left")
         yield Line(f"{name}: a turn of two", f"{both:.1f} ms", f"the time of one alone ({alone:.1f} ms)", both / alone)
         if writer.theirs and is_installed(writer.module_of_theirs):
-            theirs = max(_turns(str(setting.new_directory() / "theirs.db"), name, "left", "right"))
+            try:
+                theirs = max(_turns(str(setting.new_directory() / "theirs.db"), name, "left", "right"))
+            except subprocess.SubprocessError as error:
+                yield Line("a turn of two", f"{both:.1f} ms", f"two of {writer.theirs} fail: {error}")
+                continue
             yield Line("a turn of two", f"{both:.1f} ms", f"two of {writer.theirs} ({theirs:.1f} ms)", both / theirs)
 
 
@@ -492,10 +496,21 @@ def _messages_of_langgraph(socket: str) -> Turn:
 
 
 def _turns(place: str, name: str, *who: str) -> list[float]:
-    """Return the milliseconds of a turn of each of some processes that add to one session at once."""
+    """Return the milliseconds of a turn of each of some processes that add to one session at once.
+
+    Raises:
+        subprocess.SubprocessError: one of them failed; it says why.
+    """
     command = [sys.executable, "-m", "tests.adapters.two_writers", name, place]
     programs = [
-        subprocess.Popen([*command, each, "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
+        subprocess.Popen(
+            [*command, each, "50"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
         for each in who
     ]
     for program in programs:
@@ -503,9 +518,13 @@ def _turns(place: str, name: str, *who: str) -> list[float]:
         program.stdout.readline()  # it is ready
     for program in programs:
         assert program.stdin is not None
-        program.stdin.write(b"\n")
+        program.stdin.write("\n")
         program.stdin.flush()
-    return [float(program.communicate()[0]) for program in programs]
+    said = [program.communicate() for program in programs]
+    for program, (_, complaint) in zip(programs, said, strict=True):
+        if program.returncode:
+            raise subprocess.SubprocessError(complaint.splitlines()[-1])
+    return [float(out) for out, _ in said]
 
 
 def _beside(name: str, what: str, rounds: int, ours: Callable[[], float], theirs: Callable[[], float]) -> Line:
