@@ -49,7 +49,7 @@ PURE := tests/formats tests/reel/streams tests/reeld/core tests/reeld/formats
 OTHERS := $(filter-out $(PURE),$(UNITS)) $(addprefix --ignore ,$(PURE))
 NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks tests/adapters)
 
-check: lint coverage others slow  ## run everything that a change must pass (nine minutes on two idle cores)
+check: lint coverage others slow  ## run everything that a change must pass (about fifteen minutes on two cores)
 	# Each keeps one core busy.
 	@$(MAKE) --no-print-directory --jobs 2 types sdks
 
@@ -66,7 +66,7 @@ types: $(READY)  ## run mypy --strict
 	$(BIN)/mypy -p reel -p reeld
 	$(BIN)/mypy
 
-test: $(READY)  ## run the fast tests (50 seconds on two idle cores)
+test: $(READY)  ## run the fast tests (under two minutes on two cores)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
 
 # Measuring doubles the time of a test, and of these the coverage says little.
