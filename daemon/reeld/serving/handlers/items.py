@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import InvalidRecord, kind_of
 from reel.errors import InvalidMessage, InvalidParams
@@ -33,44 +33,49 @@ _ID_BYTES = 6
 _Read: TypeAlias = Callable[[Iterable[OpenCall] | None], Addition]
 
 
-def add_items(
-    services: Services,
-    call: Call,
-    target: Agent | str,
-    options: CommandOptions,
-    given: GivenItems,
-    *,
-    create: bool,
-    begin: int | None,
-    tags: dict[str, str] | None,
-) -> Work:
-    """Add items to an agent, or to one that is created for them; a missing agent is given by its address."""
-    if isinstance(target, str) or call.size >= _SMALL:
-        apart = partial(add_apart, services, call, target, options, given, create=create, begin=begin, tags=tags)
-        return Deferred(apart)
-    read = partial(_addition, given, begin, _made_id())
-    return _job(services, call, target.row, options, read, _read_alone(read), call.answer)
+class Items(NamedTuple):
+    """A request that adds items.
 
+    Args:
+        services: what the handler works with.
+        call: the request.
+        target: the agent, or the address of one that is missing.
+        options: the command's.
+        given: the items.
+        create: whether a missing agent is created.
+        begin: the seq of the first message to replace.
+        tags: those of an agent that is created.
+    """
 
-async def add_apart(
-    services: Services,
-    call: Call,
-    target: Agent | str,
-    options: CommandOptions,
-    given: GivenItems,
-    *,
-    create: bool,
-    begin: int | None,
-    tags: dict[str, str] | None,
-) -> Result:
-    """Add items as :func:`add_items` does, and wait for it."""
-    read, in_thread = partial(_addition, given, begin, _made_id()), services.render_cache.run_in_thread
-    if isinstance(target, str):
-        added = read(()) if call.size < _SMALL else await in_thread(partial(read, ()))
-        return await create_and_add(services, target, options, added, tags=tags, create=create)
-    found = await in_thread(partial(_read_alone, read))
-    reply: Result = await services.registry.ask(target, partial(_job, services, call, target.row, options, read, found))
-    return reply
+    services: Services
+    call: Call
+    target: Agent | str
+    options: CommandOptions
+    given: GivenItems
+    create: bool
+    begin: int | None
+    tags: dict[str, str] | None
+
+    def add(self) -> Work:
+        """Add few items at once, and others or those of a missing agent later."""
+        if isinstance(self.target, str) or self.call.size >= _SMALL:
+            return Deferred(self.add_apart)
+        read = partial(_addition, self.given, self.begin, _made_id())
+        found = _read_alone(read)
+        return _job(self.services, self.call, self.target.row, self.options, read, found, self.call.answer)
+
+    async def add_apart(self) -> Result:
+        """Add items, and wait for it; many are read in a thread."""
+        services, call, target, options, given, create, begin, tags = self
+        read, in_thread = partial(_addition, given, begin, _made_id()), services.render_cache.run_in_thread
+        if isinstance(target, str):
+            added = read(()) if call.size < _SMALL else await in_thread(partial(read, ()))
+            return await create_and_add(services, target, options, added, tags=tags, create=create)
+        found = await in_thread(partial(_read_alone, read))
+        reply: Result = await services.registry.ask(
+            target, partial(_job, services, call, target.row, options, read, found)
+        )
+        return reply
 
 
 async def read_items(

@@ -24,9 +24,9 @@ _imported: dict[str, ModuleType] = {}
 def add_items(*given: Any, **more: Any) -> Work:
     """Add items to an agent, or to one that is created for them."""
     if "items" in _imported:
-        work: Work = _imported["items"].add_items(*given, **more)
+        work: Work = _imported["items"].Items(*given, **more).add()
         return work
-    return _after_import("items", lambda handlers: handlers.add_apart(*given, **more))
+    return _after_import("items", lambda handlers: handlers.Items(*given, **more).add_apart())
 
 
 async def read_items(*given: Any) -> Addition:
