@@ -54,7 +54,7 @@ class Record(NamedTuple):
         uuid: its id, which later records refer to.
         parent: the uuid of the record that it follows; empty if it follows none, ``None`` if it has no such field.
         said: its messages, in order; a prompt may come together with results.
-        kept: its record in the log if it is not a message; ``None`` if there is none.
+        kept: the log record that it becomes instead of messages, if any.
         joins: whether it continues a message, rather than being a person's decision about where to go on: a result, or
             a prompt that was typed while the model worked.
         answer: the id of the answer that it is a part of, if it is the assistant's.

@@ -270,7 +270,7 @@ def _metadata(part: Json) -> Json:
 
 
 def _result(part: Json) -> Json | None:
-    """Return the result of a tool; ``None`` if there is none."""
+    """Return the tool result in a part, or ``None`` if the part has no valid one."""
     state = map_in(part, "state")
     if part.get("type") != "tool" or state.get("status") not in ("completed", "error"):
         return None

@@ -23,7 +23,7 @@ _LONGEST_GAP = 10_000
 _NOTES = 500
 _LONGEST_REF = 256
 
-# Returns the local agent with the log of an original agent, or an empty string if there is none.
+# Maps an original agent to its local copy, or to an empty string if it has not been copied.
 Finder = Callable[[str], str]
 
 

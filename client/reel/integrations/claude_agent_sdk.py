@@ -104,7 +104,7 @@ class ReelSessionStore:
             await self._worker.run(lambda client: self._append(client, fields, checked))
 
     async def load(self, key: SessionKey) -> list[Any] | None:
-        """Return the entries of a transcript, or ``None`` if there are none.
+        """Return the entries of a transcript, or ``None`` if it is empty.
 
         Messages added by other clients are included, and messages that they removed are left out.
         """
@@ -305,7 +305,7 @@ class _Session:
 
     @property
     def _title(self) -> str:
-        """The title that the entries give the session; empty if there is none."""
+        """The session's title according to its entries, or an empty string."""
         return next((self._titles[kind] for kind in reversed(_TITLES) if kind in self._titles), "")
 
     def _tell(self, before: str) -> None:

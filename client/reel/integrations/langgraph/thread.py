@@ -8,7 +8,7 @@ the saver adds: one for each checkpoint (``put``), for the writes of a task (``w
 hidden (``delete``). A checkpoint and the messages that are new in it are one command.
 
 A :class:`Thread` folds the events of the log in order. So a saver reads each event once, and afterwards only new
-events, whoever wrote them. Two savers that have read the same events have the same thread.
+events, no matter which saver wrote them. Savers that have read the same events agree on the thread.
 
 The messages of a checkpoint are the conversation at the moment of its record: its tip, and the parents of that. So
 nothing is stored twice, and a checkpoint of an abandoned branch still exists. Messages after the record, in its
@@ -264,7 +264,7 @@ class Thread:
         return sorted(found.values(), key=lambda write: (write.path, write.task, write.index))
 
     def holder(self, checkpoint: Checkpoint, channel: str) -> tuple[Checkpoint, str] | None:
-        """Return the checkpoint that holds the value of a channel, and the value as text; ``None`` if there is none."""
+        """Return the checkpoint that stores a channel's value, and the value as text, or ``None`` if none stores it."""
         seq = checkpoint.data["same"].get(channel)
         found = checkpoint if seq is None else self.by_seq.get(seq)
         value = None if found is None else found.data["values"].get(channel)
