@@ -33,22 +33,24 @@ def match(commands: Sequence[Command], options: Sequence[Sequence[Option]]) -> l
     previous = list(_previous(commands))
     chosen: list[Option] = []
     best: list[Option] = []
+    used: set[int] = set()
     untried = [iter(options[0])] if options else []
     for _ in range(STEPS):
-        if len(chosen) > len(best):
-            best = list(chosen)
-        if not untried or len(best) == len(commands):
+        if not untried or len(chosen) == len(commands):
             break
-        used = {option.group for option in chosen}
         after = max((chosen[each].call.number for each in previous[len(chosen)]), default=-1)
         fitting = (option for option in untried[-1] if option.call.number > after and option.group not in used)
         if option := next(fitting, None):
             chosen.append(option)
+            used.add(option.group)
             untried.append(iter(options[len(chosen)] if len(chosen) < len(commands) else ()))
         else:
+            if len(chosen) > len(best):
+                best = list(chosen)
             untried.pop()
-            del chosen[-1:]
-    return best
+            if chosen:
+                used.remove(chosen.pop().group)
+    return max(chosen, best, key=len)
 
 
 def _previous(commands: Sequence[Command]) -> Iterator[set[int]]:
