@@ -28,7 +28,7 @@ from reel.errors import Busy, Internal, ReelError, Storage
 from reel.msgpack_codec import packer
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
-from reeld.agents.foreign import is_all_that_lacks
+from reeld.agents.foreign import completes
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.agents.jobs import Exclusive, Job, Read, Write, WriteTexts
 from reeld.agents.many_rows import prepare
@@ -230,7 +230,7 @@ class Agent:
         staged = 0
         while mailbox and staged < limit:
             write = mailbox[0]
-            if not isinstance(write, WriteTexts) and not isinstance(write, Write):
+            if not isinstance(write, (WriteTexts, Write)):
                 break
             try:
                 if isinstance(write, WriteTexts):
@@ -339,7 +339,7 @@ class Agent:
         is_current = self.state is not None and not self.is_behind
         if not is_current or self._phase not in (Phase.IDLE, Phase.COMMITTING):
             return False
-        return is_all_that_lacks(self.committed, news)
+        return completes(self.committed, news)
 
     def follow(self, event_id: int, event: Event) -> None:
         """Fold an event that another daemon wrote into the state, and publish it."""

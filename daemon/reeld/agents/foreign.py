@@ -11,7 +11,7 @@ from reeld.store.elsewhere import ForeignEvent
 _PLAIN = CONVERSATION | INERT | {"mark", "clear"}
 
 
-def is_all_that_lacks(state: State, news: Sequence[ForeignEvent]) -> bool:
+def completes(state: State, news: Sequence[ForeignEvent]) -> bool:
     """Return whether these events can be folded into a state of their agent, and complete it."""
     first, head = news[0].event, state.profile.head
     if first.seq != head + 1 or news[-1].event.seq != head + len(news):

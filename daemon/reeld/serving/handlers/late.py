@@ -52,7 +52,7 @@ def load(*given: Any) -> Deferred:
 
 def _after_import(name: str, run: Callable[[ModuleType], Awaitable[Result | bytes]]) -> Deferred:
     async def import_and_run() -> Result | bytes:
-        return await run(_imported.get(name) or await _import(name))
+        return await run(await _import(name))
 
     return Deferred(import_and_run)
 
