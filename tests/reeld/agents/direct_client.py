@@ -7,7 +7,7 @@ from anyio.abc import TaskGroup
 from msgpack import unpackb
 
 from reel.errors import ReelError
-from reeld.agents import exclusive
+from reeld.agents import exclusive, families
 from reeld.agents.agent import Agent
 from reeld.agents.creation import AgentFactory
 from reeld.agents.exclusive import Addition
@@ -103,7 +103,7 @@ class DirectClient:
 
         async def ask() -> Reply:
             agent = await self.registry.find(address)
-            return await exclusive.revive(self.registry, options, agent, cascade=cascade)
+            return await families.revive(self.registry, options, agent, cascade=cascade)
 
         return await self._or_first(options, ask())
 
@@ -125,7 +125,7 @@ class DirectClient:
 
         async def ask() -> Reply:
             agent = await self.registry.find(address)
-            return await exclusive.kill(self.registry, options, agent, reason, cascade=cascade)
+            return await families.kill(self.registry, options, agent, reason, cascade=cascade)
 
         return await self._or_first(options, ask())
 

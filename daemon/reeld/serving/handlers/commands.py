@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from reel.errors import InvalidParams
-from reeld.agents import exclusive
+from reeld.agents import exclusive, families
 from reeld.agents.agent import Agent
 from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
@@ -131,12 +131,12 @@ def kill(
     services: Services, _call: Call, agent: Agent, options: CommandOptions, reason: str | None, cascade: bool | None
 ) -> Deferred:
     """Kill an agent, and its clones if ``cascade`` asks for it."""
-    return Deferred(partial(exclusive.kill, services.registry, options, agent, reason, cascade=bool(cascade)))
+    return Deferred(partial(families.kill, services.registry, options, agent, reason, cascade=bool(cascade)))
 
 
 def revive(services: Services, _call: Call, agent: Agent, options: CommandOptions, cascade: bool | None) -> Deferred:
     """Revive a killed agent, and its killed clones if ``cascade`` asks for it."""
-    return Deferred(partial(exclusive.revive, services.registry, options, agent, cascade=bool(cascade)))
+    return Deferred(partial(families.revive, services.registry, options, agent, cascade=bool(cascade)))
 
 
 def change(
