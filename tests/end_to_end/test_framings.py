@@ -15,6 +15,8 @@ from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("on_each_engine")
+
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"pong": True}}
 
 

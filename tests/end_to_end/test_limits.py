@@ -14,7 +14,7 @@ from tests.daemon import Daemon
 from tests.patience import PATIENCE
 from tests.pipeline import Pipeline
 
-pytestmark = pytest.mark.large
+pytestmark = [pytest.mark.large, pytest.mark.usefixtures("on_each_engine")]
 
 
 @pytest.fixture

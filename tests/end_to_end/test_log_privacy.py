@@ -13,6 +13,8 @@ from tests.daemon import Daemon
 from tests.patience import PATIENCE
 from tests.reeld.verify.damage import damage
 
+pytestmark = pytest.mark.usefixtures("on_each_engine")
+
 # It is in everything that is said, and in no name of an agent: those may be in the log.
 MARKER = "marker-3c9f"
 _SAID = [
@@ -123,6 +125,7 @@ _ROWS = [
 ]
 
 
+@pytest.mark.file
 @pytest.mark.parametrize("sealed", [True, False])
 def test_what_is_stored_and_cannot_be_read(daemon: Daemon, *, sealed: bool) -> None:
     """Rows that cannot be read, and damaged ones, are reported without their text, whatever is asked of them."""
