@@ -17,6 +17,8 @@ from reeld.core.events import data_of
 # Characters of one block, and of all blocks of an event.
 MAX_BLOCK = 256 << 10
 MAX_EVENT = 1 << 20
+# The kinds of messages whose text is the content, unless the data has blocks.
+_SPEAKERS = ("user", "assistant")
 
 
 def text_of(kind: str, content: str | None, data_json: str | None) -> str:
@@ -27,9 +29,18 @@ def text_of(kind: str, content: str | None, data_json: str | None) -> str:
         content: its content.
         data_json: its data.
     """
-    if data_json is None and kind in ROLES:  # most events are plain texts
+    if kind in ROLES and (data_json is None or _is_metadata(kind, data_json)):  # as of most events
         return (content or "")[:MAX_BLOCK]
     return "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json) if text)[:MAX_EVENT]
+
+
+def _is_metadata(kind: str, data_json: str) -> bool:
+    """Return whether it is certain, without parsing it, that data is metadata: then the content is the whole text.
+
+    Parsing and checking the data of an item takes 16 us, this 0.5.
+    """
+    # With an escape, a key may be "blocks" as well.
+    return kind in _SPEAKERS and '"blocks"' not in data_json and "\\u" not in data_json
 
 
 def _texts(kind: str, content: str | None, data_json: str | None) -> Iterable[str]:

@@ -21,6 +21,10 @@ def blocks(*given: dict[str, object]) -> str:
         ("created", None, '{"name": "demo", "title": "Tapes"}', "Tapes\ndemo"),
         ("changed", None, '{"title": null}', ""),
         ("usage", "tokens", "{}", ""),
+        ("assistant", "ok", '{"model": "m", "item": {"form": ["@0"]}}', "ok"),
+        ("assistant", "ok", '{"blocks": 1, "other": 2}', "ok"),
+        ("user", "", '{"\\u0062locks": [{"type": "text", "text": "written oddly"}]}', "written oddly"),
+        ("user", "", '{"blocks": [{"type": "text", "text": "in a block"}]}', "in a block"),
         (
             "assistant",
             "",
