@@ -74,18 +74,38 @@ def test_no_cut_helps_if_the_newest_turn_does_not_fit() -> None:
     st.integers(200, 2000),
 )
 def test_any_cut_fits_and_only_moves_forward(rounds: list[tuple[bool, int, int]], pinned: int, limit: int) -> None:
-    """As a history grows, the cut moves forward only, to a turn at which a history may begin."""
+    """As a history grows, the cut moves only if it must, forward, to a turn at which a history may begin."""
     spans: list[Turn] = []
     before = 0
     for begins, heard, said in rounds:
         spans.append(Turn(heard, is_user=True, can_begin=begins or not spans))
         spans.append(Turn(said, is_user=False, can_begin=True))
-        found = find_cut(spans, min(pinned, len(spans)), 0, limit)
-        if found is not None:
-            start, end = found
-            kept = [*spans[:start], *spans[end:]]
+        stays = pinned_turns(spans, pinned)
+        before = max(before, stays)
 
-            assert sum(span.size for span in kept) <= limit
-            assert start == end or spans[end].can_begin
+        found = find_cut(spans, min(pinned, len(spans)), 0, limit)
+
+        if found is None:
+            assert kept_bytes(spans, stays, max(stays, len(spans) - 1)) > limit
+        else:
+            start, end = found
+            assert start == stays
+            assert kept_bytes(spans, start, end) <= limit
             assert end >= before
+            if end > before:
+                assert spans[end].can_begin
+                assert kept_bytes(spans, start, before) > limit
             before = end
+
+
+def pinned_turns(spans: list[Turn], pinned: int) -> int:
+    """Return how many turns stay if some are pinned: those up to where the user speaks next."""
+    if not pinned:
+        return 0
+    rest = range(pinned, len(spans))
+    return next((index for index in rest if spans[index].is_user and spans[index].can_begin), len(spans))
+
+
+def kept_bytes(spans: list[Turn], start: int, end: int) -> int:
+    """Return the bytes of the turns that a cut keeps."""
+    return sum(span.size for span in [*spans[:start], *spans[end:]])

@@ -1,12 +1,13 @@
 """What a person types, as what is searched for."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reeld.search.query import Filters, Query, label_filter, match_expression, parse_query
+from reeld.search.query import Filters, Query, Term, label_filter, match_expression, parse_query
 
 # Of what a query consists, so that random ones have syntax.
 PIECES = (
@@ -77,16 +78,36 @@ def test_words_of_our_own_are_required() -> None:
 
 
 @given(text=st.text() | st.lists(st.sampled_from(PIECES), max_size=400).map("".join))
+@example(text="one OR two three -four")
 def test_every_text_is_a_query(text: str) -> None:
-    """SQLite understands what becomes of any text."""
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = 'ascii')")
+    """Whatever is typed, SQLite finds the texts that have a phrase of each group and none that is excluded."""
+    query = parse_query(text)
+    expression = match_expression(query)
+    if expression is None:
+        assert not query.terms
+        return
+    phrases = [" ".join(group[0].phrases[0]) for group in query.groups]
+    unwanted = [" ".join(term.phrases[0]) for term in query.excluded[:1]]
+    texts = [" filler ".join(each) for each in ([], phrases[1:], phrases, [*phrases, *unwanted])]
 
-    expression = match_expression(parse_query(text))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = 'ascii')")
+        connection.executemany("INSERT INTO texts VALUES (?)", zip(texts))
+        found = connection.execute(
+            "SELECT words FROM texts WHERE texts MATCH ? ORDER BY rowid", (expression,)
+        ).fetchall()
 
-    if expression is not None:
-        assert connection.execute("SELECT * FROM texts WHERE texts MATCH ?", (expression,)).fetchall() == []
-    connection.close()
+    assert [words for (words,) in found] == [words for words in texts if is_wanted(query, words)]
+
+
+def is_wanted(query: Query, words: str) -> bool:
+    """Return whether a text has a phrase of each group, and none that is excluded."""
+
+    def has(term: Term) -> bool:
+        end = "" if term.is_prefix else " "
+        return any(f" {' '.join(phrase)}{end}" in f" {words} " for phrase in term.phrases)
+
+    return all(any(map(has, group)) for group in query.groups) and not any(map(has, query.excluded))
 
 
 def test_long_query() -> None:
