@@ -110,7 +110,7 @@ def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
         inherited = inherited_socket(os.environ)
         if inherited is None:
             require_path(config.socket)
-            stack.enter_context(lock(config.socket, "the socket"))
+            stack.enter_context(lock(config.socket, "the socket", config.socket))
             if config.unless_stopped and stop_marker.is_marked(config.socket):
                 raise StartupError(stop_marker.STOPPED)
         else:  # the supervisor has made it, and locks its path in its own way

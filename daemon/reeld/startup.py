@@ -7,6 +7,9 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import join
+
+from reel.address import default_socket
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +45,7 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
     Args:
         path: what is locked.
         what: its name in messages.
-        socket: where we listen, for the error message of others who find it locked; empty if the path says so.
+        socket: where we listen, for the error message of others who find it locked; empty if we do not.
 
     Raises:
         AlreadyRunning: another process holds the lock; the message has its pid.
@@ -58,8 +61,10 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            held = f"another reeld is running ({_holder(descriptor)}; it holds {what} {path}; end it with: reel stop"
-            raise AlreadyRunning(held) from None
+            pid, listens = _holder(descriptor)
+            where = f" and listens on {listens}" if listens not in ("", path) else ""
+            held = f"another reeld is running (pid {pid}){where}; it holds {what} {path}"
+            raise AlreadyRunning(f"{held}; end it with: {_stop(listens)}") from None
         except OSError as error:  # ENOLCK: some network file systems have no locks
             raise StartupError(
                 f"cannot lock {what} {path}: {name}: {error.strerror}; choose a path on a file system with locks"
@@ -74,10 +79,16 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
         os.close(descriptor)
 
 
-def _holder(descriptor: int) -> str:
-    """Return what the file says about the process that holds the lock; the content is not trusted."""
+def _holder(descriptor: int) -> tuple[str, str]:
+    """Return the process that holds the lock and its socket, as the file names them; the content is not trusted."""
     pid, _, socket = (_printable(text) for text in os.fsdecode(os.read(descriptor, 4096)).strip().partition("\n"))
-    return f"pid {pid or 'unknown'}){f' and listens on {socket}' if socket else ''}"
+    return pid or "unknown", socket
+
+
+def _stop(socket: str) -> str:
+    """Return the command that stops the daemon on a socket; it names the socket unless every command uses it."""
+    is_default = not socket or socket == default_socket()
+    return "reel stop" if is_default else join(["reel", "--socket", socket, "stop"])
 
 
 def _printable(text: str) -> str:

@@ -57,7 +57,7 @@ def test_one_daemon_a_socket(daemon: Daemon) -> None:
     assert (3, "") == (ran.returncode, ran.stdout)
     assert (
         f"reeld: another reeld is running (pid {daemon.process.pid}); it holds the socket {daemon.socket};"
-        " end it with: reel stop\n" == ran.stderr
+        f" end it with: reel --socket {daemon.socket} stop\n" == ran.stderr
     )
 
 
@@ -70,7 +70,7 @@ def test_one_daemon_a_database(daemon: Daemon, client: Client) -> None:
     assert ran.returncode == 3
     assert ran.stderr == (
         f"reeld: another reeld is running (pid {daemon.process.pid}) and listens on {daemon.socket};"
-        f" it holds the database {daemon.database}; end it with: reel stop\n"
+        f" it holds the database {daemon.database}; end it with: reel --socket {daemon.socket} stop\n"
     )
     assert client.ping()
 

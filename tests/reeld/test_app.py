@@ -157,13 +157,24 @@ def _undo_and_stop(config: Config) -> None:
 
 def test_a_second_daemon_is_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     """A second daemon ends with a status of its own, and its error names the first one."""
-    with lock(config.socket, "the socket"):
+    with lock(config.socket, "the socket", config.socket):
         assert app.main(config) == ALREADY_RUNNING
 
     assert capsys.readouterr().err == (
         f"reeld: another reeld is running (pid {os.getpid()}); it holds the socket {config.socket};"
-        " end it with: reel stop\n"
+        f" end it with: reel --socket {config.socket} stop\n"
     )
+
+
+def test_the_remedy_is_short_on_the_default_socket(
+    config: Config, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If every command finds the first daemon's socket, the error does not repeat it."""
+    monkeypatch.setenv("REEL_SOCKET", config.socket)
+    with lock(config.database, "the database", config.socket):
+        assert app.main(config) == ALREADY_RUNNING
+
+    assert capsys.readouterr().err.endswith("; end it with: reel stop\n")
 
 
 def test_a_file_that_is_not_a_database_stops_the_start(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
