@@ -48,7 +48,7 @@ def respond(client: reel.Client, name: str, model: str) -> None:
                 for line in post(answer.body):
                     answer.feed(line)
         if answer.added:
-            print(f"answered {answer.rendered.at}", flush=True)
+            print(f"answered #{answer.rendered.at}", flush=True)
         if not answer.calls:
             return
         client.add(name, [use(call) for call in answer.calls])

@@ -145,13 +145,13 @@ def test_agent(daemon: Daemon) -> None:
             client.subscribe("ann") as drafts,
             running(daemon, "agent.py", "ann", "small", OPENAI_BASE_URL=where) as agent,
         ):
-            assert ["ann: listening", "answered 2"] == agent.read(2)
+            assert ["ann: listening", "answered #2"] == agent.read(2)
             client.add("ann", "See you")
             (line,) = agent.read(1)
             shown = next(push.text for push in drafts if isinstance(push, DraftPush))
         said = [message["content"] for message in client.messages("ann").messages]
 
-    assert line.startswith("answered ")
+    assert line.startswith("answered #")
     assert shown.startswith("Hi")
     assert ["Hello", "Hi there", "See you", "Bye"] == ["".join(map(text_of, content)) for content in said]
     assert [] == provider.problems
@@ -180,7 +180,7 @@ def test_agent_that_is_interrupted(daemon: Daemon, monkeypatch: pytest.MonkeyPat
         ):
             shown = [push.text for push in islice(filter(is_draft, pushes), 2) if isinstance(push, DraftPush)]
             cleared.set()
-            assert ["ann: listening", "answered 3"] == agent.read(2)
+            assert ["ann: listening", "answered #3"] == agent.read(2)
 
     assert ["Hi", ""] == shown
 
@@ -194,7 +194,7 @@ def test_agent_with_tools(daemon: Daemon) -> None:
         ]
         client.add("ann", "2 + 3?", create=True)
         with running(daemon, "agent.py", "ann", "small", OPENAI_BASE_URL=f"{provider.url}/v1") as agent:
-            assert ["ann: listening", "answered 2", "answered 5"] == agent.read(3)
+            assert ["ann: listening", "answered #2", "answered #5"] == agent.read(3)
         results = [message["content"][0] for message in client.messages("ann").messages if message["role"] == "tool"]
 
     assert [("5", False), ("TypeError", True)] == [

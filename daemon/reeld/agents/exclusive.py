@@ -159,8 +159,8 @@ def require_values(stage: Stage, expected: Iterable[Expected], seqs: Mapping[str
     for key, seq, index in expected:
         there = staged.get(key, seqs.get(key, 0))
         if there != seq:
-            wanted = f"not at {seq}" if seq else "and should have none"
-            what = f"was set at {there}, {wanted}" if there else f"has no value, and should have that of {seq}"
+            wanted = f"not at #{seq}" if seq else "and should have none"
+            what = f"was set at #{there}, {wanted}" if there else f"has no value, and should have that of #{seq}"
             raise Conflict(
                 f"messages[{index}]: the state {key} of agent {stage.base.name} {what}; read it and retry",
                 index=index,

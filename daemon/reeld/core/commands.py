@@ -101,7 +101,7 @@ class Stage:
         """
         if if_seq is not None and if_seq != self.head:
             raise Conflict(
-                f"agent {self.base.name} is at {self.head}, not at {if_seq}; read the events in between and retry",
+                f"agent {self.base.name} is at #{self.head}, not at #{if_seq}; read the events in between and retry",
                 head=self.head,
             )
 

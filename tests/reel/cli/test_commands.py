@@ -33,7 +33,7 @@ def test_conflict_has_its_own_status(reel: Reel, talk: str) -> None:
     refused = reel("add", talk, "hi", "--if-seq", "3")
 
     assert refused.status == 5
-    assert refused.err.startswith(f"reel: conflict: agent {talk} is at 4, not at 3")
+    assert refused.err.startswith(f"reel: conflict: agent {talk} is at #4, not at #3")
 
 
 _CHANGES: dict[str, tuple[str, ...]] = {

@@ -85,7 +85,7 @@ def test_both_clients_refuse_before_anything_changes(run: Run, tmp_path: Path) -
             ({"pattern": "x", "text": "y"}, reel.InvalidParams, "pattern, text and seqs: give one of them"),
             ({"pattern": "one", "key": "k"}, reel.InvalidParams, "key: .* repeat it without a key"),
             ({"text": many, "key": "k"}, reel.InvalidParams, "key: .* repeat it without a key"),
-            ({"pattern": "one", "if_seq": 1}, reel.Conflict, "is at 2, not at 1"),
+            ({"pattern": "one", "if_seq": 1}, reel.Conflict, "is at #2, not at #1"),
             ({"pattern": "three", "backups": [str(tmp_path / "b.db")]}, reel.InvalidParams, "name the text"),
             ({"text": [*many, "x" * (17 << 20)]}, reel.TooLarge, "a text of 17825792 bytes .* by its seq"),
         ]

@@ -79,9 +79,9 @@ async def test_compare_and_set(connect: Connect) -> None:
     peer = await prepare(connect)
     await peer.call("add", "a", ["more", put("one", "new", 3), put("three", 3, 0), reel.no_state("two", 4)])
     refused = [
-        ([put("one", "x", 3)], {"key": "one", "seq": 6, "index": 0}, "was set at 6, not at 3"),
-        ([put("one", "x", 0)], {"key": "one", "seq": 6, "index": 0}, "was set at 6, and should have none"),
-        (["hi", put("two", "x", 4)], {"key": "two", "seq": 0, "index": 1}, "has no value, and should have that of 4"),
+        ([put("one", "x", 3)], {"key": "one", "seq": 6, "index": 0}, "was set at #6, not at #3"),
+        ([put("one", "x", 0)], {"key": "one", "seq": 6, "index": 0}, "was set at #6, and should have none"),
+        (["hi", put("two", "x", 4)], {"key": "two", "seq": 0, "index": 1}, "has no value, and should have that of #4"),
     ]
     for messages, data, why in refused:
         with pytest.raises(Conflict, match=why) as error:

@@ -111,9 +111,9 @@ async def test_agents_are_made(connect: Connect) -> None:
 REFUSED: list[tuple[Any, type[ReelError], str]] = [
     (add("nobody", "x"), NotFound, "no agent nobody"),
     (add("killed", "x"), Killed, "is killed"),
-    (add("a", "x", if_seq=2), Conflict, "at 3, not at 2"),
-    (add("a", "x", if_seq=4), Conflict, "at 3, not at 4"),
-    (add("new", "x", create=True, if_seq=1), Conflict, "at 0, not at 1"),
+    (add("a", "x", if_seq=2), Conflict, "at #3, not at #2"),
+    (add("a", "x", if_seq=4), Conflict, "at #3, not at #4"),
+    (add("new", "x", create=True, if_seq=1), Conflict, "at #0, not at #1"),
     (add("a", {"role": "nobody", "content": ""}), InvalidMessage, r"messages\[0\].role"),
     (add("a"), InvalidParams, "at least one message"),
     (add("a", "x", tags={"k": "v"}), InvalidParams, "only a new agent gets them"),
