@@ -1,4 +1,4 @@
-"""Requests as values: what to send, how to read the reply, and how to fetch the next page."""
+"""Requests as values: the method, its parameters, how to read the reply, and how to fetch the next page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple, Generic["R"]):
-    """A request, and how to read its reply."""
+    """A request and the function that reads its reply."""
 
     method: str
     params: dict[str, Any]
@@ -35,20 +35,20 @@ class Call(NamedTuple, Generic["R"]):
 def call(
     method: str, reply: Callable[[dict[str, Any]], R], *, writes: bool = False, items: str = "", **params: Any
 ) -> Call[R]:
-    """Return a call; a parameter that is ``None`` is not sent."""
+    """Return a call; parameters that are ``None`` are not sent."""
     given = {name: value for name, value in params.items() if value is not None}
     return Call(method, given, reply, writes, items)
 
 
 def with_idempotency_key(call: Call[R]) -> Call[R]:
-    """Return a call with a key if it is a command without one, so that it can be repeated until it is answered."""
+    """Return the call, with a new key if it is a command without one, so that it is safe to repeat."""
     if not call.writes or "key" in call.params:
         return call
     return call._replace(params={**call.params, "key": new_id()})
 
 
 def require_size(request: bytes, server: replies.Hello | None) -> None:
-    """Refuse a request that is longer than the daemon's limit, before it is sent.
+    """Refuse a request that exceeds the daemon's limit before it is sent.
 
     Args:
         request: the encoded request.
@@ -63,9 +63,9 @@ def require_size(request: bytes, server: replies.Hello | None) -> None:
 
 
 def next_page(call: Call[R], reply: R) -> Call[R] | None:
-    """Return the call for the page after this one, or ``None`` after the last.
+    """Return the call for the next page, or ``None`` after the last one.
 
-    Later pages are read ``at`` the position of the first, so that they fit together although the state moves on.
+    Later pages are read ``at`` the position of the first one, so that they are consistent while others write.
     """
     if not getattr(reply, "more", False):
         return None
@@ -84,7 +84,7 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
 
 
 def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") -> F:
-    """Give a client's method the name, the documentation and the signature of its request.
+    """Give a client's method the name, docstring and signature of its request.
 
     Args:
         method: the function that sends the request.
@@ -103,7 +103,7 @@ def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") ->
 class _Signature:
     """The signature of a client's method, for ``help()``, ``inspect.signature()`` and ``typing.get_type_hints()``.
 
-    It is built on demand, because the imports would cost every command some milliseconds.
+    It is built on demand, because its imports would add milliseconds to every command.
     """
 
     def __init__(self, request: Callable[..., Call[Any]], returns: str) -> None:
@@ -125,7 +125,7 @@ class _Signature:
 
 
 def annotation_names() -> dict[str, Any]:
-    """Return the names in the annotations of the requests that their modules import for checkers alone."""
+    """Return the names in the requests' annotations that their modules import only for type checkers."""
     import re  # noqa: PLC0415 - see above
     import typing  # noqa: PLC0415 - see above
     from collections.abc import Sequence  # noqa: PLC0415 - see above

@@ -1,8 +1,8 @@
-"""Commands: what changes an agent.
+"""Commands: the requests that change an agent.
 
-Every command takes the same two parameters at its end. With ``if_seq`` it is only carried out if the agent's head is
-still this seq (optimistic concurrency). With ``key`` it is safe to repeat: a retry under the same key is carried out
-once (idempotency). The clients make a key for every command that has none.
+The last two parameters of every command are the same. With ``if_seq``, a command is only carried out if the agent's
+head is still this seq (optimistic concurrency). With ``key``, a command is safe to repeat: it is carried out once for
+each key (idempotency). The clients generate a key for every command without one.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def add(
 ) -> Call[replies.Added]:
     """Add messages, all or none. When this returns, they are on disk.
 
-    With ``from_`` they take the place of the conversation from that message on. One ``undo`` takes both back. A message
-    with a ``ref`` that the agent's past has already is left out, and listed as ``known``.
+    With ``from_``, they replace that message and all later ones; one ``undo`` reverts both. A message whose ``ref`` the
+    agent's past already has is left out and listed as ``known``.
 
     Args:
         agent: a name or an id.
@@ -115,7 +115,7 @@ def _read_added(result: dict[str, Any]) -> replies.Added:
 
 
 def _messages(given: Addable | Iterable[Addable]) -> str | list[Any]:
-    """Return the messages as they are sent: a single one as a list.
+    """Return the messages in the form in which they are sent: a single one as a list.
 
     The values are checked here as well as in the daemon, because a ``list()`` of a mapping or of bytes is a list
     of something else, and because the daemon cannot be sent, and so cannot show, an arbitrary object.
@@ -170,7 +170,7 @@ def clone(
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.AgentInfo]:
-    """Start a conversation from where another one is, or was; nothing is copied.
+    """Create an agent that starts from the current or an earlier state of another one; nothing is copied.
 
     Args:
         agent: the source, a name or an id.
@@ -200,7 +200,7 @@ def mark(
 
     Args:
         agent: a name or an id.
-        label: a label, which other marks may have too; the newest wins.
+        label: a label. If several marks have it, ``rewind`` takes the newest.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
@@ -225,7 +225,7 @@ def rewind(
 
 
 def restore(agent: str, at: int, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:
-    """Make the conversation what it was at a seq.
+    """Restore the conversation to its state at a seq.
 
     Args:
         agent: a name or an id.
@@ -251,7 +251,7 @@ def undo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Ca
 
 
 def redo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Redone]:
-    """Redo what was undone last.
+    """Redo the command that was undone last.
 
     Args:
         agent: a name or an id.
@@ -272,12 +272,12 @@ def kill(
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.KilledAgents]:
-    """Kill an agent: it takes no more commands, but can be read, cloned and revived.
+    """Kill an agent: it accepts no more commands, but can be read, cloned and revived.
 
     Args:
         agent: a name or an id.
         reason: a reason, for people.
-        cascade: kill its live clones as well, and theirs.
+        cascade: also kill its live clones, recursively.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
@@ -304,7 +304,7 @@ def revive(
 
     Args:
         agent: a name or an id.
-        cascade: revive its killed clones as well, and theirs, except those whose name another agent has.
+        cascade: also revive its killed clones, recursively, except those whose name is taken.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 
@@ -354,7 +354,7 @@ def change(
 def commit(parts: Iterable[Call[Any] | Mapping[str, Any]], *, key: str | None = None) -> Call[replies.Committed]:
     """Carry out commands on several agents, all or none, in this order.
 
-    What is added to an agent by parts one after the other is one command in its log: one ``undo`` takes it back there.
+    Consecutive parts that add to one agent become one command in its log, so one ``undo`` reverts them.
 
     Args:
         parts: calls of :func:`add`, :func:`add_items`, :func:`create` and :func:`change`, as :mod:`reel.requests` makes

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def greeting(name: str) -> Call[replies.Hello]:
-    """Return the call with which our clients begin a connection."""
+    """Return the first call of our clients on a connection."""
     return hello(
         client={"name": name, "version": __version__}, protocol={"min": PROTOCOL, "max": PROTOCOL}, errors="map"
     )
@@ -31,8 +31,8 @@ def hello(
     Args:
         client: the name and version of the client.
         protocol: the lowest and highest version (``min``, ``max``) that it speaks.
-        notify: where it wants pushes: a method and its first arguments. Default: under their own names.
-        errors: whether errors come as ``text`` or as a ``map``, over MessagePack-RPC.
+        notify: the method that gets the pushes, and its first arguments. Default: each push has its own method name.
+        errors: the form of errors over MessagePack-RPC: ``text`` or ``map``.
     """
     return call("hello", reply_reader(replies.Hello), client=client, protocol=protocol, notify=notify, errors=errors)
 
@@ -58,10 +58,10 @@ def verify(agent: str | None = None) -> Call[replies.Verified]:
 
 
 def backup(path: str) -> Call[replies.BackedUp]:
-    """Write a copy of everything that was acknowledged into a new file, beside all other work.
+    """Write a copy of everything that was acknowledged into a new file, while other work goes on.
 
-    The file is complete, on the disk and checked before it has its name, and only its owner may read it. What is wrong
-    with it is in the reply. It also works after the database was removed or replaced while the daemon ran.
+    The file is complete, synced and checked before it gets its name, and only its owner may read it. The reply lists
+    the problems that the check found. It also works after the database was removed or replaced while the daemon ran.
 
     Args:
         path: the new file, an absolute path; a file that exists is never replaced.
@@ -73,7 +73,7 @@ def stats(details: bool | None = None) -> Call[dict[str, Any]]:  # noqa: FBT001 
     """Return counters, sizes and latencies.
 
     Args:
-        details: whether to describe each agent in memory and each connection as well.
+        details: whether to describe each agent in memory and each connection, too.
     """
     return call("stats", dict, details=details)
 

@@ -1,4 +1,4 @@
-"""Commands that remove for good what was said."""
+"""Commands that remove content for good."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ def redact(
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.Redacted]:
-    """Replace what was said in an agent's past by a marker, for everybody who inherited it; this cannot be undone.
+    """Replace content of an agent's past by a marker, for every agent that inherited it; this cannot be undone.
 
-    It is one request, which is carried out as a whole or not at all. What matches a pattern is looked for first, in the
-    client. More than 1,000 texts, or what is too long for one request, takes several, the longest texts first. If they
-    are interrupted, some texts are redacted everywhere and the others nowhere: repeat it.
+    It is one request, which is carried out completely or not at all. The client first finds the matches of a pattern.
+    More than 1,000 texts, or texts that are too long for one request, take several requests, the longest texts first.
+    If these are interrupted, some texts are redacted everywhere and the others nowhere: repeat the call.
 
     Args:
         agent: a name or an id.
-        seqs: the events whose content goes.
-        text: a text, or several, that go wherever they are.
+        seqs: the events whose content is redacted.
+        text: a text, or several, that are redacted wherever they occur.
         dry_run: change nothing, and return what would be changed.
-        backups: the absolute paths of backups in which it is redacted as well.
-        pattern: a regular expression; every text that it matches goes, wherever it is. Either this, ``text`` or
-            ``seqs``.
+        backups: the absolute paths of backups in which it is redacted, too.
+        pattern: a regular expression; every text that it matches is redacted wherever it occurs. Give either this,
+            ``text`` or ``seqs``.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one for each request.
 
     Raises:
-        InvalidParams: a seq is of no event with content; the pattern is not one, or nothing matches and backups were
-            named, which are not searched.
+        InvalidParams: no event with content has one of the seqs; the pattern is invalid; or nothing matches, and
+            backups were named, which are not searched.
         TooLarge: a text does not fit in a request. Nothing was redacted.
     """
     one = call(
@@ -103,10 +103,10 @@ def purge(
 
     Args:
         agent: a name or an id.
-        cascade: remove its clones that were killed as well, and theirs.
-        force: remove all its clones, and theirs.
+        cascade: also remove its killed clones, recursively.
+        force: remove all its clones, recursively.
         dry_run: change nothing, and return what would be removed.
-        backups: the absolute paths of backups from which it is removed as well.
+        backups: the absolute paths of backups from which it is removed, too.
         also: the names or ids of more agents, which are removed in the same command; all or none.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.

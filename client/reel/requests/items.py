@@ -1,4 +1,4 @@
-"""Items in a provider's words, added and read one by one: ``add`` and ``messages`` with a format."""
+"""Items in a provider's format, added and read one by one: ``add`` and ``messages`` with a format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_items(  # noqa: PLR0913 - the parameters of the protocol
 ) -> Call[replies.AddedItems]:
     """Add items of a provider's history, such as input items of Responses, all or none.
 
-    What they say becomes messages, which everybody can read; :func:`items` returns them as they were.
+    Their content is stored as messages, which every client can read; :func:`items` returns the items unchanged.
 
     Args:
         agent: a name or an id.
@@ -45,9 +45,9 @@ def add_items(  # noqa: PLR0913 - the parameters of the protocol
             empty then.
         tags: the tags of the agent if this creates it.
         model: the model that wrote the assistant's items.
-        messages: for each item of a format of your own, the messages of what it says.
-        refs: for each item its id elsewhere, or ``None``; one that the agent's past has already is left out.
-        sent: for each item when it was sent, in milliseconds since the epoch, or ``None``.
+        messages: for each item of your own format, the messages with its content.
+        refs: for each item its id elsewhere, or ``None``; an item whose id the agent's past already has is left out.
+        sent: for each item the time when it was sent, in milliseconds since the epoch, or ``None``.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 
@@ -84,7 +84,7 @@ def _read_added(result: dict[str, Any]) -> replies.AddedItems:
 
 
 def _items(given: str | Iterable[Body]) -> str:
-    """Return items as the JSON of a list: so a number and a depth that no other form of a request has are sent."""
+    """Return items as the JSON of a list, which can have any number and depth, unlike the other forms of a request."""
     if isinstance(given, str):
         return given
     if isinstance(given, Mapping | bytes | bytearray | memoryview) or not isinstance(given, Iterable):
@@ -110,20 +110,20 @@ def items(
     *,
     max_bytes: int | None = None,
 ) -> Call[replies.ItemsPage]:
-    """Read the current conversation in a provider's words, item by item.
+    """Read the current conversation in a provider's format, item by item.
 
-    An item that was added in this format comes back as it was. Every other message is converted, and may be several
-    items, or none if the format has no words for it. If the format is one of your own, it has ``message`` in the place
-    of ``item``.
+    An item that was added in this format is returned unchanged. Every other message is converted, and may become
+    several items, or none if the format cannot express it. If the format is your own, it has ``message`` in place of
+    ``item``.
 
     Args:
         agent: a name or an id.
         format: as in :func:`render`, or a name of your own that begins with ``x-``.
         since: only items later than this seq.
-        limit: the most messages on a page, 1 to 10,000. Default: 1,000.
+        limit: the maximum number of messages on a page, 1 to 10,000. Default: 1,000.
         last: only the items of this many of the newest messages, oldest first.
-        at: the conversation as it was at this seq.
-        max_bytes: the size of a page, which has at least the items of one message. Default: 8 MiB.
+        at: the conversation at this seq.
+        max_bytes: the maximum size of a page, which has the items of at least one message. Default: 8 MiB.
     """
     return call(
         "messages",

@@ -1,4 +1,4 @@
-"""The open calls of an agent with their arguments: several requests, because a description has only the ids."""
+"""Reads the open calls of an agent with their arguments, in several requests: ``agent`` returns only their ids."""
 
 from collections.abc import Generator
 from typing import Any
@@ -10,7 +10,7 @@ from reel.tool_calls import ToolCall, calls_in
 
 
 def read_open_calls(agent: str) -> Generator[Call[Any], Any, list[ToolCall]]:
-    """Yield each request, and receive its reply; return the calls.
+    """Yield requests and receive their replies; return the calls.
 
     Args:
         agent: a name or an id.

@@ -1,4 +1,4 @@
-"""Conversations in the format of a provider: rendering one, and adding responses and whole requests."""
+"""Conversations in the format of a provider: renders them, and adds responses and whole requests."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     Args:
         agent: a name or an id.
         format: one of ``FORMATS``, such as ``anthropic``.
-        at: the conversation as it was at this seq.
+        at: the conversation at this seq.
         model: the model to render for. Default: the one in ``extra``.
         extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``: a map, or JSON text if it is
             deeply nested.
-        budget: the most tokens of the history, estimated; the oldest turns are left out first.
-        open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
+        budget: the maximum number of tokens of the history, estimated; the oldest turns are left out first.
+        open: what to do about calls without a result: ``close`` adds a generated one, ``refuse`` raises ``Conflict``.
         pin: the label of a mark; with a budget, everything before the mark is kept.
-        after: the prefix of an earlier rendering, to learn whether this one extends it.
-        cache: place cache breakpoints for Anthropic and Bedrock, with this time to live, unless the body has some of
-            its own. The other providers cache without.
-        dialect: the server that speaks ``openai-chat``, such as ``deepseek``, ``openrouter`` or ``vllm``, for servers
-            differ in what they accept. Default: the one that the model's name tells, else ``openai``.
-        tools: the names of the tools that the model has. Calls of other tools, such as those of another program, are
-            sent as text, with their results. Default: all calls are sent as calls.
+        after: the prefix of an earlier rendering; the reply says whether this one extends it.
+        cache: place cache breakpoints for Anthropic and Bedrock, with this time to live, unless the body has some
+            already. The other providers cache without breakpoints.
+        dialect: the server that speaks ``openai-chat``, such as ``deepseek``, ``openrouter`` or ``vllm``: servers
+            accept different requests. Default: derived from the name of the model, otherwise ``openai``.
+        tools: the names of the tools that the model has. Calls of other tools, such as another program's, and their
+            results are sent as text. Default: all calls are sent as calls.
 
     Raises:
         Conflict: with ``open="refuse"``, calls have no result; ``data`` lists them.
@@ -84,12 +84,12 @@ def answer(  # noqa: PLR0913 - the parameters of the protocol
     dialect: Dialect | None = None,
     tools: Collection[str] | None = None,
 ) -> Call[replies.Rendered]:
-    """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
+    """Let a model answer: a context manager that renders the conversation and adds the response that it is fed.
 
-    While a stream is fed, others see it as a draft. At the end of the block the answer is added, if the conversation
-    has not moved on. If it is not complete, or the block is left by an exception, what came is added and marked as
-    interrupted. If nothing was fed, nothing is added. ``answer.calls`` then has the tool calls. With :mod:`reel.aio`,
-    the block begins with ``async with``, and ``feed`` is awaited.
+    While a stream is fed, others see it as a draft. At the end of the block the answer is added, unless the
+    conversation has changed meanwhile. If the answer is incomplete, or the block is left by an exception, the part that
+    arrived is added and marked as interrupted. If nothing was fed, nothing is added. Afterwards, ``answer.calls`` has
+    the tool calls. With :mod:`reel.aio`, use ``async with`` and await ``feed``.
 
     Args:
         agent: a name or an id.
@@ -105,8 +105,8 @@ def answer(  # noqa: PLR0913 - the parameters of the protocol
         tools: as in :func:`render`.
 
     Raises:
-        InvalidMessage: what was fed is not a response, but for example the provider's error.
-        Conflict: the conversation has moved on; ``answer.response`` has what came.
+        InvalidMessage: the text that was fed is not a response, but, for example, the provider's error.
+        Conflict: the conversation has changed meanwhile; ``answer.response`` has the answer.
     """
     return render(
         agent,
@@ -134,17 +134,17 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.Added]:
-    """Add the response of a provider, and the tokens that it used.
+    """Add the response of a provider, with its token counts.
 
     Args:
         agent: a name or an id.
         format: as in :func:`render`.
         body: the body of the response, or its event stream, as it was received; or the response as a map or as an
             object of the provider's SDK.
-        model: the model that was asked for; it answered, if the body does not name another. Default: the one that the
-            conversation was rendered for.
+        model: the requested model, which counts as the one that answered if the body names none. Default: the model
+            that the conversation was rendered for.
         create: create the agent if it does not exist.
-        names: the ``names`` of the rendering, if it sent tools under other names.
+        names: the ``names`` of the rendering, if tools were sent under other names.
         interrupted: the response broke off; the daemon detects this itself in an event stream.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.

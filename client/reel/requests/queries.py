@@ -1,4 +1,4 @@
-"""Questions about agents: which there are, what was said, what happened."""
+"""Queries: lists agents, searches, and reads conversations and logs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
     tags: Mapping[str, str] | None = None,
     state: bool | None = None,
 ) -> Call[replies.AgentsPage]:
-    """List agents, in the order in which they were created.
+    """List agents in the order of their creation.
 
     Args:
         prefix: only agents whose name begins with this.
         alive: only live agents, or only killed ones. Default: both.
-        limit: the most agents on a page, 1 to 10,000. Default: 1,000.
-        after: the id of the last agent on the page before.
-        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
-        order: ``updated`` lists the agents that were changed last first.
-        details: also count the messages, and say what each conversation is about, whose turn it is and who is writing.
+        limit: the maximum number of agents on a page, 1 to 10,000. Default: 1,000.
+        after: the id of the last agent on the previous page.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
+        order: ``updated`` lists the most recently changed agents first.
+        details: also return the number of messages, the subject, whose turn it is and who is writing.
         query: only agents that have each of these words in their name, title or tags.
         tags: only agents that have all of these tags.
-        state: also read the values that are kept beside each conversation.
+        state: also return the values that are stored beside each conversation.
     """
     return call(
         "agents",
@@ -69,25 +69,25 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     limit: int | None = None,
     after: str | None = None,
 ) -> Call[replies.HitsPage]:
-    """Find what was said, in all conversations and with what was cleared, rewound or undone.
+    """Search all conversations, including what was cleared, rewound or undone.
 
     Args:
-        query: words, which are all wanted, ``"a phrase"``, ``-without``, ``one OR other``, ``prefix*``, and filters
+        query: words that must all occur, ``"a phrase"``, ``-without``, ``one OR other``, ``prefix*``, and filters
             such as ``role:tool``, ``agent:NAME``, ``tag:key=value``, ``before:2026-11-01`` and ``live:no``.
-        agent: only of this agent; a name or an id.
-        tags: only of agents that have these tags.
-        roles: only of these roles: user, assistant, tool or system.
+        agent: only messages of this agent, a name or an id.
+        tags: only messages of agents that have these tags.
+        roles: only messages of these roles: user, assistant, tool or system.
         kinds: only events of these kinds.
-        live: only what is in the current conversation of its agent, or only what is not. Default: both.
-        since: the first time, in milliseconds.
-        until: the time before which it was said, in milliseconds.
-        order: ``newest`` or ``best`` first; the best are chosen from the newest 500. Default: newest.
-        limit: the most hits on a page, 1 to 1,000. Default: 20.
-        after: the ``next`` of the page before.
+        live: ``True`` for messages of the current conversations only, ``False`` for all others. Default: both.
+        since: the earliest time, in milliseconds since the epoch.
+        until: only messages before this time, in milliseconds since the epoch.
+        order: ``newest`` or ``best`` first; the best are selected from the newest 500. Default: newest.
+        limit: the maximum number of hits on a page, 1 to 1,000. Default: 20.
+        after: the ``next`` of the previous page.
 
     Raises:
         NotFound: there is no such agent.
-        Storage: there is no index to search in; it says why.
+        Storage: there is no search index; the message says why.
     """
     return call(
         "search",
@@ -133,10 +133,10 @@ def messages(
     Args:
         agent: a name or an id.
         since: only messages later than this seq.
-        limit: the most messages on a page, 1 to 10,000. Default: 1,000.
+        limit: the maximum number of messages on a page, 1 to 10,000. Default: 1,000.
         last: only this many of the newest messages, oldest first.
-        at: the conversation as it was at this seq.
-        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
+        at: the conversation at this seq.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
     """
     return call(
         "messages",
@@ -160,15 +160,15 @@ def conversation(
     *,
     max_bytes: int | None = None,
 ) -> Call[replies.ConversationPage]:
-    """Read the records of the current conversation as they are stored, the prompt included.
+    """Read the records of the current conversation as they are stored, including the prompt.
 
     Args:
         agent: a name or an id.
         since: only records later than this seq.
-        limit: the most records on a page, 1 to 10,000. Default: 1,000.
+        limit: the maximum number of records on a page, 1 to 10,000. Default: 1,000.
         last: only this many of the newest records, oldest first.
-        at: the conversation as it was at this seq.
-        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
+        at: the conversation at this seq.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
     """
     return call(
         "messages",
@@ -197,15 +197,15 @@ def history(  # noqa: PLR0913 - the parameters of the protocol
     before: int | None = None,
     live: bool | None = None,
 ) -> Call[replies.HistoryPage]:
-    """Read the log of an agent, what was cleared or rewound included.
+    """Read the log of an agent, including what was cleared or rewound.
 
     Args:
         agent: a name or an id.
         since: only events later than this seq.
-        limit: the most events on a page, 1 to 10,000. Default: 1,000.
+        limit: the maximum number of events on a page, 1 to 10,000. Default: 1,000.
         kinds: only events of these kinds.
-        inherited: first the events of what the agent was cloned from.
-        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
+        inherited: begin with the events of the agent that it was cloned from.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
         refs: only events that were added with one of these as their ``ref``.
         last: only this many of the newest events, oldest first.
         before: only events earlier than this seq.
@@ -237,17 +237,17 @@ def state(
     *,
     max_bytes: int | None = None,
 ) -> Call[replies.StatePage]:
-    """Read the values that are kept beside a conversation, in the order of their keys.
+    """Read the values that are stored beside a conversation, in the order of their keys.
 
     :func:`reel.state` makes the records that set them; :func:`add` adds these.
 
     Args:
         agent: a name or an id.
         keys: only these.
-        at: as they were at this seq. Default: the newest.
+        at: the values at this seq. Default: the newest.
         after: only keys after this one.
-        limit: the most values on a page, 1 to 10,000. Default: 1,000.
-        max_bytes: the size of a page, which has at least one value. Default: 8 MiB.
+        limit: the maximum number of values on a page, 1 to 10,000. Default: 1,000.
+        max_bytes: the maximum size of a page, which has at least one value. Default: 8 MiB.
     """
     return call(
         "state",
@@ -275,12 +275,12 @@ def replay(
 
     Args:
         agent: a name or an id.
-        at: the state as it was at this seq. Default: the newest.
+        at: the state at this seq. Default: the newest.
         view: ``messages`` or ``conversation``, the records. Default: messages.
         strict: refuse a log that has an invalid message. Default: it is skipped, and listed in the reply.
         since: only messages, or records, later than this seq.
-        limit: the most of them on a page, 1 to 10,000. Default: 1,000.
-        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
+        limit: the maximum number of them on a page, 1 to 10,000. Default: 1,000.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
 
     Raises:
         InvalidMessage: with ``strict``, an event of the conversation is not a message.

@@ -1,4 +1,4 @@
-"""Redactions that take several requests: the client searches for a pattern itself, and splits up many texts.
+"""Redactions that take several requests: the client searches for a pattern and divides many texts among requests.
 
 The daemon accepts no patterns, so that a pathological expression blocks only its own client.
 """
@@ -37,10 +37,10 @@ _AROUND, _AROUND_TEXT = 64, 5
 
 
 def compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
-    """Return a pattern as an expression.
+    """Return a compiled pattern.
 
     Raises:
-        InvalidParams: it is not one.
+        InvalidParams: it is invalid.
     """
     try:
         return re.compile(pattern)
@@ -56,7 +56,7 @@ def redact_matches(
     Args:
         agent: a name or an id.
         pattern: the expression.
-        request: makes a request.
+        request: creates a request.
         if_seq: only if the agent's head is still this seq.
         backups: the backups that were named.
     """
@@ -91,7 +91,7 @@ def redact_texts(
 
 
 def _search(agent: str, pattern: re.Pattern[str], found: dict[str, None]) -> Generator[Call[Any], Any, None]:
-    """Search the whole past of an agent; what ``clone`` into it brought is in none of its logs."""
+    """Search the whole past of an agent. The content that ``clone`` copied into it is in none of its own logs."""
     call: Call[Any] | None = history(agent, inherited=True)
     owners: set[str] = set()
     takeovers: list[int] = []
@@ -125,7 +125,7 @@ def _look(pattern: re.Pattern[str], value: Any, found: dict[str, None]) -> None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value, and those in texts that are JSON."""
+    """Yield every text in a value, including those inside texts that are JSON."""
     if isinstance(value, str):
         data = None
         if value[:1] in ("{", "["):
@@ -170,7 +170,7 @@ def _parts(texts: Iterable[str], room: int) -> list[list[str]]:
     """Divide texts, the longest first: a part must not leave the end of a text that a later one is about.
 
     Raises:
-        TooLarge: one does not fit in a request.
+        TooLarge: a text does not fit in a request.
     """
     parts: list[list[str]] = []
     left = 0
@@ -191,7 +191,7 @@ def _parts(texts: Iterable[str], room: int) -> list[list[str]]:
 
 
 def _joined(done: list[Redacted], info: replies.AgentInfo) -> Redacted:
-    """Return one reply for all; an event counts once, unless there are more than are listed."""
+    """Return one reply for all requests; each listed event is counted once."""
     if not done:
         return replies.Redacted(info.id, info.head, 0, [], [])
     places = list(dict.fromkeys(place for reply in done for place in reply.events))

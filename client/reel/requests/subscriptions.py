@@ -1,4 +1,4 @@
-"""Following an agent live: waiting for events, subscribing to them, and showing drafts."""
+"""Requests for following agents live: wait for events, subscribe to them, show drafts."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def subscribe(
 
     Args:
         agent: a name or an id. Default: all agents.
-        since: begin after this seq, or after this event id if all agents are followed. Default: with the next event.
-        view: what comes with events: ``messages``, ``conversation`` (records) or ``none``.
+        since: start after this seq, or, for all agents, after this event id. Default: start with the next event.
+        view: what is sent with events: ``messages``, ``conversation`` (records) or ``none``.
         kinds: only events of these kinds.
     """
     return call(
@@ -58,7 +58,7 @@ def subscribe(
 
 
 def draft(agent: str, text: str) -> Call[None]:
-    """Show subscribers what is being written; the next ``add`` and the end of the connection remove it.
+    """Show subscribers a draft; the next ``add``, or the end of the connection, removes it.
 
     Args:
         agent: a name or an id.

@@ -4,15 +4,15 @@ import re
 
 from reel.strict_json import Json
 
-# The type of a picture of which a request has only the URL.
+# The type of a picture for which a request has only a URL.
 ANY_PICTURE = "image/*"
-# The standard alphabet, with its padding: what every decoder takes.
+# The standard alphabet with padding, which every decoder accepts.
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),")
 
 
 def shortest(parts: list[Json]) -> str | list[Json]:
-    """Return parts as content: a string if they are a single plain text, or if there are none."""
+    """Return parts in the shortest form: a string if there is only one plain text or nothing, otherwise the list."""
     if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
         text: str = parts[0]["text"]
         return text
@@ -20,37 +20,37 @@ def shortest(parts: list[Json]) -> str | list[Json]:
 
 
 def texts_of(blocks: list[Json]) -> str:
-    """Return the texts among blocks, one a line."""
+    """Return the texts of the text blocks, one per line."""
     return "\n".join(block["text"] for block in blocks if block["type"] == "text")
 
 
 def as_error(text: str) -> str:
-    """Return the text of a failed result for an API that has no other sign of failure."""
+    """Return the text of a failed result, for an API that has no field for failure."""
     return text if text.lower().startswith("error") else f"Error: {text}"
 
 
 def media_title(name: str, call_id: str) -> str:
-    """Return the title of media of a result that follow in a user message."""
+    """Return the title of a result's media that follow in a user message."""
     return f"Media of the result of {name} ({call_id}):"
 
 
 def mime_of(block: Json) -> str:
-    """Return the MIME type of a media block; ``image/jpg``, which many write and no API accepts, is ``image/jpeg``."""
+    """Return the MIME type of a media block; ``image/jpg``, which no API accepts, becomes ``image/jpeg``."""
     mime: str = block["mime_type"]
     return "image/jpeg" if mime == "image/jpg" else mime
 
 
 def is_base64(data: str) -> bool:
-    """Whether a text is the base64 of some bytes, as APIs that decode it at once require."""
+    """Return whether a text is valid base64, which APIs that decode it immediately require."""
     return _BASE64.fullmatch(data) is not None
 
 
 def media_from(url: str, mime_type: str) -> Json:
-    """Return the media block of a URL. The bytes of a data URL are put into the block itself.
+    """Return the media block for a URL. The bytes of a data URL go into the block itself.
 
     Args:
         url: any URL.
-        mime_type: the type of the media if the URL does not name it.
+        mime_type: the type to use if the URL does not name one.
     """
     match = _DATA_URL.match(url)
     if match is None or not match[2].endswith(";base64"):

@@ -1,4 +1,4 @@
-"""The fields of a provider's body: reading them, with errors that name the place, and which ones an object may have."""
+"""Reads the fields of a provider's body; errors name the place. Also says which fields an object may have."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -11,27 +11,27 @@ from reeld.formats.json_values import dump
 from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import Change
 
-# The roles of all APIs: programs that translate histories mix them up, and each has one meaning (rule X12).
+# The roles of all APIs. Programs that convert histories mix them up, but each has one meaning (rule X12).
 _ROLES = {
     **{role: role for role in ("user", "assistant", "system", "developer", "tool")},
     "model": "assistant",
     "function": "tool",
 }
-# The keys of a message's metadata that have a meaning here.
+# The keys of a message's metadata that the formats use.
 _OWN_METADATA = ("provider", "role", "name")
-# Enough digits of a hash to tell the answers of one conversation apart.
+# Digits of a hash, enough to distinguish the answers of one conversation.
 _DIGITS = 16
-# How many characters of an unknown role an error quotes.
+# The maximum number of characters of an unknown role in an error.
 _QUOTED = 40
 
 
 class Response(NamedTuple):
-    """What a response body holds.
+    """The content of a response body.
 
     Args:
         message: the assistant's message, in the form that is added.
-        usage: what it cost, in the provider's words.
-        broke_off: why it is incomplete; ``None`` if it is complete, or does not say.
+        usage: its token counts, as the provider reports them.
+        broke_off: why it is incomplete; ``None`` if it is complete or gives no reason.
     """
 
     message: Json
@@ -40,14 +40,14 @@ class Response(NamedTuple):
 
 
 class LoadedRequest(NamedTuple):
-    """What a request body holds: messages in the form that is added, and what was left out or changed."""
+    """The content of a request body: messages in the form that is added, and a report of changes."""
 
     messages: list[Json]
     report: list[Change]
 
 
 def invalid_at(where: str, why: str) -> InvalidMessage:
-    """Return the error about a place of a body."""
+    """Return an error about a place in a body."""
     return InvalidMessage(f"{where}: {why}", field=where)
 
 
@@ -73,14 +73,14 @@ def require_list(value: Any, where: str) -> list[Any]:
 
 
 def require_elements(value: Any, where: str) -> list[Any]:
-    """Return the elements of an array; a single object counts as an array of one, null as an empty one (rule X12)."""
+    """Return the elements of an array; one object counts as an array of one, and null as an empty one (rule X12)."""
     if value is None:
         return []
     return [value] if type(value) is dict else require_list(value, where)
 
 
 def require_role(value: Any, where: str, api: str) -> str:
-    """Return a neutral role (user, assistant, system, developer or tool) for a role of any of the APIs (rule X12)."""
+    """Return the neutral role (user, assistant, system, developer or tool) for a role of any API (rule X12)."""
     role = _ROLES.get(value) if type(value) is str else None
     if role is None:
         shown = f"{value[:_QUOTED]!r}" if type(value) is str else kind_of(value)
@@ -99,9 +99,9 @@ def require_history(value: Any, where: str, api: str) -> list[Any]:
 
 
 def arguments_of(given: Any) -> str:
-    """Return the arguments of a call as text, whether they are a text or an object (rule X8).
+    """Return the arguments of a call, given as a text or an object, as a text (rule X8).
 
-    ``null`` and ``[]`` count as ``{}``: languages without a type for empty objects write them so.
+    ``null`` and ``[]`` become ``{}``: some languages cannot tell an empty object from these.
     """
     if type(given) is str:
         return given
@@ -109,14 +109,14 @@ def arguments_of(given: Any) -> str:
 
 
 def raise_provider_error(body: Mapping[str, Any]) -> None:
-    """Raise InvalidMessage with the provider's own words if the body is an error instead of an answer."""
+    """Raise InvalidMessage with the provider's message if the body is an error instead of an answer."""
     error = body.get("error")
     if error is not None:
         raise invalid_at("error", f"the provider did not answer: {error_message(error)}")
 
 
 def error_message(error: Any) -> Any:
-    """Return the message of a provider's error; the whole error if it has none."""
+    """Return the message of a provider's error; the whole error if it has no message."""
     return (error.get("message") or dump(error)) if type(error) is dict else error
 
 
@@ -130,26 +130,26 @@ def report_unused_keys(body: Mapping[str, Any], used: tuple[str, ...]) -> list[C
 
 
 def response_metadata(provider: str, beside: Mapping[str, Any], read: Iterable[str], **found: Any) -> Json:
-    """Return the metadata of an assistant's message, without the keys that the provider left out (rule X15).
+    """Return the metadata of an assistant's message; keys that the provider left out are missing (rule X15).
 
     Args:
         provider: the provider.
-        beside: the keys of the response around the message.
-        read: those of them that become something else than metadata of their own name.
-        found: what every provider has, under the names that all have in common.
+        beside: the response, which contains the message.
+        read: the keys of the response that are stored elsewhere, or under another name.
+        found: the values that every provider has, under neutral names.
     """
     kept = preserve_keys(provider, beside, (*read, *_OWN_METADATA)).get("provider_metadata", {})
     return {**kept, "provider": provider, **{key: value for key, value in found.items() if value is not None}}
 
 
 def usage_in(body: Mapping[str, Any], key: str = "usage") -> Json | None:
-    """Return what an answer cost, if its body has that as an object."""
+    """Return the token counts of an answer if its body has them as an object."""
     usage = body.get(key)
     return usage if type(usage) is dict else None
 
 
 def id_prefix(body: Json, key: str) -> str:
-    """Return a prefix for the ids of an answer's calls that have none: a hash of its own id, or of all of it."""
+    """Return a prefix for the ids of calls that have none: a hash of the answer's id, or of the whole answer."""
     return sha256(repr(body.get(key) or body).encode("utf-8", "replace")).hexdigest()[:_DIGITS]
 
 
@@ -161,7 +161,7 @@ class Shape(NamedTuple):
 
 
 def shapes_of(table: dict[str, str]) -> dict[str, Shape]:
-    """Return the shapes of a table from types to their keys, divided by blanks; a required key ends in "!"."""
+    """Return the shape of each type. The keys of a type are separated by spaces; a required key ends with "!"."""
     return {
         kind: Shape(
             frozenset(["type", *(key.rstrip("!") for key in keys.split())]),

@@ -1,4 +1,4 @@
-"""Ids of tool calls, names of tools, and families of models: what all providers understand by a name."""
+"""Ids of tool calls, names of tools, and families of models, in forms that every provider accepts."""
 
 import re
 from collections.abc import Mapping
@@ -7,33 +7,33 @@ from typing import Any
 
 from reel.strict_json import Json
 
-# The metadata key of the model that was asked for, if one of another name answered: an alias or a deployment.
+# The metadata key for the requested model if another name answered: the request named an alias or a deployment.
 ASKED_MODEL = "asked_model"
-# The strictest limits of all (rules X6 and G11).
+# The strictest limits of all providers (rules X6 and G11).
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _ID_DIGITS = 24
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 # 54 readable characters, an underscore on either side, and 8 hexadecimal digits are 64.
 _READABLE, _NAME_DIGITS = 54, 8
-# What tells the releases of one model apart: dates, revisions, channels, and the size of the context ("[1m]").
+# The parts that distinguish releases of one model: dates, revisions, channels, and the context size ("[1m]").
 _RELEASE = re.compile(
     r"([-@](\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2,4}|\d{3})|-v\d+(:\d+)?|[-@](latest|default)|-(preview|exp|experimental)"
     r"|\[[^\]]*\])+$"
 )
-# What clouds and routers put before the name: "models/", "anthropic/", "us.anthropic.", "arn:aws:…:inference-profile/".
+# The prefixes that clouds and routers add: "models/", "anthropic/", "us.anthropic.", "arn:aws:…:inference-profile/".
 _ROUTE = re.compile(r"^(.*/)?([a-z-]+\.)*(?=[a-z])")
 
 
 def sent_id(given: str, used: Mapping[str, None], seq: int, index: int) -> str:
     """Return the id under which a call and its result are sent (rule X6).
 
-    It is the given one if every provider accepts it and no earlier call has it; else a hash. The hash is of the id
-    alone if that is enough, so that a clone, whose seqs are others, sends the same.
+    This is the stored id if every provider accepts it and no earlier call has it; otherwise it is a hash. If possible,
+    only the id is hashed, so that a clone, which has other seqs, sends the same id.
 
     Args:
         given: the id as it is stored.
-        used: the ids that were sent before.
+        used: the ids that were sent earlier in the request.
         seq: the seq of the call's message.
         index: the number of its block.
     """
@@ -46,9 +46,9 @@ def sent_id(given: str, used: Mapping[str, None], seq: int, index: int) -> str:
 
 
 def sent_name(given: str) -> str:
-    """Return the name under which a tool is sent: the given one, or what is readable of it and a hash (rule X6).
+    """Return the name under which a tool is sent: the given name, or its valid characters and a hash (rule X6).
 
-    Different names stay different, as APIs require of the tools of a request (rules A13 and G11).
+    Different names stay different, because the tools of a request must have different names (rules A13 and G11).
     """
     if _NAME.fullmatch(given):
         return given
@@ -61,29 +61,31 @@ def _hash(text: str) -> str:
 
 
 def family(model: str) -> str:
-    """Return the family of a model: its name without route, date, revision and channel."""
+    """Return the family of a model: its name without the route, date, revision and channel."""
     return _RELEASE.sub("", _ROUTE.sub("", model.lower())).replace(".", "-")
 
 
 def same_family(made_by: str | None, target: str | None) -> bool:
-    """Whether one model accepts what another one signed; an unknown model is given the benefit of the doubt."""
+    """Return whether one model accepts the signatures of another; if a model is unknown, assume that it does."""
     return not made_by or not target or family(made_by) == family(target)
 
 
 def reads(target: str | None, made_by: Any, metadata: Json) -> bool:
-    """Whether a model accepts what an answer contains: it has the name that answered, or that was asked for (rule X16).
+    """Return whether a model accepts the parts of an answer that only their maker can read (rule X16).
+
+    It does if its name is the one that answered, or the one that was asked for.
 
     Args:
         target: the model; ``None`` if it is not known.
-        made_by: the model that answered, as it calls itself. Anybody may have written it.
-        metadata: the metadata of the block, which may have the name that was asked for.
+        made_by: the name that the answering model gave itself. It is untrusted.
+        metadata: the metadata of the block, which may contain the name that was asked for.
     """
     names = [name for name in (made_by, metadata.get(ASKED_MODEL)) if name and isinstance(name, str)]
     return not names or any(same_family(name, target) for name in names)
 
 
 def note_asked_model(message: Json, asked: str | None) -> None:
-    """Keep the name that was asked for, with all that only its model reads, if another one answered (rule X16)."""
+    """Store the requested name in each block that only its model can read, if another name answered (rule X16)."""
     metadata = message["provider_metadata"]
     if not asked or same_family(metadata.get("model"), asked):
         return
@@ -107,11 +109,11 @@ def why_signature_lost(block: Json, provider: str, model: str | None) -> str | N
 
 
 def why_not_transferable(block: Json, provider: str, model: str | None) -> str | None:
-    """Return why a block that only its maker can read must not be sent to a provider and model (rule X7).
+    """Return why a block that only its maker can read must not be sent to this provider and model (rule X7).
 
     Args:
         block: thinking, or an opaque block.
-        provider: the provider that is to receive it.
+        provider: the provider of the request.
         model: its model; ``None`` if it does not matter or is not known.
     """
     kind = "an opaque block" if block["type"] == "opaque" else "thinking"

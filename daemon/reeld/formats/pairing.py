@@ -1,4 +1,4 @@
-"""Pairing of calls and results in a request in which one or both lack an id (rule X12)."""
+"""Pairs calls and results in a request if one or both of them have no id (rule X12)."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ class _OpenCall(NamedTuple):
     Args:
         id: its id.
         name: the name of its tool.
-        made: whether the id was made here.
+        made: whether the id was generated here.
     """
 
     id: str
@@ -24,9 +24,9 @@ class _OpenCall(NamedTuple):
 
 
 class Pairing:
-    """Notes the calls of a request in their order, and finds the one that a result answers.
+    """Records the calls of a request in order, and finds the call that a result answers.
 
-    ``report`` names the calls that were given an id.
+    ``report`` lists the calls that were given an id.
     """
 
     def __init__(self) -> None:
@@ -34,10 +34,10 @@ class Pairing:
         self._open: list[_OpenCall] = []
 
     def add_call_without_id(self, made: str, name: Any, where: str) -> str:
-        """Note a call and return its new id.
+        """Record a call without an id, and return its new id.
 
         Args:
-            made: the id that was made for it.
+            made: the id that was generated for it.
             name: the name of its tool.
             where: its place in the request.
         """
@@ -46,11 +46,11 @@ class Pairing:
         return made
 
     def add_call(self, given: str, name: Any) -> None:
-        """Note a call that has an id; its result may have none."""
+        """Record a call that has an id; its result may have none."""
         self._open.append(_OpenCall(given, name, made=False))
 
     def id_for_result(self, given: Any, name: Any, where: str) -> str:
-        """Return the id of the call that a result answers: by its id, else its name, else the order.
+        """Return the id of the call that a result answers: by its id, otherwise by its name, otherwise by the order.
 
         Args:
             given: the result's own id, if it has one.
@@ -67,7 +67,7 @@ class Pairing:
 
 
 def _match(call: _OpenCall, own: str | None, name: Any) -> int:
-    """Return how well a result with such an id and tool name matches a call."""
+    """Return how well a result with this id and tool name matches a call."""
     if call.id == own:
         return _BY_ID
     if own is not None and not call.made:

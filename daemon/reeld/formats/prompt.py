@@ -1,4 +1,4 @@
-"""The system prompt of a request: one text for everybody, and for its own provider the messages that it was."""
+"""The system prompt of a request: one text for every provider, and the original messages for its own provider."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,16 +12,16 @@ from reeld.formats.model import Piece
 
 
 def system_message(provider: str, leading: Sequence[Json]) -> list[Json]:
-    """Return the one system message for the instructions that lead a request (rule X13).
+    """Return one system message for the instructions at the beginning of a request (rule X13).
 
     Args:
-        provider: the provider whose request it is.
-        leading: messages in neutral form, their own role in ``provider_metadata.role``; empty if the request has no
-            prompt.
+        provider: the provider of the request.
+        leading: messages in neutral form, with the original role in ``provider_metadata.role``; empty if the request
+            has no prompt.
 
     Returns:
-        no message, or one. Its text is for every provider; ``provider_metadata.messages_json`` has the messages for
-        their own provider if the text is not all there is to them.
+        a list of no message or one. Its text is for every provider. If the original messages are more than their texts,
+        ``provider_metadata.messages_json`` has them for their own provider.
 
     Raises:
         InvalidMessage: one of them contains something other than text.
@@ -39,13 +39,13 @@ def system_message(provider: str, leading: Sequence[Json]) -> list[Json]:
 
 
 def is_plain(provider: str, message: Json) -> bool:
-    """Whether a message is nothing but its text: a system message without a name or a cache breakpoint."""
+    """Return whether a message is only its text: a system message without a name or a cache breakpoint."""
     metadata: dict[str, Any] = message.get("provider_metadata", {})
     return metadata == {"provider": provider, "role": "system"} and "provider_metadata" not in message["content"][0]
 
 
 def original_prompt_pieces(provider: str, prompt: Prompt) -> list[Piece]:
-    """Return the messages that a prompt was loaded from, without blank texts, if they are of this provider."""
+    """Return the original messages of a prompt, without blank texts, if they are this provider's."""
     metadata = prompt.data.get("provider_metadata")
     messages = restore_keys(metadata if type(metadata) is dict else None, provider, ("messages",)).get("messages")
     if type(messages) is not list or not all(map(_is_message, messages)):
@@ -59,7 +59,7 @@ def original_prompt_pieces(provider: str, prompt: Prompt) -> list[Piece]:
 
 
 def _is_message(value: Any) -> bool:
-    """Whether a value is a message of texts: anybody can write the data of a system event."""
+    """Return whether a value is a message of texts: clients can store anything in the data of a prompt."""
     if type(value) is not dict or type(value.get("content")) is not list:
         return False
     holders = [value, *value["content"]]
