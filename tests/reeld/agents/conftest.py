@@ -10,6 +10,7 @@ import pytest
 
 from reeld.agents.registry import Registry
 from reeld.store.store import open_store
+from tests.empty_database import empty_database
 from tests.patience import PATIENCE
 from tests.reeld.agents.direct_client import DirectClient
 
@@ -18,8 +19,8 @@ Open: TypeAlias = Callable[..., AbstractAsyncContextManager[DirectClient]]
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """The path of a database that does not exist yet."""
-    return str(tmp_path / "reel.db")
+    """The path of an empty database."""
+    return empty_database(tmp_path / "reel.db")
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.store import open_store
+from tests.empty_database import empty_database
 
 Outcome: TypeAlias = dict[str, Any] | ReelError
 # What is sent: the name of a method, and its parameters.
@@ -160,7 +161,7 @@ def stopped() -> list[str]:
 @pytest.fixture
 async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services]:
     """The services of handlers, over a store of the test's own."""
-    async with open_store(str(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
+    async with open_store(empty_database(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
         registry = Registry(store, tasks)
         drafts = Drafts(registry.bus)
         tasks.start_soon(drafts.run)

@@ -12,6 +12,7 @@ from reeld.store.postgres.schema import prepare as prepare_tables
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from tests import engines
+from tests.empty_database import empty_database
 from tests.patience import PATIENCE
 from tests.postgres import server_connection
 from tests.reeld.store.rows import Rows
@@ -22,6 +23,8 @@ engine, path = engines.engine, engines.path
 @pytest.fixture
 async def store(path: str) -> AsyncIterator[Store]:
     """A new store, with a time limit."""
+    if not is_url(path):
+        empty_database(path)
     with anyio.fail_after(PATIENCE):
         async with open_store(path) as opened:
             yield opened
@@ -35,7 +38,7 @@ def rows(path: str) -> Iterator[Rows]:
             prepare_tables(server, path)
             yield Rows(server)
     else:
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(empty_database(path), isolation_level=None)) as connection:
             prepare(connection, path)
             connection.execute("PRAGMA synchronous = OFF")
             yield Rows(connection)

@@ -130,6 +130,11 @@ def spoil(path: str, page: int, at: int = 0) -> None:
         file.write(b"\xa5" * 2000)
 
 
+def contents(path: str) -> bytes:
+    """Return the bytes of a file."""
+    return Path(path).read_bytes()
+
+
 def size(path: str) -> int:
     """Return the size of a file."""
     return Path(path).stat().st_size

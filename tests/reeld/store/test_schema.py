@@ -17,7 +17,7 @@ from reeld.store.checksums import checksum
 from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
-from tests.reeld.store.making import event, made, mode, pragma, query, said, size, spoil, write
+from tests.reeld.store.making import contents, event, made, mode, pragma, query, said, size, spoil, write
 
 pytestmark = pytest.mark.file
 
@@ -45,11 +45,6 @@ async def refusal(path: str) -> str:
                 return "it was opened"
         except Storage as error:
             return error.message
-
-
-def contents(path: str) -> bytes:
-    """Return all rows of the file."""
-    return Path(path).read_bytes()
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from reeld.store.queries import StoredKey
 from reeld.store.states import Position, Skip
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
-from tests.reeld.store.making import busy, event, key, made, mode, pragma, profile, query, said, size, spoil, write
+from tests.reeld.store.making import busy, contents, event, key, made, mode, pragma, profile, query, said, spoil, write
 from tests.reeld.store.rows import Rows
 from tests.reeld.verify.damage import damage
 
@@ -228,14 +228,15 @@ async def test_tidying_forgets_old_keys_and_copies_the_wal(
     monkeypatch.setattr(store_module, "KEYS_KEPT", 2)
     monkeypatch.setattr(transactions, "_FORGOTTEN_AT_ONCE", 1)
     await write(store, made(1)._replace(keys=[key(name) for name in ("oldest", "older", "old", "b", "a")]))
-    before = size(path)
+    before = contents(path)
     await store.tidy()
 
     assert [None, None, None] == [await store.key(name) for name in ("oldest", "older", "old")]
     assert [StoredKey(b"digest", b"reply", "named", 1, "0" * 31 + "1", "agent-1")] * 2 == [
         await store.key(name) for name in ("b", "a")
     ]
-    assert before < size(path)
+    assert b"agent-1" not in before
+    assert b"agent-1" in contents(path)
 
 
 @pytest.mark.file
