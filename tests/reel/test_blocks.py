@@ -133,20 +133,17 @@ def test_a_missing_field(name: str, field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "field", "value"),
-    [
-        (name, field, value)
-        for name, field in [*REQUIRED, *((name, field) for name, more in OPTIONAL.items() for field in more)]
-        for value in WRONG
-        if (field, type(value)) not in (("is_error", bool), ("content", list))
-    ],
+    ("name", "field"), [*REQUIRED, *((name, field) for name, more in OPTIONAL.items() for field in more)]
 )
-def test_a_field_of_another_type(name: str, field: str, value: Any) -> None:
+def test_a_field_of_another_type(name: str, field: str) -> None:
     """The error names each field whose value has the wrong type."""
-    error = fault_of(name, **{field: value})
+    for value in WRONG:
+        if (field, type(value)) in (("is_error", bool), ("content", list)):
+            continue
+        error = fault_of(name, **{field: value})
 
-    assert error.field == f"blocks[0].{field}"
-    assert error.reason.endswith(f"got {kind_of(value)}")
+        assert error.field == f"blocks[0].{field}", value
+        assert error.reason.endswith(f"got {kind_of(value)}"), value
 
 
 @pytest.mark.parametrize(("name", "field"), [(name, field) for name, more in OPTIONAL.items() for field in more])
@@ -195,13 +192,13 @@ def test_a_result_need_not_say_whether_it_failed(said: dict[str, Any]) -> None:
         ({"a": [[[[[[[[[[1]]]]]]]]]]}, "nested too deep"),
     ],
 )
-@every_type
-def test_metadata_is_plain(name: str, metadata: Any, reason: str) -> None:
+def test_metadata_is_plain(metadata: Any, reason: str) -> None:
     """Metadata that some clients cannot read is refused, and the error says so."""
-    error = fault_of(name, provider_metadata=metadata)
+    for name in MINIMAL:
+        error = fault_of(name, provider_metadata=metadata)
 
-    assert error.field == "blocks[0].provider_metadata"
-    assert reason in error.reason
+        assert error.field == "blocks[0].provider_metadata", name
+        assert reason in error.reason, name
 
 
 @pytest.mark.parametrize(("name", "field"), WORDS)

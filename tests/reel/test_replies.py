@@ -234,27 +234,27 @@ def test_what_may_be_left_out(shape: Any, expected: dict[str, Any]) -> None:
     assert expected == shape._field_defaults
 
 
-@pytest.mark.parametrize(("call", "result", "expected"), REPLIES)
-def test_a_reply_is_read(call: Call[Any], result: dict[str, Any], expected: Any) -> None:
+def test_a_reply_is_read() -> None:
     """A reply becomes a tuple of its fields; missing optional ones have their defaults."""
-    read = call.read(result)
+    for call, result, expected in REPLIES:
+        read = call.read(result)
 
-    assert type(expected) is type(read)
-    assert expected == read
+        assert type(expected) is type(read), call
+        assert expected == read, call
 
 
-@pytest.mark.parametrize(
-    ("call", "result", "expected"), [case for case in REPLIES if isinstance(case[2], tuple)], ids=lambda _: ""
-)
-def test_unknown_fields_are_passed_over(call: Call[Any], result: dict[str, Any], expected: Any) -> None:
+def test_unknown_fields_are_passed_over() -> None:
     """Unknown fields of a newer daemon are ignored, in a reply and in its items."""
     nested = {"marks", "open_calls", "orphans", "skipped", "agents", "report", "problems"}
-    newer = {
-        field: [{**item, "newer": 1} for item in value] if field in nested and isinstance(value, list) else value
-        for field, value in result.items()
-    }
+    for call, result, expected in REPLIES:
+        if not isinstance(expected, tuple):
+            continue
+        newer = {
+            field: [{**item, "newer": 1} for item in value] if field in nested and isinstance(value, list) else value
+            for field, value in result.items()
+        }
 
-    assert expected == call.read({**newer, "newer": {"than": "this"}})
+        assert expected == call.read({**newer, "newer": {"than": "this"}}), call
 
 
 def page(call: Call[Any], **fields: Any) -> Any:

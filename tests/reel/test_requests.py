@@ -156,22 +156,16 @@ def test_every_request_is_tried() -> None:
 
 
 @every_request
-def test_parameters_are_the_protocols(name: str) -> None:
-    """A function's parameters are the protocol's, in its order."""
+def test_what_a_request_sends(name: str) -> None:
+    """Its parameters are the protocol's, in its order; an omitted or null one is not sent."""
     ours = OURS.get(name, set())
-
-    assert [PYTHON.get(word, word) for word in named(SIGNATURES[name])] == [
-        parameter for parameter in inspect.signature(request(name)).parameters if parameter not in ours
-    ]
-
-
-@every_request
-def test_what_is_left_out_is_not_sent(name: str) -> None:
-    """An omitted or null parameter is not sent."""
     given_values = {parameter: VALUES[parameter] for parameter in required(SIGNATURES[name])}
     nulls = dict.fromkeys(PYTHON.get(word, word) for word in named(SIGNATURES[name]))
     expected = {**given_values, **FIXED.get(name, {})}
 
+    assert [PYTHON.get(word, word) for word in named(SIGNATURES[name])] == [
+        parameter for parameter in inspect.signature(request(name)).parameters if parameter not in ours
+    ]
     assert expected == request(name)(**given_values).params
     assert expected == request(name)(**{**nulls, **given_values}).params
 
@@ -187,18 +181,12 @@ def test_what_is_given_is_sent(name: str) -> None:
 
 @every_request
 def test_a_request_names_its_method(name: str) -> None:
-    """A request has the name of its method, unless it is another form of one."""
+    """A request has the name of its method, unless it is another form of one; a client adds a key to commands only."""
     given_values = {parameter: VALUES[parameter] for parameter in required(SIGNATURES[name])}
+    call = request(name)(**given_values)
 
-    assert FORMS.get(name, name) == request(name)(**given_values).method
-
-
-@every_request
-def test_a_command_is_known_as_one(name: str) -> None:
-    """A client adds a key to commands, and to nothing else."""
-    given_values = {parameter: VALUES[parameter] for parameter in required(SIGNATURES[name])}
-
-    assert ("key" in named(SIGNATURES[name])) is request(name)(**given_values).writes
+    assert FORMS.get(name, name) == call.method
+    assert ("key" in named(SIGNATURES[name])) is call.writes
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,9 @@ from importlib import import_module
 import pytest
 
 from reel.cli.arguments import text
-from reel.cli.command import Command
 from reel.cli.parser import command_parser, top_parser
 from reel.cli.table import GROUPS, Group, all_commands, look_up
 from tests.documents import DOCS
-
-each_command = pytest.mark.parametrize("command", all_commands(), ids=[command.name for command in all_commands()])
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=[group.module for group in GROUPS])
@@ -21,10 +18,10 @@ def test_index_names_the_rows_of_a_group(group: Group) -> None:
     assert [command.name for command in group.commands] == list(group.names)
 
 
-@each_command
-def test_command_is_found_by_its_name(command: Command) -> None:
+def test_command_is_found_by_its_name() -> None:
     """The index finds the row of each command."""
-    assert look_up(command.name) is command
+    for command in all_commands():
+        assert look_up(command.name) is command
 
 
 def test_commands_that_do_not_start_the_daemon_are_documented() -> None:
@@ -37,22 +34,23 @@ def test_commands_that_do_not_start_the_daemon_are_documented() -> None:
     )
 
 
-@each_command
-def test_function_of_each_command(command: Command) -> None:
+def test_function_of_each_command() -> None:
     """A row names a function that takes a context."""
-    module, _, name = command.function.partition(".")
+    for command in all_commands():
+        module, _, name = command.function.partition(".")
+        function = getattr(import_module(f"reel.cli.{module}"), name)
 
-    assert list(inspect.signature(getattr(import_module(f"reel.cli.{module}"), name)).parameters) == ["ctx"]
+        assert list(inspect.signature(function).parameters) == ["ctx"], command.name
 
 
-@each_command
-def test_help_fits_80_columns_and_has_an_example(command: Command) -> None:
+def test_help_fits_80_columns_and_has_an_example() -> None:
     """Each command's help has its usage and an example."""
-    lines = command_parser(command).format_help().splitlines()
+    for command in all_commands():
+        lines = command_parser(command).format_help().splitlines()
 
-    assert f"usage: reel {command.name} {command.positionals}".rstrip() + " [options]" == lines[0]
-    assert f"  {command.example.splitlines()[0]}" in lines
-    assert all(len(line) <= 80 for line in lines)
+        assert f"usage: reel {command.name} {command.positionals}".rstrip() + " [options]" == lines[0]
+        assert f"  {command.example.splitlines()[0]}" in lines
+        assert [] == [line for line in lines if len(line) > 80]
 
 
 def test_overview_fits_80_columns_and_lists_every_command() -> None:
@@ -68,13 +66,13 @@ def _is_row(line: str) -> bool:
     return any(line.startswith(f"  {command.name} ") and line.endswith(command.summary) for command in all_commands())
 
 
-@each_command
-def test_options_in_the_table_exist(command: Command) -> None:
+def test_options_in_the_table_exist() -> None:
     """The options that a row refers to exist."""
-    args = vars(command_parser(command).parse_intermixed_args([]))
+    for command in all_commands():
+        args = vars(command_parser(command).parse_intermixed_args([]))
 
-    assert set(command.replaces_text) <= set(args)
-    assert (command.writes and "[AGENT]" in command.positionals) == ("if_seq" in args)
+        assert set(command.replaces_text) <= set(args), command.name
+        assert (command.writes and "[AGENT]" in command.positionals) == ("if_seq" in args), command.name
 
 
 @pytest.mark.parametrize(("argument", "expected"), [("é", "é"), ("a\udcff", "a\ufffd")])

@@ -19,7 +19,9 @@ SIGNED = {"type": "thinking", "text": "hm", "signature": "s"}
 readable = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
 name_like = readable.filter(bool)
 NULL_OR_OTHER: list[Any] = [None, 5, True, [], {}]
-rows = pytest.mark.parametrize(("kind", "content"), [("user", "hi"), ("assistant", "hi"), ("tool_call", None)])
+# The kind and the content of rows that read their data.
+ROWS = [("user", "hi"), ("assistant", "hi"), ("tool_call", None)]
+rows = pytest.mark.parametrize(("kind", "content"), ROWS)
 
 
 def short(value: Any) -> str:

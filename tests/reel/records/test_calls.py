@@ -60,32 +60,32 @@ def test_a_call_comes_back_as_it_is(call_id: str, name: str, arguments: str) -> 
     assert expected == content_of("tool_call", {"tool_call_id": call_id, "tool_name": name, "tool_args": arguments})
 
 
-@pytest.mark.parametrize(
-    ("data", "field"),
-    [
-        ({}, "tool_call_id"),
-        *[(without(ONE, field), field) for field in ONE],
-        (without(TWO, "id"), "id"),
-        ({**TWO, "id": "", "tool_call_id": "c1"}, "id"),
-        ({**TWO, "function": None}, "function"),
-        ({**TWO, "function": "grep"}, "function"),
-        ({**TWO, "function": {"arguments": "{}"}}, "function.name"),
-        ({**TWO, "function": {"name": "grep"}}, "function.arguments"),
-        ({**TWO, "function": {"name": "grep", "arguments": {}}}, "function.arguments"),
-        *[(without(THREE, field), field) for field in THREE],
-        ({**THREE, "thinking": "hm"}, "thinking"),
-        ({**THREE, "thinking": {}}, "thinking.text"),
-        ({**THREE, "thinking": {"text": None}}, "thinking.text"),
-        ({**THREE, "thinking": {"text": "hm", "signature": 5}}, "thinking.signature"),
-        ({**THREE, "redacted_thinking": []}, "redacted_thinking"),
-        ({**THREE, "redacted_thinking": {}}, "redacted_thinking.data"),
-        ({**THREE, "redacted_thinking": {"data": 5}}, "redacted_thinking.data"),
-        *[({**ONE, field: value}, field) for field in ONE for value in NULL_OR_OTHER],
-        *[({**THREE, field: value}, field) for field in THREE for value in NULL_OR_OTHER],
-        *[({**ONE, field: value}, field) for field in ("tool_call_id", "name") for value in ("", "x" * 1025)],
-        ({"blocks": [CALL]}, "tool_call_id"),
-    ],
-)
-def test_a_call_that_is_none(data: dict[str, Any], field: str) -> None:
+NO_CALLS: list[tuple[dict[str, Any], str]] = [
+    ({}, "tool_call_id"),
+    *[(without(ONE, field), field) for field in ONE],
+    (without(TWO, "id"), "id"),
+    ({**TWO, "id": "", "tool_call_id": "c1"}, "id"),
+    ({**TWO, "function": None}, "function"),
+    ({**TWO, "function": "grep"}, "function"),
+    ({**TWO, "function": {"arguments": "{}"}}, "function.name"),
+    ({**TWO, "function": {"name": "grep"}}, "function.arguments"),
+    ({**TWO, "function": {"name": "grep", "arguments": {}}}, "function.arguments"),
+    *[(without(THREE, field), field) for field in THREE],
+    ({**THREE, "thinking": "hm"}, "thinking"),
+    ({**THREE, "thinking": {}}, "thinking.text"),
+    ({**THREE, "thinking": {"text": None}}, "thinking.text"),
+    ({**THREE, "thinking": {"text": "hm", "signature": 5}}, "thinking.signature"),
+    ({**THREE, "redacted_thinking": []}, "redacted_thinking"),
+    ({**THREE, "redacted_thinking": {}}, "redacted_thinking.data"),
+    ({**THREE, "redacted_thinking": {"data": 5}}, "redacted_thinking.data"),
+    *[({**ONE, field: value}, field) for field in ONE for value in NULL_OR_OTHER],
+    *[({**THREE, field: value}, field) for field in THREE for value in NULL_OR_OTHER],
+    *[({**ONE, field: value}, field) for field in ("tool_call_id", "name") for value in ("", "x" * 1025)],
+    ({"blocks": [CALL]}, "tool_call_id"),
+]
+
+
+def test_a_call_that_is_none() -> None:
     """The error names a call's field that is missing or of the wrong type, in each shape."""
-    assert fault("tool_call", "shown", json.dumps(data)).field == f"data_json.{field}"
+    for data, field in NO_CALLS:
+        assert fault("tool_call", "shown", json.dumps(data)).field == f"data_json.{field}", data

@@ -46,19 +46,19 @@ def test_a_result_comes_back_as_it_is(call_id: str, output: str, success: bool) 
     assert expected == content_of("tool_result", {"tool_call_id": call_id, "output": output, "success": success})
 
 
-@pytest.mark.parametrize(
-    ("data", "field"),
-    [
-        ({}, "tool_call_id"),
-        (without(RESULT, "tool_call_id"), "tool_call_id"),
-        (without(RESULT, "output"), "output"),
-        *[({**RESULT, "tool_call_id": value}, "tool_call_id") for value in (None, 5, "", "x" * 1025)],
-        *[({**RESULT, "output": value}, "output") for value in NULL_OR_OTHER],
-        *[({**RESULT, "success": value}, "success") for value in (None, 0, 1, "true")],
-        *[({**RESULT, field: value}, field) for field in ("name", "summary") for value in NULL_OR_OTHER[1:]],
-    ],
-)
+NO_RESULTS: list[tuple[dict[str, Any], str]] = [
+    ({}, "tool_call_id"),
+    (without(RESULT, "tool_call_id"), "tool_call_id"),
+    (without(RESULT, "output"), "output"),
+    *[({**RESULT, "tool_call_id": value}, "tool_call_id") for value in (None, 5, "", "x" * 1025)],
+    *[({**RESULT, "output": value}, "output") for value in NULL_OR_OTHER],
+    *[({**RESULT, "success": value}, "success") for value in (None, 0, 1, "true")],
+    *[({**RESULT, field: value}, field) for field in ("name", "summary") for value in NULL_OR_OTHER[1:]],
+]
+
+
 @pytest.mark.parametrize("kind", ["tool_result", "tool"])
-def test_a_result_that_is_none(kind: str, data: dict[str, Any], field: str) -> None:
+def test_a_result_that_is_none(kind: str) -> None:
     """The error names a result's field that is missing or of the wrong type."""
-    assert fault(kind, None, json.dumps(data)).field == f"data_json.{field}"
+    for data, field in NO_RESULTS:
+        assert fault(kind, None, json.dumps(data)).field == f"data_json.{field}", data

@@ -81,13 +81,13 @@ def test_an_answer_that_broke_off_is_not_complete(sample: Sample, data: Any) -> 
     assert stream.error is None
 
 
-@pytest.mark.parametrize("data", ["", " \n\n", ": hello\n\n", "upstream connect error", "<html>\n</html>\n", "[]"])
 @pytest.mark.parametrize("format", ASSEMBLERS)
-def test_what_is_not_an_event_stream(format: str, data: str) -> None:  # noqa: A002 - the protocol's own word
+def test_what_is_not_an_event_stream(format: str) -> None:  # noqa: A002 - the protocol's own word
     """A stream without events is not complete, and the error says how much arrived."""
-    stream, text = read(format, data)
+    for data in ("", " \n\n", ": hello\n\n", "upstream connect error", "<html>\n</html>\n", "[]"):
+        stream, text = read(format, data)
 
-    assert ("", 0, False) == (text, stream.events, stream.complete)
+        assert ("", 0, False) == (text, stream.events, stream.complete), data
 
 
 @pytest.mark.parametrize(
