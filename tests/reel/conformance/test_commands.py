@@ -73,7 +73,7 @@ def test_both_clients_keep_values(run: Run) -> None:
         name = (await client.create()).name
         values = [reel.state("b", {"x": (1.0, None)}), reel.state("a", deep), reel.state("c", 1), reel.no_state("c")]
         head = (await client.add(name, ["hi", *values], if_seq=1)).head
-        with pytest.raises(reel.Conflict, match="was set at 3"):
+        with pytest.raises(reel.Conflict, match="was set at #3"):
             await client.add(name, [reel.state("b", 0, if_seq=2)])
         first = await client.state(name, limit=1)
         second = await client.call(requests.state(name, after=first.next))
