@@ -55,16 +55,15 @@ def with_numbers(value: Any, number: str) -> str:
 
 
 @each_sample
-@pytest.mark.parametrize("number", ["18446744073709551616", "1e400", "7" * 5_000])
-def test_numbers_of_any_size(sample: Sample, number: str) -> None:
+def test_numbers_of_any_size(sample: Sample) -> None:
     """No answer is refused because of a number, and what was used is kept as the provider said it."""
     events = [json.loads(line[6:]) for line in sample.data.decode().split("\n") if line.startswith("data: {")]
-    stream = "\n\n".join(f"data: {with_numbers(event, number)}" for event in events)
-    bodies = [with_numbers(sample.body, number), *([stream] if stream else [])]
+    for number in ("18446744073709551616", "1e400", "7" * 5_000):
+        stream = "\n\n".join(f"data: {with_numbers(event, number)}" for event in events)
+        for body in [with_numbers(sample.body, number), *([stream] if stream else [])]:
+            rows, _ = rows_from(read_response(sample.format, body))
 
-    for body in bodies:
-        rows, _ = rows_from(read_response(sample.format, body))
-        assert number in next(row.data_json or "" for row, _ in rows if row.kind == "usage")
+            assert number in next(row.data_json or "" for row, _ in rows if row.kind == "usage")
 
 
 def unfinished(status: str, text: str = "half", **more: Any) -> str:

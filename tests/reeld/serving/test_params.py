@@ -157,11 +157,11 @@ def test_empty_list_for_a_map(method: str) -> None:
     assert {name: {}} == bound(method, {name: []})
 
 
-@pytest.mark.parametrize("value", [True, False, 1.5, 1.0, "1", [1], b"1"])
 @pytest.mark.parametrize("name", ["since", "limit", "last", "at", "max_bytes"])
-def test_no_integers(name: str, value: Any) -> None:
+def test_no_integers(name: str) -> None:
     """Neither true nor a float is an integer, as they are in Python."""
-    assert refused("messages", {"agent": "demo", name: value}).data == {"field": name}
+    for value in (True, False, 1.5, 1.0, "1", [1], b"1"):
+        assert refused("messages", {"agent": "demo", name: value}).data == {"field": name}
 
 
 @pytest.mark.parametrize(

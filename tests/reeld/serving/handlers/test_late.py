@@ -33,6 +33,7 @@ print(threads)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("handler", "arguments"),
     [
