@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -29,6 +30,24 @@ from tests.postgres import own_schema, own_server
 SECRET = "rosebud"
 # Bytes of a file of the server's WAL, which it makes at once.
 _SEGMENT = 16 << 20
+
+
+# The daemon itself, which waits a second and not fifteen for a server that was lost during a commit.
+_IMPATIENT = """
+import sys
+from reeld.__main__ import main
+from reeld.store.postgres import writer
+writer._GIVES_UP = 1.0
+sys.exit(main())
+"""
+
+
+class ImpatientDaemon(Daemon):
+    """A daemon that soon gives up a commit without a reply."""
+
+    def command(self) -> list[str]:
+        """Return the command line."""
+        return [sys.executable, "-c", _IMPATIENT, *super().command()[3:]]
 
 
 @pytest.fixture
@@ -263,15 +282,16 @@ def test_the_disk_of_the_server_is_full(prepared: Daemon) -> None:
     assert [*large[:added], "after"] == texts
 
 
-def test_a_fail_over(prepared: Daemon) -> None:
+def test_a_fail_over(directory: Path) -> None:
     """If the URL names both hosts, the daemon goes on at the standby that became the primary, and nothing is lost."""
+    daemon = ImpatientDaemon(directory)
     with own_server("fsync=off") as first, own_server("fsync=off", primary=first) as second, ExitStack() as stack:
         with psycopg.connect(first.url, autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
             connection.execute("SELECT pg_reload_conf()")
         hosts = quote(f"{first.directory},{second.directory}", safe="")
-        prepared.database = f"postgresql://reel@/postgres?host={hosts}&target_session_attrs=read-write"
-        client = stack.enter_context(prepared.start().client())
+        daemon.database = f"postgresql://reel@/postgres?host={hosts}&target_session_attrs=read-write"
+        client = stack.enter_context(daemon.start().client())
         for number in range(5):
             client.add("demo", f"{number}", create=True)
         first.stop()
@@ -283,6 +303,6 @@ def test_a_fail_over(prepared: Daemon) -> None:
         client.add("demo", "after")
         texts = [record["content"] for record in client.iter_conversation("demo")]
         stack.close()
-        prepared.close()
+        daemon.close()
 
     assert [*map(str, range(5)), "after"] == texts

@@ -128,11 +128,16 @@ def test_nvim_refuses_an_unsafe_socket(launch: Launch, prepared: Daemon, directo
 
 
 def test_a_daemon_that_does_not_reply_to_the_greeting(launch: Launch, prepared: Daemon) -> None:
-    """A listener that does not reply to the greeting is given up."""
+    """A listener that does not reply to the greeting is given up after ten seconds, which pass at once here."""
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(prepared.socket)
         silent.listen()
         nvim = launch()
+        nvim.lua(
+            """local timer = getmetatable(vim.loop.new_timer()).__index
+            local start = timer.start
+            timer.start = function(self, after, ...) return start(self, after == 10000 and 1 or after, ...) end"""
+        )
         nvim.command("Reel list")
 
         nvim.complains(f"the daemon on {prepared.socket} does not answer")
