@@ -69,9 +69,13 @@ def in_bash(reel: Reel, *words: str) -> list[str]:
 
 def in_fish(reel: Reel, line: str) -> list[str]:
     """Return what fish offers at the end of a line, without descriptions."""
+    return [each.split("\t")[0] for each in described_in_fish(reel, line)]
+
+
+def described_in_fish(reel: Reel, line: str) -> list[str]:
+    """Return what fish offers at the end of a line, each with a tab and its description if it has one."""
     script = reel("completion", "fish").out
-    offered = run(need("fish"), "--no-config", "-c", f"{script}\ncomplete -C '{line}'")
-    return [each.split("\t")[0] for each in offered]
+    return run(need("fish"), "--no-config", "-c", f"{script}\ncomplete -C '{line}'")
 
 
 def in_zsh(reel: Reel, directory: Path, line: str) -> list[str]:
@@ -240,6 +244,17 @@ def test_fish_offers_commands_options_and_agents(reel: Reel, name: str) -> None:
     assert [] == in_fish(reel, f"reel show --text {name} {name[:-1]}")
     assert ["--inherited"] == in_fish(reel, "reel log --inh")
     assert ["assistant", "system", "user"] == sorted(in_fish(reel, "reel add --role "))
+
+
+def test_fish_does_not_repeat_the_description_of_an_option(reel: Reel, name: str) -> None:
+    """The values of an option are offered without its description."""
+    reel("new", name)
+
+    assert ["--role\trole of the message (default: user); system sets the prompt"] == described_in_fish(
+        reel, "reel add --rol"
+    )
+    assert ["assistant", "system", "user"] == sorted(described_in_fish(reel, "reel add --role "))
+    assert [name] == described_in_fish(reel, f"reel add --agent {name[:-1]}")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,10 @@ _SCRIPT = """\
 function __reel_agents
     timeout 5 reel --no-start list --format names $argv 2>/dev/null
 end
+# Values with an empty description, in place of which fish would repeat that of their option.
+function __reel_values
+    set -q argv[1]; and string replace -r '$' \\t -- $argv
+end
 # The words before the cursor; in place of an alias, what it stands for.
 function __reel_words
     set -l words (commandline -opc)
@@ -111,12 +115,21 @@ def _commands() -> Iterator[str]:
 def _flag(condition: str, flag: Flag) -> str:
     names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.flags)
     takes = " -rF" if flag.value.kind == FILE else " -x" if flag.value.arguments else ""
-    action = _action(flag.value)
+    action = _values(flag.value)
     offer = f" -a {action}" if action else ""
     return f"complete -c reel -n {quoted(condition)} {names}{takes}{offer} -d {quoted(flag.help)}"
 
 
-def _action(value: Value, *, dead: bool = False) -> str:
+def _values(value: Value) -> str:
+    words = {
+        AGENTS: "(__reel_values (__reel_agents))",
+        CHOICE: f"(__reel_values {' '.join(value.choices)})",
+        PROVIDERS: "(__reel_values (__reel_names providers))",
+    }
+    return quoted(words[value.kind]) if value.kind in words else ""
+
+
+def _action(value: Value, *, dead: bool) -> str:
     agents = f"(__reel_agents{' --all' if dead else ''})"
     known = {AGENTS: agents, CHOICE: " ".join(value.choices), PROVIDERS: "(__reel_names providers)"}
     return quoted(known[value.kind]) if value.kind in known else ""
