@@ -71,7 +71,8 @@ def _unit(name: str) -> str:
     source = _DATA / "systemd" if _DATA.exists() else _CHECKOUT / "systemd"
     # A percent sign begins a specifier of systemd's.
     program = _program().replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-    lines = (source / name).read_text().splitlines()
+    # The comments are for those who copy a file from the source.
+    lines = [line for line in (source / name).read_text().splitlines() if "reel units" not in line]
     return "\n".join(f'ExecStart="{program}"' if line.startswith("ExecStart=") else line for line in lines) + "\n"
 
 

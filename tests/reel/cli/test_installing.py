@@ -43,6 +43,7 @@ def test_installed_units_start_the_reeld_beside_the_command(reel: Reel, home: Pa
 
     unit = (home / ".config" / "systemd" / "user" / "reeld.service").read_text()
     assert f'ExecStart="{Path(sys.executable).parent}/reeld"' in unit.splitlines()
+    assert unit.startswith("[Unit]\n")
     assert "next: systemctl --user daemon-reload" in said
 
 
