@@ -137,7 +137,9 @@ def _check_block(block: Any, holder: str, where: str) -> None:
         if field == "provider_metadata" and value is not None:
             _check_field(check_map, value, where, field)
         elif field not in (*optional, "provider_metadata"):
-            raise InvalidRecord(f"{where}.{field}", f"a {name} block has no such field; try provider_metadata")
+            content = ["content"] if name == "tool_result" else []
+            known = ", ".join([*required, *content, *optional, "provider_metadata"])
+            raise InvalidRecord(f"{where}.{field}", f"a {name} block has no such field; it has {known}")
         elif value is not None:
             _check_field(optional[field], value, where, field)
     if name == "media" and (block.get("data_base64") is None) == (block.get("url") is None):

@@ -159,7 +159,7 @@ def test_an_unknown_field(name: str) -> None:
     error = fault_of(name, cache_control={})
 
     assert error.field == "blocks[0].cache_control"
-    assert "provider_metadata" in error.reason
+    assert error.reason.endswith(", provider_metadata")
 
 
 @every_type
