@@ -7,6 +7,7 @@ from typing import Any
 from reel.cli.output import Line
 from reel.cli.terminal import cut, flat
 from reel.cli.usage import tokens_in
+from reel.media import media_in_short
 from reel.messages import Event
 
 # How much of an event's content is shown if there is no terminal to set the limit.
@@ -44,7 +45,7 @@ class EventLines:
     def _content(self, event: Event) -> str:
         if event["kind"] == "state":
             return flat(_value(event["content"] or "", event["data_json"]))
-        if event["content"] is not None:
+        if event["content"]:
             return flat(event["content"])
         return flat(self._from_data(event["kind"], event["data_json"])) if event["data_json"] is not None else ""
 
@@ -57,6 +58,8 @@ class EventLines:
             return text
         if isinstance(data.get("output"), str):
             return str(data["output"])
+        if isinstance(blocks := data.get("blocks"), list):
+            return "  ".join(media_in_short(block) for block in blocks if _is_media(block))
         return ", ".join(self._phrases(kind, {name: value for name, value in data.items() if value not in (None, {})}))
 
     def _phrases(self, kind: str, data: dict[str, Any]) -> Iterator[str]:
@@ -75,6 +78,11 @@ class EventLines:
                 yield "with its clones"
         for name, value in data.items():
             yield _known(kind, name, value) or f"{name} {_word(value)}"
+
+
+def _is_media(block: Any) -> bool:
+    # What is stored may be damaged.
+    return isinstance(block, dict) and block.get("type") == "media" and isinstance(block.get("mime_type"), str)
 
 
 def _value(key: str, text: str | None) -> str:

@@ -9,6 +9,7 @@ from reel.cli import markdown
 from reel.cli.output import Line, Span
 from reel.cli.terminal import count, flat, wrap
 from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.media import media_in_short
 
 if TYPE_CHECKING:
     from typing import Any
@@ -107,7 +108,7 @@ class Transcript:
             case "tool_result":
                 return self._tool_result(block, depth)
             case "media":
-                return self._remark(_media(block), depth)
+                return self._remark(media_in_short(block), depth)
             case "opaque":
                 return self._opaque(block, depth)
         return self._remark(f"block of type {block['type']} (a newer reel can show it)", depth)
@@ -184,11 +185,5 @@ def in_short(message: Message) -> str:
                 content = block["content"]
                 words.append(flat(content) if isinstance(content, str) else "a result")
             case "media":
-                words.append(_media(block))
+                words.append(media_in_short(block))
     return "  ".join(words) or "no text"
-
-
-def _media(block: Any) -> str:
-    size = f"{len(block.get('data_base64') or '') * 3 // 4} bytes"
-    words = ["media", block["mime_type"], block.get("name"), block.get("url") or size]
-    return "  ".join(word for word in words if word)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import InvalidRecord
+from reel.media import media_size
 from reel.messages import Event, Message
 from reel.records import message_from_record
 
@@ -152,8 +153,7 @@ def size_of(block: Any) -> str:
     """Return a placeholder for a block that is not shown: its kind and its size."""
     match block["type"]:
         case "media":
-            size = len(block.get("data_base64") or "") * 3 // 4
-            words = [block.get("name"), block["mime_type"], f"{size:,} bytes"]
+            words = [block.get("name"), block["mime_type"], f"{media_size(block):,} bytes"]
         case "opaque":
             words = [f"a block of {block['provider']}", f"{len(block['data_json']):,} characters"]
         case "redacted_thinking":

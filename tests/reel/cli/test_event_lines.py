@@ -22,6 +22,13 @@ def lines(width: int | None = None) -> EventLines:
     [
         (event("user", "one\ntwo"), "one two"),
         (event("clear"), ""),
+        (event("user", "look", '{"blocks":[{"type":"media","mime_type":"image/png","url":"http://x"}]}'), "look"),
+        (
+            event("user", "", '{"blocks":[{"type":"media","mime_type":"image/png","data_base64":"AAA="}]}'),
+            "media image/png 2 bytes",
+        ),
+        (event("user", "", '{"blocks":[null,{"type":"media"}]}'), ""),
+        (event("user", "", '{"blocks":[{"type":"opaque","provider":"p","data_json":"{}"}]}'), ""),
         (event("mark", None, '{"label":"draft"}'), "draft"),
         (event("rewind", None, '{"label":null,"target":4}'), "to #4"),
         (event("rewind", None, '{"label":"draft","target":4}'), "to draft (#4)"),

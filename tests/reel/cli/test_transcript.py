@@ -43,6 +43,7 @@ CALL = {"type": "tool_call", "id": "c1", "name": "search", "arguments": '{"q": 1
             {"type": "media", "mime_type": "image/png", "data_base64": "AAAA", "name": "a.png"},
             ["  media  image/png  a.png  3 bytes"],
         ),
+        ({"type": "media", "mime_type": "image/png", "data_base64": "AAAAAA=="}, ["  media  image/png  4 bytes"]),
         ({"type": "media", "mime_type": "image/png", "url": "http://x"}, ["  media  image/png  http://x"]),
         (
             {"type": "opaque", "provider": "acme", "data_json": "{}"},
