@@ -66,7 +66,7 @@ types: $(READY)  ## run mypy --strict
 	$(BIN)/mypy -p reel -p reeld
 	$(BIN)/mypy
 
-test: $(READY)  ## run the fast tests (under two minutes on two cores)
+test: $(READY)  ## run the fast tests (about a minute on two cores)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
 
 # Measuring doubles the time of a test, and of these the coverage says little.
