@@ -4,8 +4,8 @@ This is what a fork server runs (:mod:`tests.forkserver`); its orders are ``{"po
 "later": bool, "arguments": [reeld's arguments]}``.
 
 The point file contains the name of a point. When the daemon reaches that point, it writes the name to ``PATH.died``
-and kills itself. It is the real daemon; in this process alone, SQLite traces the statements that it is about to run,
-and a few functions are wrapped.
+and kills itself. The names of all points that it has reached are in ``PATH.reached``. It is the real daemon; in this
+process alone, SQLite traces the statements that it is about to run, and a few functions are wrapped.
 """
 
 import functools
@@ -96,7 +96,7 @@ ERASING = {
     "before it is noted how far the index is now": "UPDATE progress SET checksum",
     "before the index is written again": "VACUUM main",
     "before keys are forgotten": "DELETE FROM keys WHERE id IN (\n",
-    "before it is noted who was purged": "INSERT OR IGNORE INTO purged_agents",
+    "before it is noted who was purged": "INSERT INTO purged_agents",
     "before an agent is deleted": "DELETE FROM agents",
     "before the file is written again": "VACUUM",
     "before the WAL is emptied": "PRAGMA wal_checkpoint(TRUNCATE)",
@@ -117,10 +117,16 @@ class CrashPoints:
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self._death_file = Path(f"{path}.died")
+        self._reached_file = Path(f"{path}.reached")
+        self._reached: set[str] = set()
         self._previous = ""
 
     def reach(self, point: str) -> None:
         """Kill this process if the file names this point."""
+        if point not in self._reached:
+            self._reached.add(point)
+            with self._reached_file.open("a") as file:
+                file.write(f"{point}\n")
         if self._path.read_text() == point:
             self._death_file.write_text(point)
             os.kill(os.getpid(), signal.SIGKILL)

@@ -37,6 +37,10 @@ class CrashingDaemon(Daemon):
         following.write_text(point)
         following.rename(self._point_file)
 
+    def reached(self) -> set[str]:
+        """Return the points that it has reached, over all starts."""
+        return set(Path(f"{self._point_file}.reached").read_text().splitlines())
+
     def wait_for_death(self) -> str:
         """Wait until it was killed; return the point where it killed itself, if it did."""
         assert -signal.SIGKILL == self.process.wait(PATIENCE), self.log.read_text()

@@ -104,6 +104,18 @@ def try_it(daemon: Daemon, erase: Erase) -> None:
         erase(client)
 
 
+def test_every_step_is_reached(crashing: CrashingDaemon) -> None:
+    """Each point is one of the code: a death at one that is never reached could not be waited for."""
+    crashing.start()
+    for erase in (redact, purge):
+        with Client(crashing.socket) as client:
+            fill(client)
+            erase(client)
+        ends_without_a_trace(crashing)
+
+    assert set() == ERASING.keys() - crashing.reached()
+
+
 @pytest.mark.parametrize("erase", [redact, purge])
 def test_death_at_every_step(crashing: CrashingDaemon, erase: Erase) -> None:
     """After kill -9 at any step, the next start finishes what was decided, and what was not is done when repeated."""
