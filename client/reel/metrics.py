@@ -64,7 +64,7 @@ METRICS = (
     Metric(
         "connections_dropped",
         COUNTER,
-        "Connections closed because too much waited on all of them together.",
+        "Connections closed because too much was waiting on all of them together.",
         "dropped_connections",
     ),
     Metric("requests_in_flight", GAUGE, "Requests that have not been answered.", "requests_in_flight"),
@@ -121,7 +121,7 @@ METRICS = (
     Metric(
         "scheduled_backup_time_seconds",
         GAUGE,
-        "When the newest sound backup was begun that the daemon made by itself, since the epoch.",
+        "When the newest intact backup by the daemon itself was begun, since the epoch.",
         "scheduled_backup_time",
         "seconds",
         1000,
@@ -138,11 +138,11 @@ METRICS = (
     Metric(
         "render_cache_bytes",
         GAUGE,
-        "Size of the rendered histories and items that are kept.",
+        "Size of the rendered histories and items in the cache.",
         "render_cache_bytes",
         "bytes",
     ),
-    Metric("render_cache_hits", COUNTER, "Renderings that went on from one that was kept.", "render_cache_hits"),
+    Metric("render_cache_hits", COUNTER, "Renderings that continued one in the cache.", "render_cache_hits"),
     Metric("render_cache_misses", COUNTER, "Renderings from the beginning.", "render_cache_misses"),
 )
 

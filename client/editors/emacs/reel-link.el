@@ -166,7 +166,7 @@ must its directory in /tmp, where anybody may write."
 
 (defun reel-link-connect (&optional start)
   "Open a connection unless there is one.
-With START, start the daemon if it does not run.  Signal a `user-error' if the
+With START, start the daemon if it is not running.  Signal a `user-error' if the
 daemon cannot be reached."
   (unless (reel-link-up-p)
     (let ((path (reel-link-address)))

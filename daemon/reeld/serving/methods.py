@@ -166,7 +166,7 @@ _ALL = (
     _command(commands.rewind, "Go back to a mark", _LABEL),
     _command(commands.restore, "Go back to the state at a seq", _needs("at", params.integer())),
     _command(commands.undo, "Undo the newest command"),
-    _command(commands.redo, "Redo what the newest undo took back"),
+    _command(commands.redo, "Redo what the newest undo undid"),
     _command(
         commands.kill,
         "Kill an agent; it can be revived",
@@ -185,7 +185,7 @@ _ALL = (
     ),
     _command(
         erasing.redact,
-        "Replace what was said by a marker, for good",
+        "Replace what was said with a marker, for good",
         Param("seqs", params.seqs),
         Param("text", params.texts),
         Param("dry_run", params.boolean),
@@ -208,7 +208,7 @@ _ALL = (
     ),
     _plain(
         queries.agents,
-        "List agents, the oldest or the last changed first",
+        "List agents, the oldest or the most recently changed first",
         Param("prefix", params.string),
         Param("alive", params.boolean),
         _LIMIT,
@@ -234,7 +234,7 @@ _ALL = (
     ),
     _read(
         queries.history,
-        "Read the log, with what was cleared, rewound or undone",
+        "Read the log, including what was cleared, rewound or undone",
         _SINCE,
         _LIMIT,
         _KINDS,
@@ -266,7 +266,7 @@ _ALL = (
     ),
     _plain(
         searching.search,
-        "Find what was said in all conversations, what was cleared or rewound included",
+        "Find what was said in all conversations, including what was cleared or rewound",
         _needs("query", params.free_text),
         Param("agent", params.string),
         _TAGS,
@@ -344,7 +344,7 @@ _ALL = (
         Param("agent", params.string),
     ),
     _about_the_daemon(queries.stats, "Return counters, sizes and latencies", Param("details", params.boolean)),
-    _plain(late.backup, "Write a copy of the database into a new file", _needs("path", params.absolute_path)),
+    _plain(late.backup, "Write a copy of the database to a new file", _needs("path", params.absolute_path)),
     _about_the_daemon(queries.shutdown, "Finish what is in flight, commit and stop"),
 )
 METHODS = {method.name: method for method in _ALL}

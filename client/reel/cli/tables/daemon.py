@@ -111,8 +111,8 @@ COMMANDS = (
             option("--from", metavar="DATABASE", dest="source", help="a file or a postgresql:// URL"),
             option("--to", metavar="DATABASE", dest="target", help="the destination, of the other kind and empty"),
         ),
-        notes="No daemon may use either. If it is interrupted, run it again, and it goes on.\n"
-        "At the end all rows are compared; only then a daemon can use the copy.",
+        notes="No daemon may be using either. If it is interrupted, run it again, and it goes\n"
+        "on. At the end all rows are compared; only then can a daemon use the copy.",
         starts_daemon=False,
     ),
     Command(

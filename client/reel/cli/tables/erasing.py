@@ -32,8 +32,8 @@ COMMANDS = (
         ),
         writes=True,
         notes="It cannot be undone. Clones lose it as well, and so does what this agent was\n"
-        "cloned from. Exports keep it, and so do backups that are not named, also those\n"
-        "that the daemon makes by itself; the command says where these are.",
+        "cloned from. Exports keep it, and so do backups that are not named, including\n"
+        "those that the daemon makes by itself; the command says where these are.",
     ),
     Command(
         "purge",
@@ -51,8 +51,8 @@ COMMANDS = (
         ),
         writes=True,
         notes="It cannot be undone. What a clone has inherited stays with the clone.\n"
-        "Backups that are not named keep all, also those that the daemon makes by\n"
-        "itself; the command says where these are.\n"
+        "Backups that are not named keep everything, including those that the daemon\n"
+        "makes by itself; the command says where these are.\n"
         "$REEL_AGENT is not used: name each agent.",
     ),
 )

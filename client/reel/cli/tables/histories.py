@@ -37,8 +37,8 @@ COMMANDS = (
         notes="Of the agents whose tag cwd is this directory, it is the one with the newest\n"
         "message. Imported conversations have that tag, and `reel tag AGENT cwd=$PWD`\n"
         "sets it. If no agent has this directory, its nearest parent counts. At a\n"
-        "terminal, it opens reel chat if --via or reel.toml says who answers, and else\n"
-        "shows the last messages. In a script, it prints the name.",
+        "terminal, it opens reel chat if --via or reel.toml says who answers; otherwise\n"
+        "it shows the last messages. In a script, it prints the name.",
     ),
     Command(
         "export",

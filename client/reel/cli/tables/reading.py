@@ -64,7 +64,7 @@ COMMANDS = (
         'phrase", -without, one OR other and prefix* work, and so do role:tool,\n'
         "agent:NAME, tag:KEY=VALUE, before:DATE, after:DATE and live:no (no longer in the\n"
         "conversation). Without QUERY, at a terminal, it searches as you type. Exits with\n"
-        "status 1 if nothing was found or chosen; only a terminal gets a message.",
+        "status 1 if nothing was found or chosen; a message says so at a terminal only.",
     ),
     Command(
         "show",
@@ -169,7 +169,7 @@ COMMANDS = (
         agent_optional=True,
         notes="Without AGENT, it counts all agents, killed ones included. What a clone shares\n"
         "with its source is counted once, with the source. CACHED is part of IN, and\n"
-        "REASONING part of OUT. A day is one of the local time zone.",
+        "REASONING part of OUT. Days are those of the local time zone.",
     ),
     Command(
         "diff",

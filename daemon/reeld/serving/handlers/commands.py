@@ -123,7 +123,7 @@ def undo(_services: Services, call: Call, _agent: Agent, options: CommandOptions
 
 
 def redo(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:
-    """Redo what the newest undo took back."""
+    """Redo what the newest undo undid."""
     return Exclusive(lambda agent: exclusive.redo(agent, options), call.answer)
 
 

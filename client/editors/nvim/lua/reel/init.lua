@@ -8,7 +8,7 @@ function M.setup(options)
   require('reel.config').set(options or {})
 end
 
---- Connect, and start the daemon if it does not run. Returns at once.
+--- Connect, and start the daemon if it is not running. Returns at once.
 --- @param done function|nil called with an error or nil
 function M.connect(done)
   require('reel.calls').connect(done or require('reel.errors').show)

@@ -178,7 +178,7 @@ function open(path, may_start)
   end
 end
 
---- Connect, and start the daemon if it does not run.
+--- Connect, and start the daemon if it is not running.
 --- @param done function called with an error or nil; at once if there is a connection
 --- @param options table|nil {start = false}: do not start the daemon
 function M.connect(done, options)

@@ -39,7 +39,7 @@ export def Call(method: string, params: dict<any>): dict<any>
   return reply.result
 enddef
 
-# Calls a method and returns the reply, with a result or an error. Starts the daemon if it does not run. Throws
+# Calls a method and returns the reply, with a result or an error. Starts the daemon if it is not running. Throws
 # 'reel: name: what and where' if there is no reply. A call that was under way when the connection broke is repeated;
 # a command has a key, so it is applied once.
 export def Ask(method: string, params: dict<any>): dict<any>
@@ -87,7 +87,7 @@ export def IsOpen(): bool
   return channel != null_channel && ch_status(channel) == 'open'
 enddef
 
-# Opens a connection unless there is one; with start, starts the daemon if it does not run. Throws if that fails.
+# Opens a connection unless there is one; with start, starts the daemon if it is not running. Throws if that fails.
 export def Connect(start: bool = false)
   if IsOpen()
     return

@@ -24,7 +24,7 @@ const RETRY = 100;
 export interface Options {
   /** The path of the socket; by default, the one that `reel socket` prints. */
   socket?: string;
-  /** The command that starts the daemon if it does not run; empty: it is not started. */
+  /** The command that starts the daemon if it is not running; empty: it is not started. */
   command?: string;
   /** The name of this client, which the daemon shows with its events and drafts. */
   name?: string;
@@ -97,7 +97,7 @@ export class Client {
     return following;
   }
 
-  /** Return the connection; open one if there is none, and with `starts`, start the daemon if it does not run. */
+  /** Return the connection; open one if there is none, and with `starts`, start the daemon if it is not running. */
   async connect(starts = true): Promise<Connection> {
     try {
       return await this.dial();
