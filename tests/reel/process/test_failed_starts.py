@@ -71,7 +71,7 @@ def test_a_database_that_another_daemon_has(home: Path, monkeypatch: pytest.Monk
 
     assert error.value.message == (
         f"reeld ended with status 3: reeld: another reeld is running (pid {pid}) and listens on {home}/s.sock;"
-        f" it holds the database {home}/r.db; end it with: reel stop"
+        f" it holds the database {home}/r.db; end it with: reel --socket {home}/s.sock stop"
     )
     assert before == children()
 
