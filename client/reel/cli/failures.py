@@ -49,6 +49,8 @@ def _remedy(error: ReelError, agent: str, command: str) -> str:
         return _not_found_remedy(agent, command)
     if "open_calls" in error.data:
         return f"see them with: reel info {agent}"
+    if error.name == "exists" and "agent" not in error.data:
+        return "choose another name"
     remedy = _REMEDIES.get(error.name, "")
     return "" if "{agent}" in remedy and not agent else remedy.format(agent=agent)
 

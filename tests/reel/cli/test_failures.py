@@ -48,6 +48,12 @@ from reel.errors import (
             "new",
             "agent x exists already; choose another name, or see it with: reel show x",
         ),
+        (
+            Exists("a live agent has this name; choose another, or continue with that agent"),
+            "renamed",
+            "rename",
+            "a live agent has this name; choose another name",
+        ),
         (Conflict("head is 5", agent="x"), "", "clone", "head is 5; see what happened with: reel log x"),
         (Conflict("head is 5"), "", "new", "head is 5"),
         (InvalidMessage("messages[0].role: no; try"), "z", "add", "messages[0].role: no; try"),
