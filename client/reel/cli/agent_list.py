@@ -133,7 +133,7 @@ def tsv(agent: AgentRow) -> str:
 
 
 def tree(agents: list[AgentRow], *, killed: bool) -> Iterator[tuple[str, AgentRow]]:
-    """Yield agents below their sources, each with its branch.
+    """Yield agents below their sources, each with its branch; the family that changed last comes first.
 
     Args:
         agents: the agents, the oldest first; a clone whose source is not among them is at the top level.
@@ -146,7 +146,9 @@ def tree(agents: list[AgentRow], *, killed: bool) -> Iterator[tuple[str, AgentRo
     for agent in shown:
         source = agent.source.agent if agent.source and agent.source.agent in listed else ""
         clones.setdefault(source, []).append(agent)
-    stack = [("", "", agent) for agent in reversed(clones.get("", []))]
+    changed = _changes_below(shown)
+    newest_first = sorted(clones.get("", []), key=lambda agent: changed[agent.id], reverse=True)
+    stack = [("", "", agent) for agent in reversed(newest_first)]
     while stack:
         margin, branch, agent = stack.pop()
         yield margin + branch, agent
@@ -154,6 +156,16 @@ def tree(agents: list[AgentRow], *, killed: bool) -> Iterator[tuple[str, AgentRo
         for clone in reversed(clones.get(agent.id, [])):
             last = clone is clones[agent.id][-1]
             stack.append((below, "└─ " if last else "├─ ", clone))
+
+
+def _changes_below(agents: list[AgentRow]) -> dict[str, int]:
+    """Return when each agent, or a clone below it, changed last."""
+    changed: dict[str, int] = {}
+    for agent in reversed(agents):  # a clone comes after its source
+        newest = changed[agent.id] = max(agent.updated, changed.get(agent.id, 0))
+        if agent.source:
+            changed[agent.source.agent] = max(newest, changed.get(agent.source.agent, 0))
+    return changed
 
 
 def _with_live_clones(agents: list[AgentRow]) -> list[AgentRow]:

@@ -24,24 +24,30 @@ def list_agents(ctx: Context) -> None:
     args = ctx.args
     if args.tree and (args.sort or args.format):
         raise UsageError("--tree cannot be combined with --sort or --format")
-    rows = islice(_sorted(ctx), args.limit)
+    rows = islice(_sorted(ctx), None if args.tree else args.limit)
     if ctx.out.as_json:
-        ctx.out.documents(rows)
+        ctx.out.documents(islice(rows, args.limit))
     elif args.format == "names":
         ctx.out.lines([row.name] for row in rows)
     elif args.format == "tsv":
         ctx.out.lines([tsv(row)] for row in rows)
-    elif not _show(ctx, rows):
+    elif not _show(ctx, _branches(ctx, rows)):
         ctx.out.hint(_why_nobody(ctx))
 
 
-def _show(ctx: Context, rows: Iterator[AgentRow]) -> bool:
+def _branches(ctx: Context, rows: Iterator[AgentRow]) -> Iterator[tuple[str, AgentRow]]:
+    """Return the rows of the table, each with its branch; empty unless it is a tree."""
+    if ctx.args.tree:
+        return islice(tree(list(rows), killed=ctx.args.all), ctx.args.limit)
+    return (("", row) for row in rows)
+
+
+def _show(ctx: Context, rows: Iterator[tuple[str, AgentRow]]) -> bool:
     """Print rows as a table, and return whether there were any."""
     table = Table(ctx.out.width, age if ctx.out.terminal else full_time)
-    shown = tree(list(rows), killed=ctx.args.all) if ctx.args.tree else (("", row) for row in rows)
     found = False
     with paged(ctx):
-        while page := list(islice(shown, _SCREEN)):
+        while page := list(islice(rows, _SCREEN)):
             found = True
             ctx.out.lines(table.lines(page))
     return found
@@ -63,7 +69,7 @@ def _agents(ctx: Context, order: str) -> Iterator[AgentRow]:
     call = requests.agents(
         args.prefix,
         alive,
-        min(page, args.limit or page),
+        page if args.tree else min(page, args.limit or page),
         order="updated" if order == "updated" else None,
         details=None if names_only else True,
         query=_query(ctx),

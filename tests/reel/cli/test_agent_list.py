@@ -123,6 +123,22 @@ def test_tree_has_clones_below_their_sources() -> None:
     ]
 
 
+def test_tree_begins_with_the_family_that_changed_last() -> None:
+    """The newest change of an agent or of a clone below it counts; clones are in the order of their creation."""
+    agents = [
+        agent("a", updated=9),
+        agent("b", updated=2),
+        agent("c", updated=8),
+        agent("b1", ("b", 3), updated=4),
+        agent("b2", ("b", 3), updated=3),
+        agent("b11", ("b1", 3), updated=10),
+    ]
+
+    assert ["b", "├─ b1", "│  └─ b11", "└─ b2", "a", "c"] == [
+        line.split("  t")[0].rstrip() for line in branches(agents)
+    ]
+
+
 def test_tree_keeps_killed_sources_of_live_clones() -> None:
     """Without the killed agents, those stay that a live clone hangs on."""
     agents = [

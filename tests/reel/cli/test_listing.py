@@ -66,6 +66,15 @@ def test_list_in_a_tree(reel: Reel, talk: str) -> None:
     assert [talk, f"├─ {talk}-2", f"└─ {talk}-3"] == names(reel, "--prefix", talk, "--tree", "--all")
 
 
+def test_limit_of_a_tree(reel: Reel, talk: str) -> None:
+    """The first lines of the tree are listed, not the oldest agents."""
+    reel("new", f"{talk}-2")
+    reel("clone", talk, f"{talk}-3")
+    reel("add", f"{talk}-2", "hi")
+
+    assert [f"{talk}-2", talk] == names(reel, "--prefix", talk, "--tree", "--limit", "2")
+
+
 def test_list_at_a_terminal(talk: str, client: Client) -> None:
     """The columns are the age, the number of messages, what the agent waits for, and the first words."""
     client.add(talk, ["And a reel?"])
