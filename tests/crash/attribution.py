@@ -183,8 +183,12 @@ def _attribute_in_order(
 
 
 def _has_head(call: Call, command: Command) -> bool:
-    """Return whether `if_seq` allowed a command; where that is about another agent, or a new one, the model decides."""
-    decided = call.target == call.judge and command.agent == command.subject and command.kind != "created"
+    """Return whether `if_seq` allowed a command.
+
+    The model decides where that is about another agent or a new one, and for a clone, whose seq is behind both heads.
+    """
+    is_next = command.kind not in {"created", "clone"}
+    decided = call.target == call.judge and command.agent == command.subject and is_next
     return not decided or call.params.get("if_seq") in {None, command.seq - 1}
 
 

@@ -72,6 +72,31 @@ def test_a_clone_into_another() -> None:
     assert "in the model" in said_of([into], log, [DEMO, copy._replace(records=())])
 
 
+def test_a_clone_of_a_longer_one_into_another() -> None:
+    """The seq of such a clone is behind both heads, so it says nothing about the head that the call expected."""
+    adds = [
+        Call(
+            "t",
+            number,
+            "add",
+            "demo",
+            {"messages": [text]},
+            7,
+            8,
+            {"agent": A, "head": seq, "command": seq, "first": seq},
+        )
+        for number, (seq, text) in enumerate([(3, "ho"), (4, "hu")])
+    ]
+    said = [Event(seq + 1, A, seq, seq, "user", text, None, "t") for seq, text in [(3, "ho"), (4, "hu")]]
+    into = unheard(Call("s", 3, "clone", "demo", {"into": "copy", "if_seq": 3}, 9))
+    log = [*said, event(6, "clone", {"from": A, "at": 4}, agent=B, seq=5)]
+    records = (*DEMO.records, Said(3, "user", "ho", None), Said(4, "user", "hu", None))
+    final = [DEMO._replace(head=4, records=records), COPY._replace(head=5, records=records)]
+
+    assert not said_of([*adds, into], log, final)
+    assert "not possible" in said_of([*adds, into._replace(params={"into": "copy", "if_seq": 2})], log, final)
+
+
 def test_a_kill_and_a_revival() -> None:
     """A dead agent refuses commands, is not killed again, and can be revived."""
     kill = Call("s", 2, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
