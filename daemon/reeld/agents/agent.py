@@ -90,6 +90,7 @@ class Agent:
         mailbox: how many jobs may wait for it.
         on_growth: called occasionally while its conversation grows.
         on_read: called with the agent after its log was read.
+        state: its state, if it is known. Default: it is read from the log.
     """
 
     def __init__(
@@ -100,14 +101,15 @@ class Agent:
         mailbox: int = MAILBOX,
         on_growth: Callable[[], None] = lambda: None,
         on_read: "Callable[[Agent], None]" = lambda _: None,
+        state: State | None = None,
     ) -> None:
         self.row = row
         self.store = store
         self.bus = bus
         self.last_used = time.monotonic()
         self.repairs = 0
-        self.state: State | None = None
-        self._phase = Phase.LOADING
+        self.state = state
+        self._phase = Phase.LOADING if state is None else Phase.IDLE
         # Whether it has given up, and answers every job with an error.
         self.failed = False
         self._room = mailbox

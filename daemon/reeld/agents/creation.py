@@ -174,7 +174,10 @@ class AgentFactory:
         part = AgentWrite(stage.profile, stage.events, new=True)
 
         def on_commit(firsts: list[int]) -> None:
-            self._registry.bus.publish_new_agent(part.profile, part.events, firsts[0], conversation)
+            if part.profile.source is None:
+                self._registry.publish_new(part, firsts[0])
+            else:
+                self._registry.bus.publish_new_agent(part.profile, part.events, firsts[0], conversation)
 
         try:
             await write(

@@ -4,7 +4,7 @@ Rows are staged, and the values of their events are built, before the transactio
 thread, for which all commands wait, only has to bind the values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 
 import anyio
 
@@ -20,8 +20,8 @@ _MANY = 1000
 _SPARED = 1 << 16
 
 
-def are_many(rows: Sequence[CheckedRow]) -> bool:
-    """Return whether there are enough rows to stage them in a thread; the caller must be able to wait."""
+def are_many(rows: Sized) -> bool:
+    """Return whether there are so many rows or events that what is done with each should not hold up the event loop."""
     return len(rows) >= _MANY
 
 

@@ -1,4 +1,4 @@
-"""The registry of live agents: they start on first use, and are evicted when idle.
+"""The registry of live agents: they start when they are created or first used, and are evicted when idle.
 
 Agents are virtual: any agent in the log can be addressed, live or not. Names and ids of live agents are looked up here
 without awaiting; those of all others are looked up in the database. A failed agent is dropped at once, so that the next
@@ -15,14 +15,16 @@ import anyio
 from anyio.abc import TaskGroup
 
 from reel.errors import Busy, ReelError
+from reeld.agents import many_rows
 from reeld.agents.agent import MAILBOX, Agent
 from reeld.agents.event_bus import EventBus
 from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import gone, not_found
-from reeld.core.state import Profile
+from reeld.core.conversation import Conversation
+from reeld.core.state import Profile, State
 from reeld.store.elsewhere import Elsewhere, ForeignEvent
 from reeld.store.store import Store
-from reeld.store.transactions import DivergedError
+from reeld.store.transactions import AgentWrite, DivergedError
 
 log = logging.getLogger(__name__)
 
@@ -161,10 +163,30 @@ class Registry:
             return agent
         if len(self._live) >= self._max_live:
             self.evict(keep=int(self._max_live * _KEPT_WHEN_FULL))
-        agent = Agent(profile.row, self.store, self.bus, self._mailbox, self.limit_memory, self.reindex)
-        self._live[profile.row] = agent
         # On a server, the name may have changed hands since it was read; it is certain once the log has been read.
-        self._index(agent, profile.addresses[:1] if self.store.is_shared else profile.addresses)
+        return self._start(profile, profile.addresses[:1] if self.store.is_shared else profile.addresses)
+
+    def publish_new(self, part: AgentWrite, first: int) -> None:
+        """Publish the first events of a new agent that is not a clone.
+
+        The agent is live from then on if there is room: its next command, which most get soon, need not read the log.
+
+        Args:
+            part: the events.
+            first: the id of the first one.
+        """
+        is_read = part.profile.row in self._live  # somebody has found it in the database since the commit
+        # Many events would hold up the event loop while they are folded.
+        if is_read or len(self._live) >= self._max_live or many_rows.are_many(part.events):
+            self.bus.publish_new_agent(part.profile, part.events, first, Conversation())
+            return
+        agent = self._start(part.profile, part.profile.addresses, State(part.profile, Conversation()))
+        agent.apply(part, first)
+
+    def _start(self, profile: Profile, addresses: Sequence[str], state: State | None = None) -> Agent:
+        agent = Agent(profile.row, self.store, self.bus, self._mailbox, self.limit_memory, self.reindex, state)
+        self._live[profile.row] = agent
+        self._index(agent, addresses)
         self.started += 1
         self._tasks.start_soon(self._run, agent, profile)
         return agent

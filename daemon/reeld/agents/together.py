@@ -243,7 +243,7 @@ class Together:
         def on_commit(firsts: list[int]) -> None:
             for target, part, first in zip(written, writes, firsts, strict=True):
                 if target.agent is None:
-                    self._registry.bus.publish_new_agent(part.profile, part.events, first, Conversation())
+                    self._registry.publish_new(part, first)
                 else:
                     target.agent.apply(part, first, target.past)
                     if target.is_changed:

@@ -13,15 +13,46 @@ from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
 
 
+async def test_an_agent_starts_when_it_is_created(client: DirectClient) -> None:
+    """A new agent is live, with the state that the log has, and its next command does not read the log."""
+    uid = (await client.create("a", "be brief"))["id"]
+    agent = client.registry.get("a") or pytest.fail("it is not live")
+    assert agent is client.registry.get(uid)
+    await client.add("a", "hello")
+
+    assert (1, 1) == (len(client.registry), client.registry.started)
+    assert agent.committed.conversation == (await client.store.load(agent.row)).conversation
+    assert agent.committed.profile == await client.store.profile(agent.row)
+
+
+async def test_a_new_agent_for_which_there_is_no_room(opened: Open) -> None:
+    """A new agent stays in the log if the limit is reached: none that is in use has to leave for it."""
+    async with opened(max_live=1) as client:
+        await client.create("a")
+        await client.create("b")
+        assert client.registry.get("b") is None
+
+        assert 2 == (await client.add("b", "hello"))["head"]
+
+
+async def test_a_new_agent_with_many_messages(client: DirectClient) -> None:
+    """Folding many events would hold up everybody else: they are read from the log when they are needed."""
+    await client.add("a", *["x"] * 1000, create=True)
+    assert client.registry.get("a") is None
+
+    assert 1000 == (await client.state("a")).conversation.message_count
+
+
 async def test_an_agent_starts_on_first_use(client: DirectClient) -> None:
     """An agent starts when it is first used, and is the same one by name and by id."""
     uid = (await client.create("a"))["id"]
     await client.create("b")
+    client.registry.evict(keep=0)
     assert (0, None) == (len(client.registry), client.registry.get("a"))
 
     agent = await client.registry.find("a")
     assert agent is await client.registry.find(uid) is client.registry.get("a") is client.registry.get(uid)
-    assert (1, 1) == (len(client.registry), client.registry.started)
+    assert (1, 3) == (len(client.registry), client.registry.started)
 
 
 async def test_an_unknown_address_is_refused(client: DirectClient) -> None:
@@ -157,6 +188,7 @@ async def test_an_agent_that_cannot_be_held(client: DirectClient) -> None:
     """If one of several agents cannot be read, the others are released and the holder gets the error."""
     await client.create("a")
     await client.create("b")
+    client.registry.evict(keep=0)
     await client.store._database.run(lambda connection: connection.execute("UPDATE agents SET tags = '' WHERE id = 2"))
     good = await client.registry.find("a")
     bad = client.registry.start((await client.state("a")).profile._replace(row=2, uid="b", name="b"))
@@ -172,6 +204,7 @@ async def test_an_agent_that_cannot_be_loaded(client: DirectClient, caplog: pyte
     """If an agent cannot be loaded, its callers get the error, the reason is logged, and a later find tries again."""
     await client.create("a")
     await client.create("b")
+    client.registry.evict(keep=0)
     profile = (await client.store.find("a")) or pytest.fail("no agent")
     await client.store._database.run(lambda connection: connection.execute("UPDATE agents SET tags = '' WHERE id = 1"))
     for _ in range(2):

@@ -245,6 +245,7 @@ async def test_a_name_that_moved_while_it_was_looked_up(two: Two, *, is_read: bo
         await two.held.registry.ask(agent, partial(Read, lambda _: None))
     await two.held.add("demo", "new")
 
+    await two.other.store.be_current()
     assert ["new"] == await two.other.texts("demo")
     assert [] == await two.other.texts("moved")
     await two.held.registry.ask(agent, partial(Read, lambda _: None))  # its log has been read by now

@@ -33,6 +33,7 @@ class Caller:
     def __init__(self, services: Services, tasks: TaskGroup) -> None:
         self.replies: list[tuple[int, Outcome]] = []
         self._tasks = tasks
+        self._registry = services.registry
         self._replied = anyio.Event()
         self._sent = 0
         self._peer = cast(Any, self)  # the methods here use a peer's number and client only
@@ -42,9 +43,10 @@ class Caller:
         )
 
     def submit(self, method: str, *params: Any) -> None:
-        """Submit a call; calls are numbered from 1."""
+        """Submit a call in a batch of its own; calls are numbered from 1."""
         self._sent += 1
         self.dispatcher.submit(Call(self._peer, self.dispatcher.settle, self._sent, method, 10), list(params))
+        self._registry.pump()
 
     async def wait(self, count: int) -> list[tuple[int, Outcome]]:
         """Wait for so many replies, and return them."""
