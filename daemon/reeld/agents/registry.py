@@ -188,7 +188,9 @@ class Registry:
         self._live[profile.row] = agent
         self._index(agent, addresses)
         self.started += 1
-        self._tasks.start_soon(self._run, agent, profile)
+        # Made here and not by the task: a new agent may be evicted before its task begins.
+        self._scopes[profile.row] = scope = anyio.CancelScope()
+        self._tasks.start_soon(self._run, agent, profile, scope)
         return agent
 
     async def start_all(self, rows: Iterable[int]) -> list[Agent]:
@@ -211,9 +213,8 @@ class Registry:
         self._drop(agent)
         agent.end(gone())
 
-    async def _run(self, agent: Agent, profile: Profile) -> None:
-        with anyio.CancelScope() as scope:
-            self._scopes[agent.row] = scope
+    async def _run(self, agent: Agent, profile: Profile, scope: anyio.CancelScope) -> None:
+        with scope:
             try:
                 await agent.run()
             finally:

@@ -25,6 +25,17 @@ async def test_an_agent_starts_when_it_is_created(client: DirectClient) -> None:
     assert agent.committed.profile == await client.store.profile(agent.row)
 
 
+async def test_a_new_agent_that_is_evicted_at_once(client: DirectClient) -> None:
+    """A new agent can be evicted before its task has begun."""
+    for _ in range(10):  # whether the task has begun is random
+        name = (await client.create())["id"]
+        client.registry.evict(keep=0)
+        assert client.registry.get(name) is None
+    await wait_all_tasks_blocked()
+
+    assert (0, 0) == (len(client.registry), client.registry.failed)
+
+
 async def test_a_new_agent_for_which_there_is_no_room(opened: Open) -> None:
     """A new agent stays in the log if the limit is reached: none that is in use has to leave for it."""
     async with opened(max_live=1) as client:
