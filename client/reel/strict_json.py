@@ -1,4 +1,7 @@
-"""Strict JSON (RFC 8259): without NaN and Infinity, which Python's own parser accepts, and numbers of any size."""
+"""Strict JSON (RFC 8259): without NaN and Infinity, which Python's own parser accepts, and numbers of any size.
+
+Only an answer of a provider may have them: it is paid for, and some providers write them.
+"""
 
 import math
 import os
@@ -37,6 +40,7 @@ _DECODER = JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_
 # The parser is in C, and holds the GIL to the end: 8 MB block all other threads for 80 ms. With a hook that is called
 # for each object, other threads can run in between. Texts of this length and more are parsed that way.
 _YIELDING = JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_float, object_hook=lambda value: value)
+_ANSWERS = JSONDecoder(parse_constant=str, parse_int=_integer, parse_float=_float, object_hook=lambda value: value)
 _LONG = 1 << 16
 _WHITE_SPACE = " \t\n\r"
 
@@ -112,9 +116,29 @@ def parse_bounded(text: str) -> Any:
         ValueError: the text is not JSON.
         RecursionError: it is deeper.
     """
+    _require_bounded(text)
+    return parse(text)
+
+
+def parse_answer(text: str) -> Any:
+    """Parse JSON that a provider wrote, as :func:`parse_bounded` does; NaN and Infinity become texts of these names.
+
+    Raises:
+        ValueError: the text is not JSON, apart from them.
+        RecursionError: it is deeper than ``DEPTH`` levels.
+    """
+    _require_bounded(text)
+    try:
+        return parse(text)
+    except ValueError:
+        if "NaN" not in text and "Infinity" not in text:
+            raise
+    return _ANSWERS.decode(text)
+
+
+def _require_bounded(text: str) -> None:
     if text.count("[") + text.count("{") > DEPTH and _depth(text) > DEPTH:
         raise RecursionError(f"nested deeper than {DEPTH} levels")
-    return parse(text)
 
 
 def _depth(text: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.strict_json import DEPTH, encode, encode_texts, parse, parse_bounded
+from reel.strict_json import DEPTH, encode, encode_texts, parse, parse_answer, parse_bounded
 from reel.values import Numeral
 
 values = st.recursive(
@@ -54,6 +54,14 @@ def test_nan_and_infinity_are_not_json(constant: str, around: str) -> None:
     """NaN and infinities are refused by name, wherever they are."""
     with pytest.raises(ValueError, match=f"^{constant} is not a number in JSON$"):
         parse(around.format(constant))
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_nan_and_infinity_in_an_answer(constant: str) -> None:
+    """A provider's NaN is a text, and the rest of its answer is strict JSON."""
+    assert {"a": [constant, 1]} == parse_answer(f'{{"a": [{constant}, 1]}}')
+    with pytest.raises(ValueError, match=r"."):
+        parse_answer(f"[{constant},]")
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])

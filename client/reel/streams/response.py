@@ -11,7 +11,7 @@ from typing import Any
 
 from reel.formats import Body, Format, json_map, json_text
 from reel.streams.stream import Stream, is_whole
-from reel.strict_json import encode, parse_bounded
+from reel.strict_json import encode, parse_answer
 from reel.values import clean
 
 _BLANK = "\ufeff \t\r\n"
@@ -113,7 +113,7 @@ class IncomingResponse:
         return ""
 
     def _feed_object(self, piece: Any) -> str:
-        event = json_map(piece) if isinstance(piece, Mapping) else parse_bounded(json_text(piece))
+        event = json_map(piece) if isinstance(piece, Mapping) else parse_answer(json_text(piece))
         field, value = _WHOLE.get(self._format, ("", ""))
         if not self._begun and field and event.get(field) == value:
             self._begun, self._whole = True, [encode(event)]
@@ -124,7 +124,7 @@ class IncomingResponse:
 
 def _is_json(text: str) -> bool:
     try:
-        parse_bounded(text.strip(_BLANK))
+        parse_answer(text.strip(_BLANK))
     except (ValueError, RecursionError):
         return False
     return True

@@ -18,7 +18,7 @@ from reel.streams.langchain import LangChain
 from reel.streams.ollama import Ollama
 from reel.streams.openai_chat import OpenAIChat
 from reel.streams.openai_responses import OpenAIResponses
-from reel.strict_json import parse_bounded
+from reel.strict_json import parse_answer
 
 # The longest stream that is read, in characters. An event for every token is many times longer than the token.
 MAX_STREAM = 256 << 20
@@ -176,7 +176,7 @@ def _is_complete(data: str) -> bool:
 
 def _parsed(data: str) -> Any:
     try:
-        return parse_bounded(data)
+        return parse_answer(data)
     except (ValueError, RecursionError):
         return None
 

@@ -1,11 +1,11 @@
 """Converts responses of providers, and whole requests, to messages to add. The daemon calls both functions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from reel.errors import InvalidMessage, InvalidParams
 from reel.streams.stream import Stream, is_whole
-from reel.strict_json import Json, parse_bounded
+from reel.strict_json import Json, parse_answer, parse_bounded
 from reeld.formats.fields import LoadedRequest, invalid_at, require_map
 from reeld.formats.json_values import dump
 from reeld.formats.naming import note_asked_model
@@ -87,12 +87,12 @@ def _response(format: str, body: str) -> tuple[Json, str | None]:  # noqa: A002 
 
 
 def _object(body: str) -> Json:
-    return require_map(_value(body), "body")
+    return require_map(_value(body, parse_answer), "body")
 
 
-def _value(body: str) -> Any:
+def _value(body: str, parse: Callable[[str], Any] = parse_bounded) -> Any:
     try:
-        return parse_bounded(body.strip(_BLANK))
+        return parse(body.strip(_BLANK))
     except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"body: invalid JSON: {error}", field="body") from None
 

@@ -58,7 +58,7 @@ def with_numbers(value: Any, number: str) -> str:
 def test_numbers_of_any_size(sample: Sample) -> None:
     """No answer is refused because of a number, and what was used is kept as the provider said it."""
     events = [json.loads(line[6:]) for line in sample.data.decode().split("\n") if line.startswith("data: {")]
-    for number in ("18446744073709551616", "1e400", "7" * 5_000):
+    for number in ("18446744073709551616", "1e400", "7" * 5_000, "NaN", "-Infinity"):
         stream = "\n\n".join(f"data: {with_numbers(event, number)}" for event in events)
         for body in [with_numbers(sample.body, number), *([stream] if stream else [])]:
             rows, _ = rows_from(read_response(sample.format, body))
