@@ -174,8 +174,10 @@ async def test_a_server_that_hangs(behind: Behind, monkeypatch: pytest.MonkeyPat
 async def test_a_commit_that_takes_too_long_for_the_server() -> None:
     """It is refused, and the next one is written: a time-out of the server's ends no more than one commit."""
     with own_schema() as url, closing(server_connection(url)) as other, anyio.fail_after(PATIENCE):
-        async with open_store(f"{url}%20-cstatement_timeout%3D50") as store:
+        async with open_store(url) as store:
             await commit(store, made(1))
+            # Only now: no other statement may fail because the machine is busy.
+            await store._database.run(lambda connection: connection.execute("SET statement_timeout = 500"))
             other.send("BEGIN")
             other.send("SELECT newest FROM log FOR UPDATE")  # a daemon that hangs in its transaction
             with pytest.raises(Storage, match=r"nothing was written: .*statement timeout"):
