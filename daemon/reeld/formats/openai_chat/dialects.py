@@ -21,7 +21,12 @@ from reeld.formats.openai_chat.dialect import PICTURES_ONLY, TEXT_ONLY, Dialect,
 
 def _with_reasoning_content(message: Json, thoughts: Sequence[Json], _ids: Mapping[str, str]) -> Json:
     """Add the reasoning under the name that DeepSeek gave it, and others after DeepSeek (rules D7 and D19)."""
-    return {**message, "reasoning_content": text_of(thoughts)} if thoughts else message
+    return _with_text(message, "reasoning_content", thoughts)
+
+
+def _with_text(message: Json, key: str, thoughts: Sequence[Json]) -> Json:
+    text = text_of(thoughts)
+    return {**message, key: text} if text else message
 
 
 # OpenAI itself, and the servers of which nothing else is known.
@@ -94,7 +99,7 @@ def _for_openrouter(message: Json, thoughts: Sequence[Json], ids: Mapping[str, s
     details = [_with_id(detail, ids) for thought in thoughts for detail in _details(thought)]
     if details:
         return {**message, "reasoning_details": details}
-    return {**message, "reasoning": text_of(thoughts)} if thoughts else message
+    return _with_text(message, "reasoning", thoughts)
 
 
 def _details(thought: Json) -> list[Any]:
@@ -201,16 +206,19 @@ def _nine_of_hash(text: str) -> str:
 
 def _for_mistral(message: Json, thoughts: Sequence[Json], _ids: Mapping[str, str]) -> Json:
     """Put the reasoning before the text, as parts of the content (rule D14)."""
-    if not thoughts:
+    parts = [part for thought in thoughts for part in _thought_as_parts(thought)]
+    if not parts:
         return message
     said = [{"type": "text", "text": message["content"]}] if message["content"] else []
-    return {**message, "content": [*map(_thought_as_part, thoughts), *said]}
+    return {**message, "content": [*parts, *said]}
 
 
-def _thought_as_part(thought: Json) -> Json:
+def _thought_as_parts(thought: Json) -> list[Json]:
     kept = restore_keys(thought.get("provider_metadata"), PROVIDER, ("thinking", "closed", "signature"))
+    if not (thought["text"] or kept):
+        return []
     inside: Any = [{"type": "text", "text": thought["text"]}]
-    return {"type": "thinking", "thinking": inside, **kept}
+    return [{"type": "thinking", "thinking": inside, **kept}]
 
 
 def _file_as_document(block: Json) -> Json:
@@ -245,7 +253,7 @@ XAI = Dialect(
 
 def _for_vllm(message: Json, thoughts: Sequence[Json], _ids: Mapping[str, str]) -> Json:
     """Add the reasoning under the name that vLLM gives it (rule D18)."""
-    return {**message, "reasoning": text_of(thoughts)} if thoughts else message
+    return _with_text(message, "reasoning", thoughts)
 
 
 VLLM = Dialect(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from reeld.formats.table import FORMATS
 from tests.formats.checker.chat_dialects import SERVERS
@@ -12,9 +12,18 @@ from tests.reeld.formats.openai_chat.dialects.chatting import chat
 
 pytestmark = pytest.mark.slow
 
+# As of a model that keeps its reasoning for itself.
+_NO_THOUGHT = {
+    "type": "thinking",
+    "text": "",
+    "provider": "openai",
+    "provider_metadata": {"provider": "openai", "reasoning_details_json": '[{"type":"reasoning.encrypted"}]'},
+}
+
 
 @pytest.mark.parametrize("dialect", list(SERVERS))
 @given(messages=HISTORIES)
+@example(messages=["Hello", {"role": "assistant", "content": [_NO_THOUGHT, {"type": "text", "text": "Hi"}]}])
 def test_a_rendered_request_is_rendered_to_itself(dialect: str, messages: list[Any]) -> None:
     """It loads, and nothing of it is lost, whichever server it was for."""
     before, _ = chat(dialect, [*messages, "Go on"])
