@@ -53,7 +53,8 @@ class LogFile:
         Raises:
             OSError: the file cannot be read.
         """
-        self.counts, last = Counts(), 0
+        # The seq of the newest event, and of the one before it.
+        self.counts, last, before = Counts(), 0, 0
         with open_regular(self.source.path) as file:
             for line in lines_of(file):
                 found = self._parse(line.data, line.number, line.length, complete=line.complete)
@@ -62,7 +63,9 @@ class LogFile:
                 if line.number == 1:
                     if not self._take_head(found):
                         return
-                elif self._is_event(found, last, line.number):
+                elif self._is_event(found, line.number, last, before):
+                    # A seq may be damaged, and too high. The events after it are not out of order for that.
+                    before = last if found["seq"] > last else before
                     last = found["seq"]
                     self.counts.map()
                     yield Logged(found, line.number)
@@ -96,7 +99,7 @@ class LogFile:
         self.counts.map()
         return True
 
-    def _is_event(self, found: Json, last: int, line: int) -> bool:
+    def _is_event(self, found: Json, line: int, last: int, before: int) -> bool:
         seq, command, data = found.get("seq"), found.get("command"), found.get("data_json")
         if (
             type(seq) is not int
@@ -106,7 +109,7 @@ class LogFile:
             or type(found.get("content", 0)) not in (str, type(None))
         ):
             self._report("not an event", line, "not an event: it has no valid seq, command, content or data_json")
-        elif seq <= last:
+        elif seq <= before or seq == last:
             self._report("out of order", line, f"seq {seq} is not after {last}, the one before it")
         elif found.get("kind") not in KNOWN:
             self._report(f"kind {text_in(found, 'kind')}", line, f"unknown kind {found.get('kind')!r}")

@@ -96,6 +96,16 @@ def test_flipped_byte(sample: Sample, whole: bytes, tmp_path: Path, data: st.Dat
     check_read(sample, tmp_path, whole, whole[:place] + bytes([byte]) + whole[place + 1 :], 2)
 
 
+def test_a_seq_that_is_too_high(tmp_path: Path) -> None:
+    """One wrong number in a log costs what has it at most: what comes after it is not out of order for that."""
+    sample = SAMPLES["reel"]
+    sample.write(tmp_path, TEXTS, "ses")
+    log = tmp_path / sample.file
+    log.write_bytes(log.read_bytes().replace(b'{"seq": 1,', b'{"seq": 91,'))
+
+    assert [text for text in TEXTS if text not in read_all("reel", tmp_path).heard] == []
+
+
 def test_ids_that_are_paths(sample: Sample, tmp_path: Path) -> None:
     """Whatever an id is, it makes the name of an agent, and leads to no other file."""
     for number, ident in enumerate(ODD_IDS):
