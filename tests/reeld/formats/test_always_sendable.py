@@ -4,7 +4,7 @@ import json
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reel.errors import TooLarge
@@ -43,6 +43,19 @@ CASES = [
     *((f"openai-chat/{dialect}", None) for dialect in SERVERS),
     ("openai-chat/gemini", "gemini-2.5-flash"),
     ("openai-chat/vllm", "mistralai/Devstral-Small-2"),
+]
+
+
+# Reasoning goes before the call, which some models want in a message of its own.
+_THOUGHT_BEHIND_A_CALL = [
+    "Hello",
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"},
+            {"type": "thinking", "text": "Hi", "signature": "c2ln", "provider": "bedrock"},
+        ],
+    },
 ]
 
 
@@ -119,6 +132,7 @@ def test_a_rendering_is_the_beginning_of_every_later_one(
 
 @pytest.mark.parametrize(("name", "model"), CASES)
 @settings(max_examples=EXAMPLES)
+@example(messages=_THOUGHT_BEHIND_A_CALL, budget=400, pin=0, cache=None)
 @given(messages=HISTORIES, budget=st.integers(30, 400), pin=st.integers(0, 8), cache=st.sampled_from([None, "5m"]))
 def test_any_history_cut_to_any_budget_is_accepted(
     name: str, model: str | None, messages: list[Any], budget: int, pin: int, cache: Literal["5m"] | None

@@ -6,7 +6,7 @@ from typing import Any
 from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import document_name, media_block
 from reeld.formats.bedrock_converse.models import caches, is_claude, mixes_results, parts_calls, takes_status
-from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys
+from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys, must_precede_content
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object, load_sendable
 from reeld.formats.metadata import opaque_object, restore_keys
@@ -46,8 +46,13 @@ def _assistant(pieces: list[Piece], context: RenderContext) -> list[Json]:
     calls = [piece for piece in pieces if piece.block["type"] == "tool_call"]
     if not calls or len(calls) == len(pieces) or not parts_calls(context.model):
         return _message("assistant", _content(pieces, context))
+    words = [piece for piece in pieces if piece.block["type"] != "tool_call"]
+    while words and must_precede_content(words[-1].block):  # it led to the calls, which are in another message
+        context.note(words.pop(), "dropped", "a message cannot end in reasoning, and this model's calls have their own")
+    if not words:
+        return _message("assistant", _content(calls, context))
     context.note(calls[0], "synthesized", "the user must speak between the model's words and its calls")
-    said = _content([piece for piece in pieces if piece.block["type"] != "tool_call"], context)
+    said = _content(words, context)
     between = _message("user", [{"text": _GO_ON}])
     return [*_message("assistant", said), *between, *_message("assistant", _content(calls, context))]
 
