@@ -48,6 +48,20 @@ def test_a_wal_is_not_begun_anew_under_a_reader(path: str) -> None:
         assert (False, True, (5000,)) == (blocked, free, connection.execute("PRAGMA busy_timeout").fetchone())
 
 
+def test_a_wal_shrinks_when_it_is_overwritten(path: str) -> None:
+    """The file of a WAL that a large commit has made long is cut by the first commit that overwrites it."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("CREATE TABLE large (bytes)")
+        connection.execute("INSERT INTO large VALUES (zeroblob(20000000))")
+        wal_file = Path(f"{path}-wal")
+        before = wal_file.stat().st_size
+        checkpoint(connection)
+        connection.execute("PRAGMA user_version = 1")
+
+        assert wal_file.stat().st_size <= 16 << 20 < before
+
+
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[str]:
     """The path of a database that is open here."""
