@@ -81,6 +81,21 @@ def test_words_before_calls() -> None:
     assert 3 == len(messages(*LOOP, by=LLAMA))
 
 
+def test_reasoning_before_calls() -> None:
+    """It cannot be a message, nor end one, where the calls are in another (rules B2 and B8)."""
+    thought = {"type": "thinking", "text": "hm", "signature": "c2ln", "provider": "bedrock"}
+    report = ("dropped", "a message cannot end in reasoning, and this model's calls have their own")
+    alone = (user("Hi"), model(thought, call("a")), tool(result("a")))
+    beside = (user("Hi"), model("Look.", thought, call("a")), tool(result("a")))
+
+    assert [["text"], ["toolUse"], ["toolResult"]] == [
+        [key for block in message["content"] for key in block] for message in messages(*alone, by=LLAMA)
+    ]
+    assert [{"text": "Look."}] == messages(*beside, by=LLAMA)[1]["content"]
+    assert report in why(*alone, by=LLAMA)
+    assert report in why(*beside, by=LLAMA)
+
+
 def test_a_body_with_calls_declares_a_tool() -> None:
     """Without one of the caller's, one that does nothing is declared, and reported (rule B7)."""
     body = rendered(*LOOP, extra={})

@@ -145,6 +145,15 @@ def test_mistral_gets_reasoning_with_references_as_it_came() -> None:
     assert "hm" == said["content"][0]["text"]
 
 
+@pytest.mark.parametrize("dialect", ["mistral", "vllm", "llama.cpp"])
+def test_reasoning_without_a_text_is_not_sent(dialect: str) -> None:
+    """An empty text or part would be no reasoning when it is loaded again."""
+    metadata = {"provider": "openai", "reasoning_details_json": '[{"type":"reasoning.encrypted"}]'}
+    hidden = {"type": "thinking", "text": "", "provider": "openai", "provider_metadata": metadata}
+
+    assert {"role": "assistant", "content": "Hello"} == chat(dialect, ["Hi", model(hidden, "Hello"), "And?"])[0][1]
+
+
 @pytest.mark.parametrize(("dialect", "key"), [("vllm", "reasoning"), ("llama.cpp", "reasoning_content")])
 def test_local_servers_get_all_reasoning(dialect: str, key: str) -> None:
     """The template decides what becomes of it (rules D18 and D19)."""
