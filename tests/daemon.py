@@ -49,6 +49,12 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)  # between two polls
 
 
+def later() -> None:
+    """Wait until the clock shows another millisecond: what is done next has a later time than all before it."""
+    before = time.time_ns() // 1_000_000
+    until(lambda: time.time_ns() // 1_000_000 > before)
+
+
 class Daemon:
     """A daemon on a socket and a database in one directory; it can be started again and again."""
 

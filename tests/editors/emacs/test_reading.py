@@ -6,6 +6,7 @@ import pytest
 
 from reel.messages import NewMessage
 from reel.sync.client import Client
+from tests.daemon import later
 from tests.editors.emacs.driver import Emacs
 
 pytestmark = pytest.mark.usefixtures("daemon")
@@ -106,6 +107,7 @@ def test_completion_knows_every_conversation(client: Client, emacs: Emacs) -> No
     """The names of all pages are completed, the last changed first, with what each is about."""
     for number in range(1100):
         client.create(f"x{number}")
+    later()
     client.add("x7", "What is a reel?")
     emacs.eval("(ignore (setq table (reel-list-table)))")
 

@@ -2,6 +2,7 @@
 
 from reel.messages import NewMessage
 from reel.sync.client import Client
+from tests.daemon import later
 from tests.editors.texts import texts
 from tests.editors.vscode.driver import VSCode
 
@@ -98,6 +99,7 @@ def test_the_list_describes_each_conversation(client: Client, editor: VSCode) ->
     """The list has the last changed first."""
     for number in range(1100):
         client.create(f"x{number}")
+    later()
     client.add("x7", "What is a reel?")
     came = editor.run("open", answers=["x7"])
 
