@@ -49,7 +49,7 @@ PURE := tests/formats tests/reel/streams tests/reeld/core tests/reeld/formats
 OTHERS := $(filter-out $(PURE),$(UNITS)) $(addprefix --ignore ,$(PURE))
 NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks tests/adapters)
 
-check: lint coverage others slow  ## run everything that a change must pass (about fifteen minutes on two cores)
+check: lint coverage others slow  ## run everything that a change must pass (about ten minutes on two cores)
 	# Each keeps one core busy.
 	@$(MAKE) --no-print-directory --jobs 2 types sdks
 
