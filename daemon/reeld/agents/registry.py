@@ -182,6 +182,7 @@ class Registry:
             return
         agent = self._start(part.profile, part.profile.addresses, State(part.profile, Conversation()))
         agent.apply(part, first)
+        self.limit_memory()
 
     def _start(self, profile: Profile, addresses: Sequence[str], state: State | None = None) -> Agent:
         agent = Agent(profile.row, self.store, self.bus, self._mailbox, self.limit_memory, self.reindex, state)

@@ -36,6 +36,15 @@ async def test_a_new_agent_that_is_evicted_at_once(client: DirectClient) -> None
     assert (0, 0) == (len(client.registry), client.registry.failed)
 
 
+async def test_new_agents_with_long_texts(opened: Open) -> None:
+    """New agents count towards the limit of the memory, too."""
+    async with opened(memory=1 << 20) as client:
+        for number in range(20):
+            await client.add(str(number), "x" * (1 << 18), create=True)
+
+        assert client.registry.size <= 1 << 20
+
+
 async def test_a_new_agent_for_which_there_is_no_room(opened: Open) -> None:
     """A new agent stays in the log if the limit is reached: none that is in use has to leave for it."""
     async with opened(max_live=1) as client:
