@@ -35,17 +35,11 @@ def test_completion_in_vim(vim: Vim, client: Client) -> None:
     assert [] == completed("Reel open !")
 
 
-def test_every_command_is_in_the_help_of_vim(vim: Vim, directory: Path) -> None:
+def test_every_command_is_in_the_help_of_vim(vim: Vim) -> None:
     """Each sub-command has a tag in the help, which is found without ``:helptags``."""
     for command in [*vim.eval("getcompletion('Reel ', 'cmdline')"), ""]:
         vim.run(f"help :Reel-{command}" if command else "help reel")
         assert "help" == vim.eval("&buftype")
-
-    doc = directory / "doc"
-    doc.mkdir()
-    (doc / "reel.txt").write_text((PLUGIN / "doc" / "reel.txt").read_text())
-    vim.run(f"helptags {doc}")
-    assert (doc / "tags").read_text() == (PLUGIN / "doc" / "tags").read_text(), "run :helptags"
 
 
 def test_every_function_compiles(vim: Vim, directory: Path) -> None:

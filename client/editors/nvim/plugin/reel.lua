@@ -5,6 +5,12 @@ if vim.g.loaded_reel then
 end
 vim.g.loaded_reel = true
 
+-- Not every plug-in manager makes the tags of the help, and nobody does without one.
+local doc = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h:h') .. '/doc'
+if vim.fn.getftime(doc .. '/tags') < vim.fn.getftime(doc .. '/reel.txt') and vim.fn.filewritable(doc) == 2 then
+  vim.cmd('silent! helptags ' .. vim.fn.fnameescape(doc))
+end
+
 vim.api.nvim_create_user_command('Reel', function(given)
   require('reel.commands').run(given)
 end, {

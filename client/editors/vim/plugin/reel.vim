@@ -9,6 +9,12 @@ import autoload 'reel/commands.vim'
 import autoload 'reel/complete.vim'
 import autoload 'reel/buffers.vim'
 
+# Not every plug-in manager makes the tags of the help, and nobody does without one.
+const DOC = expand('<sfile>:p:h:h') .. '/doc'
+if getftime(DOC .. '/tags') < getftime(DOC .. '/reel.txt') && filewritable(DOC) == 2
+  execute 'silent! helptags' fnameescape(DOC)
+endif
+
 command -nargs=* -range -complete=customlist,complete.Words Reel commands.Run(<q-args>, <range>, <line1>, <line2>)
 
 augroup reel
