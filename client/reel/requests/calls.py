@@ -84,7 +84,7 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
 
 
 def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") -> F:
-    """Give a client's method the name, docstring and signature of its request.
+    """Copy the name, docstring and signature of a request to the client method that sends it.
 
     Args:
         method: the function that sends the request.
