@@ -25,7 +25,7 @@ SETS = {
         Row("add-pipelined", 15, adds.pipelined),
         Row("add-bulk", 3, adds.bulk),
         Row("read", 5, reads.pages),
-        Row("cold", 25, reads.cold),
+        Row("cold", 35, reads.cold),
         Row("readers", 10, reads.readers),
         Row("clone", 5, reads.clones),
         Row("render-first", 15, rendering.first),

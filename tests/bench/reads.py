@@ -1,6 +1,7 @@
 """Rows about reading: pages, cold conversations, going back, and what readers cost writers."""
 
 import socket
+import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -101,29 +102,60 @@ def cold(setting: Setting) -> Iterator[Line]:
             yield Line(what, _ms(min(took[what != "undo"] for took in times)), f"of {_LONG:,}", None, "< 5 ms")
         took = min(timed(partial(client.restore, "long", head // 2 - number)) for number in range(5))
         yield Line("restore of an earlier position", _ms(took), f"of {_LONG:,}", None, "< 5 ms")
-        quiet = timed(lambda: sum(1 for _ in client.iter_messages("long", at=head)))
-        with _writer(daemon):
-            busy = timed(lambda: sum(1 for _ in client.iter_messages("long", at=head)))
-        beside = f"the time of the same alone ({quiet:.1f} s)"
-        yield Line("all by pages, beside a writer", f"{busy:.1f} s", beside, busy / quiet, "<= 1.5")
+        yield from _pages_beside_writers(daemon, client, head)
+
+
+def _pages_beside_writers(daemon: Daemon, client: Client, at: int) -> Iterator[Line]:
+    """Read a conversation that its agent has left, page by page, alone and while another process adds to the agent.
+
+    A writer without a pause takes the daemon's processor from the reader, whatever a page costs; one with a pause shows
+    what a moving head costs.
+    """
+    for what, pause, goal in (("100 adds a second", 0.01, "<= 1.5"), ("adds without a pause", 0.0, "")):
+        quiet, busy = [], []
+        for _ in range(3):
+            quiet.append(timed(lambda: sum(1 for _ in client.iter_messages("long", at=at))))
+            with _writer(daemon, pause):
+                busy.append(timed(lambda: sum(1 for _ in client.iter_messages("long", at=at))))
+        alone, beside = map(statistics.median, (quiet, busy))
+        yield Line(
+            f"all by pages, beside {what}",
+            f"{beside:.1f} s",
+            f"the time of the same alone ({alone:.1f} s)",
+            beside / alone,
+            goal,
+        )
 
 
 @contextmanager
-def _writer(daemon: Daemon) -> Iterator[None]:
-    over = threading.Event()
-
-    def write() -> None:
-        client = daemon.client()
-        while not over.is_set():
-            client.add("long", TEXT)
-
-    thread = threading.Thread(target=write)
-    thread.start()
+def _writer(daemon: Daemon, pause: float) -> Iterator[None]:
+    # In a process of its own: a thread of this one would take its time from the reader.
+    processes = get_context("spawn")
+    over, ready = processes.Event(), processes.Event()
+    writing = processes.Process(target=_write, args=(daemon.socket, pause, ready, over))
+    writing.start()
+    ready.wait()
     try:
         yield
     finally:
         over.set()
-        thread.join()
+        writing.join()
+
+
+def _write(path: str, pause: float, ready: Any, over: Any) -> None:
+    """Add one message after the other until it is over.
+
+    Args:
+        path: the daemon's socket.
+        pause: seconds between two of them.
+        ready: is set after the first.
+        over: is set in the end.
+    """
+    with Client(path) as client:
+        while not over.is_set():
+            client.add("long", TEXT)
+            ready.set()
+            time.sleep(pause)  # the pace of the load, not a wait
 
 
 def readers(setting: Setting) -> Iterator[Line]:

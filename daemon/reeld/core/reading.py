@@ -223,9 +223,15 @@ class Reader:
         down = takewhile(lambda node_id: node_id > after, self._log.ids(begin) if begin else ())
         return [node_id for node_id in down if node_id <= upto][::-1]
 
-    def _segment(self, tip: int, after: int) -> list[Node]:
-        """Return the nodes of a path from after one up to another, the oldest first."""
-        nodes = [node for node, _ in takewhile(lambda found: found[0].id > after, self._log.path(tip))]
+    def _segment(self, tip: int, after: int, since: int) -> list[Node]:
+        """Return the nodes of a path from after one up to another, the oldest first; only those after a seq."""
+        nodes, earlier = [], 0
+        for node, _ in self._log.path(tip):
+            earlier += node.seq <= since
+            if node.id <= after or earlier > 1:  # the seq of one may be damaged
+                break
+            if node.seq > since:
+                nodes.append(node)
         return nodes[::-1]
 
     def entries(
@@ -250,8 +256,8 @@ class Reader:
                 break
             upto.append(at.id)
         for upper in reversed(upto):
-            for node in self._segment(upper, lower):
-                if isinstance(node, Entry) and node.seq > since:
+            for node in self._segment(upper, lower, since):
+                if isinstance(node, Entry):
                     yield node
             lower = upper
 

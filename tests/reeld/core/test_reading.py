@@ -68,6 +68,19 @@ def test_entries_up_to_a_milestone(steps: list[str], step: int, since: int, last
         assert walked == [*reader.entries(base, since, last, _is_message)]
 
 
+@example(["user"] * 7, 3, 1, 4)
+@given(STEPS, st.integers(1, 3), st.integers(1, 12), st.integers(0, 12))
+def test_entries_if_a_seq_is_damaged(steps: list[str], step: int, since: int, place: int) -> None:
+    """Only the entry whose seq is damaged may be missing, not those before it."""
+    log, _ = made(steps, step)
+    row = log.rows[place % len(log.rows)]
+    row.event = row.event._replace(seq=0)
+    for base in log.milestones.values():
+        walked = [node for node in log.walk(base.id) if isinstance(node, Entry) and node.seq > since]
+
+        assert walked == [*Reader(log, step=step, least=0).entries(base, since, None, _is_message)]
+
+
 @given(STEPS, st.integers(1, 3))
 def test_the_state_before_an_entry(steps: list[str], step: int) -> None:
     """Its tip is the node before the entry; what is no entry of the path has none."""

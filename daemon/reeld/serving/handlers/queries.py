@@ -177,7 +177,17 @@ async def _view(services: Services, agent: Agent, at: int | None) -> View:
         return view_of(profile, state.conversation, end, tip) if state.conversation.has(tip) else None
 
     earlier: View | None = await registry.ask(agent, lambda answer: Read(look_back, answer))
-    return view_of(profile, await store.state(tip), end, tip) if earlier is None else earlier
+    return view_of(profile, await _read_earlier(services, agent.row, tip), end, tip) if earlier is None else earlier
+
+
+async def _read_earlier(services: Services, row: int, tip: int | None) -> Conversation:
+    """Return the state of an agent with this tip; the last one is kept, because the next page shows it, too."""
+    cache = services.render_cache
+    key, age = (row, "earlier"), cache.age
+    known: Conversation | None = cache.take(key)
+    found = await services.store.state(tip) if known is None or known.tip != tip else known
+    cache.put(key, found, age)
+    return found
 
 
 async def profile_of(services: Services, agent: Agent) -> Profile:

@@ -474,6 +474,23 @@ async def test_items_that_were_read_before_are_erased(connect: Connect) -> None:
         assert "the rest" in read
 
 
+async def test_an_earlier_state_that_was_read_before_is_erased(connect: Connect) -> None:
+    """What a redaction removes is not read any more, also not in a state that has been left since."""
+    peer = connect()
+    with anyio.fail_after(PATIENCE):
+        await peer.call("add", {"agent": "one", "create": True, "messages": ["begin", "a secret", "the rest"]})
+        head = (await peer.call("agent", {"agent": "one"}))["head"]
+        await peer.call("clear", "one")
+        await peer.call("add", "one", "anew")
+        earlier = {"agent": "one", "at": head, "limit": 2}
+        assert "secret" in str(await peer.call("messages", earlier))
+        await peer.call("redact", "one", {"text": "secret"})
+        read = str(await peer.call("messages", {**earlier, "limit": 3}))
+
+        assert "secret" not in read
+        assert "the rest" in read
+
+
 async def test_retention(connect: Connect, services: Services) -> None:
     """Killed agents that are too old are purged, unless somebody follows them or they lack the tag."""
     with anyio.fail_after(PATIENCE):
