@@ -56,6 +56,7 @@ from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.handlers.erasing import keep_retention
 from reeld.serving.listener import Listener, PathListener, Server, open_listener, require_path, take_over
+from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.stats import collect
@@ -171,6 +172,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             Drafts(registry.bus),
             stop.set,
             counters,
+            LongWork(),
             RenderCache(),
             AskedModels(),
             Search(store),

@@ -12,6 +12,7 @@ from reeld.core.validation import rows_from
 from reeld.formats.body import RenderRequest
 from reeld.formats.render import render
 from reeld.formats.table import FORMATS
+from tests.bench.search import caught_up
 from tests.bench.setting import Setting
 from tests.bench.table import Line, timed
 
@@ -36,6 +37,7 @@ def again(setting: Setting) -> Iterator[Line]:
     client.create("rendered")
     for begin in range(0, 4 * _ROUNDS, 500):
         client.add("rendered", [f"{begin} {_WORDS}", {"role": "assistant", "content": _WORDS}] * 250)
+    caught_up(client)  # the index would be filled meanwhile
     took, encoding = [], []
     for _ in range(_TIMES):
         client.add("rendered", ["One more", {"role": "assistant", "content": "Yes"}])

@@ -16,6 +16,7 @@ from reeld.core.state import Profile
 from reeld.search.service import Search
 from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits
+from reeld.serving.long_work import LongWork
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.subscriptions import Subscriptions
 from reeld.store.retention import Retention
@@ -137,6 +138,7 @@ class Services(NamedTuple):
         drafts: what is being written.
         stop: ends the daemon.
         counters: returns what the listener counts.
+        long_work: runs long computations.
         render_cache: keeps what was rendered.
         asked_models: remembers which model was asked.
         search: finds what was said.
@@ -152,6 +154,7 @@ class Services(NamedTuple):
     drafts: Drafts
     stop: Callable[[], None]
     counters: Callable[[], dict[str, Any]]
+    long_work: LongWork
     render_cache: RenderCache
     asked_models: AskedModels
     search: Search

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from reel.frames import PackedList
 from reel.msgpack_codec import packer
@@ -17,10 +17,12 @@ from reeld.core.state import Profile
 from reeld.store.store import Store
 
 T = TypeVar("T")
+# Runs a function, and returns its result: a method of :class:`reeld.serving.long_work.LongWork`.
+Aside: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 PAGE_BYTES = 8 << 20
 PAGE_ITEMS = 1000
-# From this many entries on, a thread is worth its cost.
+# From this many entries on, it is worth its cost to run a function aside.
 _MANY = 50
 _MESSAGE = attrgetter("message")
 ROW = ("seq", "kind", "content", "data_json", "time")
@@ -67,9 +69,10 @@ def view_of(profile: Profile, conversation: Conversation, at: int, tip: int | No
     return View(profile, at, base, conversation.entries[:end], system_of(conversation.prompt_at(tip)))
 
 
-async def read_page(store: Store, shown: View, window: Window) -> dict[str, Any]:
+async def read_page(store: Store, shown: View, window: Window, aside: Aside) -> dict[str, Any]:
     """Return the reply of the method ``messages``; entries that are not in memory are read from the log."""
-    found = await read_entries(store, shown, window, partial(_counts, window.view), lambda found: _page(found, window))
+    counts, use = partial(_counts, window.view), partial(_page, window=window)
+    found: PackedPage = await read_entries(store, shown, window, counts, use, aside)
     return {**page_head(shown), window.view: PackedList(found.items), "more": found.more}
 
 
@@ -84,7 +87,7 @@ async def read_entries(
     window: Window,
     counts: Callable[[Entry], bool],
     use: Callable[[Iterable[Entry]], T],
-    in_thread: Callable[[Callable[[], T]], Awaitable[T]] | None = None,
+    aside: Aside,
 ) -> T:
     """Call a function with the entries from which a page is cut, and return its result.
 
@@ -94,12 +97,12 @@ async def read_entries(
         window: where the page begins; the function knows where it ends.
         counts: whether an entry counts for ``last``.
         use: the function; it runs in a thread if something has to be read.
-        in_thread: runs it in a thread, too, if it takes long with many entries.
+        aside: runs it otherwise, if there are many entries.
     """
     begin = _begin(shown, window, counts)
     if begin.base is None:
         entries = shown.entries[begin.first :]
-        return use(entries) if in_thread is None or len(entries) < _MANY else await in_thread(lambda: use(entries))
+        return use(entries) if len(entries) < _MANY else await aside(lambda: use(entries))
     return await store.read_entries(
         begin.base, window.since or 0, begin.missing, counts, lambda older: use(chain(older, shown.entries))
     )

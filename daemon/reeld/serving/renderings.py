@@ -1,15 +1,11 @@
 """Caches between requests: the states of renderings, written items, and the models that renderings were for."""
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-import anyio
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from reeld.formats.render_state import RenderState
 
-T = TypeVar("T")
 # An agent's row in the database, and a format or another kind of entry.
 Key = tuple[int, str]
 
@@ -33,8 +29,6 @@ class RenderCache:
 
     An entry may be gone the next time.
 
-    It also runs long computations in a thread.
-
     Args:
         room: how many bytes it holds.
     """
@@ -47,8 +41,6 @@ class RenderCache:
         self.age = 0
         self._room = room
         self._entries: OrderedDict[Key, tuple[Kept, int]] = OrderedDict()
-        # One thread at a time: each computing thread takes a share of the event loop's time under the GIL.
-        self._limiter = anyio.CapacityLimiter(1)
 
     def pop(self, key: Key) -> "RenderState | None":
         """Take out the state of a rendering, as :meth:`take` does, and count whether it was here."""
@@ -87,10 +79,6 @@ class RenderCache:
         while self.size > self._room:
             _, (_, size) = self._entries.popitem(last=False)
             self.size -= size
-
-    async def run_in_thread(self, work: Callable[[], T]) -> T:
-        """Run a long computation in a thread, and wait for it."""
-        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
 
 class AskedModels:

@@ -27,6 +27,7 @@ from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.connection import Connection
 from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits, Traffic
+from reeld.serving.long_work import LongWork
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
 from reeld.serving.renderings import AskedModels, RenderCache
@@ -172,6 +173,7 @@ async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services
             drafts,
             lambda: stopped.append("stop"),
             dict,
+            LongWork(),
             RenderCache(),
             AskedModels(),
             Search(store),

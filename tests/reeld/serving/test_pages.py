@@ -12,6 +12,7 @@ from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, read
 from reeld.core.state import Profile
+from reeld.serving.long_work import LongWork
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, read_page, view_of
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
@@ -41,7 +42,7 @@ PROFILE = Profile(1, "id", "demo", None, {}, None, 1, 1, None, 9)
 async def seqs(store: Store, conversation: Conversation, **window: Any) -> tuple[list[int], bool]:
     """Return the seqs on a page, and whether there are more."""
     shown = view_of(PROFILE, conversation, 9, conversation.tip)
-    page = await read_page(store, shown, Window(**window))
+    page = await read_page(store, shown, Window(**window), LongWork().in_turn)
     return [unpackb(item)["seq"] for item in page[window.get("view", "messages")].items], page["more"]
 
 
@@ -115,7 +116,9 @@ async def test_the_default_size_of_a_page(store: Store) -> None:
 
 async def test_the_reply(store: Store) -> None:
     """A page of an agent's state has the agent's id, head and prompt."""
-    shown = await read_page(store, view_of(PROFILE, MIXED, 6, MIXED.tip), Window("conversation", limit=1))
+    shown = await read_page(
+        store, view_of(PROFILE, MIXED, 6, MIXED.tip), Window("conversation", limit=1), LongWork().in_turn
+    )
     items = shown.pop("conversation").items
 
     assert shown == {"agent": "id", "head": 9, "at": 6, "system": "3", "more": True}
@@ -124,7 +127,7 @@ async def test_the_reply(store: Store) -> None:
 
 async def test_an_earlier_state(store: Store) -> None:
     """A page of an earlier state is cut from what is in memory, with the prompt of that time."""
-    shown = await read_page(store, view_of(PROFILE, MIXED, 2, 20), Window())
+    shown = await read_page(store, view_of(PROFILE, MIXED, 2, 20), Window(), LongWork().in_turn)
 
     assert ([2], "1") == ([unpackb(item)["seq"] for item in shown["messages"].items], shown["system"])
 

@@ -72,19 +72,6 @@ def test_the_last_rendering_of_a_key_is_kept() -> None:
     assert (20, last) == (render_cache.size, render_cache.pop((1, "gemini")))
 
 
-async def test_work_in_a_thread_returns_or_raises() -> None:
-    """Work in a thread returns its result, or raises its error."""
-
-    def fail() -> None:
-        raise ValueError("no")
-
-    render_cache = RenderCache()
-
-    assert 3 == await render_cache.run_in_thread(lambda: 3)
-    with pytest.raises(ValueError, match=r"^no$"):
-        await render_cache.run_in_thread(fail)
-
-
 @pytest.mark.parametrize(
     ("models", "asked"),
     [([], None), (["a"], "a"), (["a", "a"], "a"), (["a", "b"], None), (["a", None], None), ([None], None)],

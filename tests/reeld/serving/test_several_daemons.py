@@ -22,6 +22,7 @@ from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener
+from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.store import open_store
@@ -46,6 +47,7 @@ async def daemon(url: str, path: str) -> AsyncIterator[Services]:
             Drafts(registry.bus),
             lambda: None,
             dict,
+            LongWork(),
             RenderCache(),
             AskedModels(),
             Search(store),

@@ -67,7 +67,7 @@ class Items(NamedTuple):
     async def add_apart(self) -> Result:
         """Add items, and wait for it; many are read in a thread."""
         services, call, target, options, given, create, begin, tags = self
-        read, in_thread = partial(_addition, given, begin, _made_id()), services.render_cache.run_in_thread
+        read, in_thread = partial(_addition, given, begin, _made_id()), services.long_work.in_thread
         if isinstance(target, str):
             added = read(()) if call.size < _SMALL else await in_thread(partial(read, ()))
             return await create_and_add(services, target, options, added, tags=tags, create=create)
@@ -83,7 +83,7 @@ async def read_items(
 ) -> Addition:
     """Return what items are to write behind these open calls."""
     read = partial(_addition, given, begin, _made_id(), list(open_calls))
-    return read() if call.size < _SMALL else await services.render_cache.run_in_thread(read)
+    return read() if call.size < _SMALL else await services.long_work.in_thread(read)
 
 
 def _made_id() -> str:
@@ -114,7 +114,7 @@ def _job(
 
     async def add(agent: Agent) -> Result:
         behind = partial(read, list(agent.committed.conversation.open_calls))
-        added = behind() if call.size < _SMALL else await services.render_cache.run_in_thread(behind)
+        added = behind() if call.size < _SMALL else await services.long_work.in_thread(behind)
         return await exclusive.add(agent, options, added, lambda: call.peer.end_draft(row))
 
     return Exclusive(add, answer)

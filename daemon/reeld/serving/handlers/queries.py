@@ -151,7 +151,7 @@ def messages(
     async def run() -> Result:
         shown = await _view(services, agent, at)
         if format_name is None:
-            return await read_page(services.store, shown, window)
+            return await read_page(services.store, shown, window, services.long_work.in_turn)
         from reeld.serving.item_pages import read_item_page  # noqa: PLC0415 - it needs all formats
 
         return await read_item_page(services, agent.row, shown, window, format_name)
@@ -310,7 +310,7 @@ async def _replayed(
 ) -> Result:
     shown = view_of(profile, conversation, at, conversation.tip)
     return {
-        **await read_page(services.store, shown, window),
+        **await read_page(services.store, shown, window, services.long_work.in_turn),
         "marks": marks_as_maps(conversation),
         "skipped": [{"seq": skip.seq, "reason": f"{skip.field}: {skip.reason}"} for skip in sorted(set(skipped))],
     }

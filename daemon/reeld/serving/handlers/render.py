@@ -129,7 +129,7 @@ async def _render(
     """
     key = agent.row, asked.format
     earlier = None if age is None else services.render_cache.pop(key)
-    rendered, state = await services.render_cache.run_in_thread(
+    rendered, state = await services.long_work.in_thread(
         lambda: render_body(asked, snapshot.entries, snapshot.prompt, earlier)
     )
     if age is not None:

@@ -115,7 +115,7 @@ async def read_and_add(
     tags: dict[str, str] | None = None,
 ) -> Result:
     """Add what ``read`` returns, which takes long; a missing agent is given by its address."""
-    added = await services.render_cache.run_in_thread(read)
+    added = await services.long_work.in_thread(read)
     if isinstance(target, str):
         return await create_and_add(services, target, options, added, create=create, tags=tags)
     row = target.row

@@ -109,7 +109,7 @@ def commit(
     is_small = not is_long(call, parts)
 
     async def run() -> Result:
-        found = read() if is_small else await services.render_cache.run_in_thread(read)
+        found = read() if is_small else await services.long_work.in_thread(read)
         reply = await Together(services.registry, services.factory, options, found).commit()
         for row in reader.spoken:
             call.peer.end_draft(row)

@@ -40,7 +40,7 @@ LARGE: dict[str, Callable[[str], Asked]] = {
 
 def read_in_thread(services: Services) -> Callable[..., Any]:
     """Return what runs a function in the thread in which requests are read."""
-    return services.render_cache.run_in_thread
+    return services.long_work.in_thread
 
 
 def staged_in_thread(_: Services) -> Callable[..., Any]:

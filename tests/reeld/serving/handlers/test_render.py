@@ -203,7 +203,7 @@ async def test_others_are_served_during_a_long_rendering(connect: Connect, servi
     slow, other = connect(), connect()
     await talk(slow)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(services.render_cache.run_in_thread, partial(over.wait, 20))
+        tasks.start_soon(services.long_work.in_thread, partial(over.wait, 20))
         try:
             await slow.send(slow.encoded(("render", "demo", "anthropic")))
             await wait_all_tasks_blocked()
