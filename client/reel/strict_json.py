@@ -15,6 +15,7 @@ from json.encoder import (  # type: ignore[attr-defined]  # the encoder in C is 
 )
 from typing import Any, TypeAlias
 
+from reel.garbage import uncollected
 from reel.values import Numeral
 
 # A JSON object.
@@ -159,7 +160,13 @@ def parse(text: str) -> Any:
         ValueError: the text is not JSON.
         RecursionError: it is nested deeper than the parser can follow, some thousand levels.
     """
-    decoder = _DECODER if len(text) < _LONG else _YIELDING
+    if len(text) < _LONG:
+        return _decoded(_DECODER, text)
+    with uncollected():
+        return _decoded(_YIELDING, text)
+
+
+def _decoded(decoder: JSONDecoder, text: str) -> Any:
     # `decode` matches white space with two regular expressions, which takes longer than parsing most arguments of
     # calls.
     try:

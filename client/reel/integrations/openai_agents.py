@@ -184,7 +184,7 @@ class ReelSession:
                 self._is_added[key] = event["client"] != _NAME
             return self._is_added[key]
 
-        return arranged([readable(item) for item in items], is_added)
+        return arranged(readable(items), is_added)
 
     def _add(self, client: Client, items: list[Any]) -> None:
         self._newest = None

@@ -9,11 +9,17 @@ from typing import Any
 
 from reel.integrations.results_first import results_first
 
+_CONTAINERS = frozenset({dict, list})
+
 
 def between(items: list[Any]) -> list[int]:
     """Return the indexes of the messages between a call and its result."""
     # Items that are neither are checked only if a call is open.
-    either = [(place, item["call_id"], _is_result(item)) for place, item in enumerate(items) if _has_id(item)]
+    either = [
+        (place, item["call_id"], _is_result(item))
+        for place, item in enumerate(items)
+        if "call_id" in item and _has_id(item)
+    ]
     ends = {of: place for place, of, is_result in either if is_result}
     places: list[int] = []
     is_open: set[str] = set()
@@ -40,11 +46,14 @@ def arranged(items: list[Any], is_added: Callable[[int], bool]) -> list[Any]:
     return results_first(items, _calls, _results, lambda item: item.get("role") == "user", added)
 
 
-def readable(item: Any) -> Any:
-    """Return an item, or its text if its type is not a string, on which every run of the SDK would fail."""
-    if type(item.get("type")) not in (dict, list):
-        return item
-    return {"role": "user", "content": json.dumps(item, ensure_ascii=False)}
+def readable(items: list[Any]) -> list[Any]:
+    """Return items; one whose type is a list or a map, on which every run of the SDK would fail, becomes a text."""
+    return [
+        {"role": "user", "content": json.dumps(item, ensure_ascii=False)}
+        if type(item.get("type")) in _CONTAINERS
+        else item
+        for item in items
+    ]
 
 
 def _has_id(item: Any) -> bool:

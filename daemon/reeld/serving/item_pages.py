@@ -141,10 +141,11 @@ def _page(entries: Iterable[Entry], window: Window, name: str, kept: KeptItems) 
 
 def _items(entries: Iterator[Entry], name: str, calls: _KnownCalls, kept: KeptItems) -> Iterator[list[bytes]]:
     """Yield the items of messages; cached ones are not written again."""
-    pack = packer()
+    pack, find = packer(), kept.find
     for entry in entries:
-        if (known := kept.find(entry.id)) is not None:
-            calls.leave(entry)
+        if (known := find(entry.id)) is not None:
+            if entry.tools is not None:
+                calls.leave(entry)
             yield known
             continue
         run = _Unwritten(entry, entries, kept)
@@ -208,7 +209,11 @@ def _page_from(seq: int, entries: Iterable[Entry], window: Window, name: str) ->
 
 def _taken(written: Iterable[list[bytes]], window: Window) -> tuple[list[list[bytes]], bool]:
     limit, room = window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES
-    return take_page(filter(None, written), limit, room, lambda items: sum(map(len, items)))
+    return take_page(filter(None, written), limit, room, _size)
+
+
+def _size(items: list[bytes]) -> int:
+    return len(items[0]) if len(items) == 1 else sum(map(len, items))
 
 
 def _packed(found: WrittenItems, pack: Pack) -> list[bytes]:

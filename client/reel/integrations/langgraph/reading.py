@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from reel.errors import InvalidParams
+from reel.garbage import uncollected
 from reel.integrations.langgraph import values
 from reel.integrations.langgraph.conversations import Conversations
 from reel.integrations.langgraph.logs import Logs
@@ -46,7 +46,7 @@ class Reader:
         thread_id, space = where(config)
         thread = self.logs.threads.of(thread_id)
         wanted = get_checkpoint_id(config)
-        with thread.lock, _uncollected():
+        with thread.lock, uncollected():
             self.logs.read(thread)
             found = thread.checkpoints.get(space, {}).get(wanted) if wanted else self.latest(thread, space)
             if found is None and not space and (outset := self._outset(thread)) is not None:
@@ -232,18 +232,6 @@ class Reader:
             if channel in seeds:
                 made[channel]["seed"] = seeds[channel]
         return made
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pause garbage collection: all objects created here are kept, and a long thread has many of them."""
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collecting:
-            gc.enable()
 
 
 def where(config: RunnableConfig) -> tuple[str, str]:
