@@ -1,4 +1,4 @@
-"""Caches between requests: the states of renderings, written items, and the models that renderings were for."""
+"""Caches between requests: states of renderings, written items, earlier states, and the models of renderings."""
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,7 +25,7 @@ class Kept(Protocol):
 
 
 class RenderCache:
-    """Keeps the state of incremental renderings, and written items, the most recently used.
+    """Keeps the state of incremental renderings, written items, and earlier states, the most recently used.
 
     An entry may be gone the next time.
 
@@ -72,7 +72,8 @@ class RenderCache:
             age: the age when the conversation was read; if something was forgotten since, the entry is not kept.
         """
         self.take(key)
-        if age != self.age:
+        # An empty entry saves nothing, and any number of them would fit.
+        if age != self.age or not state.size:
             return
         self._entries[key] = state, state.size
         self.size += state.size

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reeld.core.conversation import Conversation
 from reeld.formats.model import HistorySettings
 from reeld.formats.render_state import Chunks, RenderState
 from reeld.serving.renderings import AskedModels, RenderCache
@@ -61,6 +62,14 @@ def test_what_is_larger_than_the_cache_is_not_kept() -> None:
     render_cache.put((2, "gemini"), kept(101), 0)
 
     assert 0 == render_cache.size
+
+
+def test_an_empty_entry_is_not_kept() -> None:
+    """Any number of them would fit."""
+    render_cache = RenderCache()
+    render_cache.put((1, "earlier"), Conversation(), 0)
+
+    assert render_cache.take((1, "earlier")) is None
 
 
 def test_the_last_rendering_of_a_key_is_kept() -> None:
