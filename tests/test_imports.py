@@ -107,6 +107,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "reel.ids",
             "reel.item_forms",
             "reel.kinds",
+            "reel.garbage",
             "reel.light_typing",
             "reel.messages",
             "reel.msgpack_codec",
