@@ -15,11 +15,7 @@ _CONTAINERS = frozenset({dict, list})
 def between(items: list[Any]) -> list[int]:
     """Return the indexes of the messages between a call and its result."""
     # Items that are neither are checked only if a call is open.
-    either = [
-        (place, item["call_id"], _is_result(item))
-        for place, item in enumerate(items)
-        if "call_id" in item and _has_id(item)
-    ]
+    either = [(place, item["call_id"], _is_result(item)) for place, item in enumerate(items) if _has_id(item)]
     ends = {of: place for place, of, is_result in either if is_result}
     places: list[int] = []
     is_open: set[str] = set()

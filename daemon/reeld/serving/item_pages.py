@@ -141,11 +141,10 @@ def _page(entries: Iterable[Entry], window: Window, name: str, kept: KeptItems) 
 
 def _items(entries: Iterator[Entry], name: str, calls: _KnownCalls, kept: KeptItems) -> Iterator[list[bytes]]:
     """Yield the items of messages; cached ones are not written again."""
-    pack, find = packer(), kept.find
+    pack = packer()
     for entry in entries:
-        if (known := find(entry.id)) is not None:
-            if entry.tools is not None:
-                calls.leave(entry)
+        if (known := kept.find(entry.id)) is not None:
+            calls.leave(entry)
             yield known
             continue
         run = _Unwritten(entry, entries, kept)
