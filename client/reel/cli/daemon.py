@@ -43,6 +43,7 @@ def start(ctx: Context) -> int:
     begin = process.autostart if ctx.args.unless_stopped else process.start
     with ctx.out.waiting("starting the daemon"):
         started = begin(ctx.socket, database=wanted)
+    ctx.client.connect()  # what listens may be too busy to answer, or no daemon
     if wanted and not started and (kept := ctx.client.stats()["database"]) != printable(wanted):
         end = ctx.command("stop")
         ctx.out.warn(f"the daemon on this socket uses {kept}; stop it with: {end}, or name another --socket")

@@ -41,6 +41,16 @@ def test_no_answer(reel: Reel, argv: list[str]) -> None:
     assert ran.err.endswith(f" 0.1 s; {_REMEDY}\n")
 
 
+@pytest.mark.usefixtures("mute")
+@pytest.mark.parametrize("option", [[], ["--unless-stopped"]])
+def test_start_without_an_answer(reel: Reel, path: str, option: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What never answers is not a daemon that is running already."""
+    monkeypatch.setattr("reel.process._BUSY", 0.1)
+    ran = reel("start", *option, "--timeout", "0.1")
+
+    assert ran == (1, "", f"reel: timeout: what listens on {path} did not answer within 0.1 s; {_REMEDY}\n")
+
+
 @pytest.mark.parametrize("argv", [["list"], ["add", "demo", "hi"], ["follow"]])
 def test_no_connection(reel: Reel, path: str, argv: list[str]) -> None:
     """A listener whose queue is full is not taken for one that is gone, nor waited for without end."""
