@@ -49,28 +49,43 @@ class Model(Protocol):
 Body: TypeAlias = str | bytes | Mapping[str, Any] | Model
 
 
-def json_map(body: Mapping[str, Any]) -> dict[str, Any]:
+# JSON has no such numbers. Some providers write these words in an answer, and `parse_answer` reads them as texts.
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def json_map(body: Mapping[str, Any], *, is_answer: bool = False) -> dict[str, Any]:
     """Return a map for JSON: bytes become base64, as in the JSON of every provider.
+
+    Args:
+        body: the map.
+        is_answer: whether a provider made it: no answer is refused for a number, so NaN and infinities become texts.
 
     Raises:
         ValueError: it is nested too deep.
     """
+    not_finite = _NOT_FINITE if is_answer else {}
     try:
-        return {key: _json_value(value) for key, value in body.items()}
+        return {key: _json_value(value, not_finite) for key, value in body.items()}
     except RecursionError as error:
         raise ValueError(f"it is nested too deep ({error})") from None
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: Any, not_finite: Mapping[str, str]) -> Any:
     if isinstance(value, bytes | bytearray):
         return binascii.b2a_base64(value, newline=False).decode()
+    if isinstance(value, float):
+        return not_finite.get(str(value), value)
     if isinstance(value, Mapping):
-        return {key: _json_value(inside) for key, inside in value.items()}
-    return [_json_value(inside) for inside in value] if isinstance(value, list | tuple) else value
+        return {key: _json_value(inside, not_finite) for key, inside in value.items()}
+    return [_json_value(inside, not_finite) for inside in value] if isinstance(value, list | tuple) else value
 
 
-def json_text(body: Body) -> str:
+def json_text(body: Body, *, is_answer: bool = False) -> str:
     """Return a body as text; a text is returned unchanged. Bytes in a map become base64.
+
+    Args:
+        body: the body.
+        is_answer: as in :func:`json_map`.
 
     Raises:
         ValueError: it cannot be written as JSON.
@@ -86,8 +101,13 @@ def json_text(body: Body) -> str:
             return encode(body)
         except (TypeError, RecursionError):
             pass  # it has bytes, or a map of another class
+        except ValueError:
+            if not is_answer:
+                raise
     try:
-        return encode(json_map(body)) if isinstance(body, Mapping) else body.model_dump_json(by_alias=True)
+        if isinstance(body, Mapping):
+            return encode(json_map(body, is_answer=is_answer))
+        return body.model_dump_json(by_alias=True)
     except (AttributeError, TypeError, RecursionError) as error:
         expected = "expected text, a map, or an object of a provider's SDK"
         raise ValueError(f"{expected}, got a {type(body).__name__} ({error})") from None

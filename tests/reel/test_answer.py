@@ -1,6 +1,7 @@
 """Both clients let a model answer: what is fed is drafted, and added at the end or when the program gives up."""
 
 import json
+import math
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from itertools import islice
@@ -101,9 +102,12 @@ def test_an_answer_that_is_streamed(run: Run) -> None:
     assert (CHAT.text, False, [("weather", {"city": "Oslo"}), ("time", {})]) == run(scenario)
 
 
-@pytest.mark.parametrize("piece", [json.dumps(WHOLE), json.dumps(WHOLE).encode(), WHOLE])
+@pytest.mark.parametrize(
+    "piece",
+    [json.dumps(WHOLE), json.dumps(WHOLE).encode(), WHOLE, {**WHOLE, "usage": {"cost": math.nan, "left": math.inf}}],
+)
 def test_an_answer_that_is_not_streamed(run: Run, piece: Any) -> None:
-    """A whole response is added as text, as bytes or as a map."""
+    """A whole response is added as text, as bytes or as a map, whatever its numbers are."""
 
     async def scenario(side: Side) -> Any:
         async with side.answer(await side.create(), FORMAT) as answer:

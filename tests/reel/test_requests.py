@@ -1,6 +1,7 @@
 """Each request has the protocol's name and parameters."""
 
 import inspect
+import json
 import math
 from collections.abc import Callable
 from types import MappingProxyType
@@ -279,6 +280,18 @@ def test_a_long_value_is_cut_in_the_error() -> None:
         requests.add("demo", b"x" * 10_000)  # type: ignore[arg-type]
 
     assert len(caught.value.message) < 200
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
+@pytest.mark.parametrize("more", [{}, {"image": b"x"}])
+def test_numbers_of_an_answer_that_json_does_not_have(number: str, more: dict[str, Any]) -> None:
+    """No answer is refused for a number: a map is sent as the daemon reads its text. A request is refused."""
+    body = {**json.loads(f'{{"usage": [{number}]}}'), **more}
+    word = number if number != "1e400" else "Infinity"
+
+    assert [word] == json.loads(requests.ingest("demo", "anthropic", body).params["body"])["usage"]
+    with pytest.raises(InvalidParams, match="body: "):
+        requests.load("demo", "anthropic", body)
 
 
 def test_extra_may_be_text() -> None:

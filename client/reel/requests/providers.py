@@ -158,7 +158,7 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
         writes=True,
         agent=agent,
         format=format,
-        body=_text_of(body),
+        body=_text_of(body, is_answer=True),
         model=model,
         create=create,
         names=None if names is None else dict(names),
@@ -206,10 +206,10 @@ def load(
     )
 
 
-def _text_of(body: Body) -> str:
+def _text_of(body: Body, *, is_answer: bool = False) -> str:
     from reel.formats import json_text  # noqa: PLC0415 - most requests have no body
 
     try:
-        return json_text(body)
+        return json_text(body, is_answer=is_answer)
     except ValueError as error:
         raise InvalidParams(f"body: {error}", field="body") from None

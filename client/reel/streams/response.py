@@ -113,7 +113,7 @@ class IncomingResponse:
         return ""
 
     def _feed_object(self, piece: Any) -> str:
-        event = json_map(piece) if isinstance(piece, Mapping) else parse_answer(json_text(piece))
+        event = json_map(piece, is_answer=True) if isinstance(piece, Mapping) else parse_answer(json_text(piece))
         field, value = _WHOLE.get(self._format, ("", ""))
         if not self._begun and field and event.get(field) == value:
             self._begun, self._whole = True, [encode(event)]

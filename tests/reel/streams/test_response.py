@@ -7,6 +7,7 @@ import pytest
 
 from reel.formats import Format
 from reel.streams.response import IncomingResponse
+from reel.strict_json import parse_answer
 from tests.reel.streams.samples.bedrock_converse import BEDROCK_WHOLE
 from tests.reel.streams.samples.ollama import OLLAMA, OLLAMA_WHOLE
 from tests.reel.streams.samples.sample import Sample
@@ -71,6 +72,17 @@ def test_a_response_that_begins_like_an_event(sample: Sample, size: int) -> None
 
     assert (sample.text, sample.body, True) == (response.text, json.loads(response.body()), response.complete)
     assert response.is_stream
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("kind", ["chat.completion", "chat.completion.chunk"])
+def test_numbers_of_a_map_that_json_does_not_have(number: str, kind: str) -> None:
+    """An event or a response as a map is read as its text is, in which some providers write these words."""
+    text = f'{{"object": "{kind}", "choices": [{{"index": 0, "delta": {{"x": [{number}]}}}}], "usage": {number}}}'
+    body = _fed(json.loads(text)).body()
+
+    assert json.loads(body) == parse_answer(_fed(text if "chunk" not in kind else f"data: {text}\n\n").body())
+    assert 2 == body.count(f'"{number}"')
 
 
 def test_bytes_in_an_event() -> None:
