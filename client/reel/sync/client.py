@@ -400,15 +400,24 @@ class Client:
         self._socket.settimeout(left)
 
 
-def connect(path: str | None = None, *, autostart: bool = False, timeout: float | None = None) -> Client:
+def connect(
+    path: str | None = None,
+    *,
+    autostart: bool = False,
+    patience: float = RECONNECT_SECONDS,
+    timeout: float | None = None,
+    name: str = "python",
+) -> Client:
     """Connect to the daemon.
 
     Args:
         path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
+        patience: how long to try to reconnect after the connection was lost, in seconds.
         timeout: how long one call may take, in seconds. Default: no limit.
+        name: the name of this client, which the daemon stores with its events.
 
     Raises:
         NotRunning: no daemon answers on the socket.
     """
-    return Client(path, autostart=autostart, timeout=timeout).connect()
+    return Client(path, autostart=autostart, patience=patience, timeout=timeout, name=name).connect()

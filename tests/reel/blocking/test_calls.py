@@ -29,6 +29,14 @@ def test_default_socket(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None
         assert client.ping() is True
 
 
+def test_the_name_of_a_client(daemon: Daemon, name: str) -> None:
+    """The daemon stores the name that a client gives itself with what it writes."""
+    with connect(daemon.socket, name="mine") as client:
+        client.create(name)
+
+        assert ["mine"] == [event["client"] for event in client.history(name).events]
+
+
 def test_messages_come_back_as_they_were_added(client: Client, name: str) -> None:
     """Added messages come back as typed results with the protocol's fields."""
     added = client.add(name, ["hi", reel.tool_call("c1", "ls", "{}")], create=True)

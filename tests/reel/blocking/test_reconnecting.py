@@ -50,7 +50,7 @@ def test_it_waits_for_a_restart(daemon: Daemon, client: Client) -> None:
 def test_the_blocking_client_gives_up_reconnecting(script: Script) -> None:
     """After its time for reconnecting, a client reports that the daemon is gone."""
     script.play(lambda line: line.answer(HELLO, {"pong": True}))
-    with Client(script.path, patience=0) as client:
+    with connect(script.path, patience=0) as client:
         client.ping()
         script.close()
         with pytest.raises(reel.NotRunning):

@@ -3,7 +3,7 @@
 import inspect
 
 from reel import aio, requests
-from reel.sync.client import Client
+from reel.sync.client import Client, connect
 
 
 def test_both_clients_have_every_request() -> None:
@@ -20,3 +20,11 @@ def test_the_async_client_lacks_no_method() -> None:
     public = {name for name in vars(Client) if not name.startswith("_")}
 
     assert {"connect"} == public - set(vars(aio.Client))
+
+
+def test_both_clients_connect_alike() -> None:
+    """Connecting takes the same parameters; only a blocking call needs one of its own that limits how long it takes."""
+    parameters = dict(inspect.signature(connect).parameters)
+    del parameters["timeout"]
+
+    assert dict(inspect.signature(aio.connect).parameters) == parameters
