@@ -48,16 +48,16 @@ PICKERS = {
 
 @pytest.mark.parametrize("picker", PICKERS)
 def test_a_picker_shows_the_chosen_conversation(nvim: Nvim, client: Client, picker: str) -> None:
-    """Each picker offers the live conversations, the last changed first, and hits; it shows the chosen one."""
-    for name in ("older", "killed", "newer"):
+    """Each picker offers the live conversations, aligned, the last changed first, and hits; it shows the chosen one."""
+    for name in ("old", "killed", "newer"):
         client.create(name)
     client.kill("killed")
     nvim.lua(PICKERS[picker])
     nvim.lua("require('reel').setup {picker = ...}", picker)
     nvim.command("Reel list")
-    nvim.until("vim.fn.bufname() == 'reel://older'")
+    nvim.until("vim.fn.bufname() == 'reel://old'")
 
-    assert ["newer", "older"] == [line.split()[0] for line in nvim.lua("return shown")]
+    assert ["newer  20", "old    20"] == [line[:9] for line in nvim.lua("return shown")]
     say_tapes(client)
     nvim.command("Reel search tape")
     nvim.until("vim.fn.bufname() == 'reel://demo#5'")

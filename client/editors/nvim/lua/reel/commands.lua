@@ -205,7 +205,7 @@ function M.list_with(show, prefix)
         title = 'Conversations',
         prompt = 'Open: ',
         items = found,
-        line = summary.line,
+        line = summary.line_of(found),
         choose = function(agent)
           conversation.show(agent.name)
         end,

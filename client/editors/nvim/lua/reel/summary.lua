@@ -24,23 +24,19 @@ local function about(agent)
   return table.concat(words, '  ')
 end
 
---- Return the line for a list: name, time of the last change, number of messages, what it is about.
---- @param width number|nil of the column for the name
-function M.line(agent, width)
-  local name = agent.name .. (' '):rep((width or 0) - vim.fn.strdisplaywidth(agent.name))
-  local time = view.clock(agent.updated):sub(1, MINUTES)
-  return vim.trim(one_line(('%s  %s  %5d  %s'):format(name, time, agent.messages or 0, about(agent))))
-end
-
---- Return the lines for a list, with the columns aligned.
-function M.lines(agents)
+--- Return a function that returns the line of each of some conversations, with the columns aligned: name, time of the
+--- last change, number of messages, what it is about.
+function M.line_of(agents)
   local width = 0
   for _, agent in ipairs(agents) do
     width = math.max(width, vim.fn.strdisplaywidth(agent.name))
   end
-  return vim.tbl_map(function(agent)
-    return M.line(agent, math.min(width, WIDEST))
-  end, agents)
+  width = math.min(width, WIDEST)
+  return function(agent)
+    local name = agent.name .. (' '):rep(width - vim.fn.strdisplaywidth(agent.name))
+    local time = view.clock(agent.updated):sub(1, MINUTES)
+    return vim.trim(one_line(('%s  %s  %5d  %s'):format(name, time, agent.messages or 0, about(agent))))
+  end
 end
 
 local function marks(agent)
