@@ -39,11 +39,13 @@ def analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_they_start_the_reeld_beside_the_command(units: Path) -> None:
-    """The installed unit names the program beside the command, and is otherwise the file in this repository."""
-    installed = (units / "reeld.service").read_text().splitlines()
-    ours = (_ROOT / "systemd" / "reeld.service").read_text().splitlines()
+    """The installed units are the sections of the files in this repository, with the program beside the command."""
+    ours = (_ROOT / "systemd" / "reeld.service").read_text()
+    sections = ours[ours.index("\n[") + 1 :]
 
-    assert [f'ExecStart="{Path(sys.executable).parent}/reeld"'] == [line for line in installed if line not in ours]
+    assert (units / "reeld.service").read_text() == sections.replace(
+        "ExecStart=%h/.local/bin/reeld\n", f'ExecStart="{Path(sys.executable).parent}/reeld"\n'
+    )
     assert (_ROOT / "systemd" / "reeld.socket").read_text() == (units / "reeld.socket").read_text()
 
 

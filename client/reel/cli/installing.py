@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+from itertools import dropwhile
 from pathlib import Path
 
 import reel
@@ -71,8 +72,8 @@ def _unit(name: str) -> str:
     source = _DATA / "systemd" if _DATA.exists() else _CHECKOUT / "systemd"
     # A percent sign begins a specifier of systemd's.
     program = _program().replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-    # The comments are for those who copy a file from the source.
-    lines = [line for line in (source / name).read_text().splitlines() if "reel units" not in line]
+    # What is above the first section is for those who copy a file from the source.
+    lines = dropwhile(lambda line: not line.startswith("["), (source / name).read_text().splitlines())
     return "\n".join(f'ExecStart="{program}"' if line.startswith("ExecStart=") else line for line in lines) + "\n"
 
 
