@@ -7,6 +7,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tests.bench.setting import Setting
 
+_GAP = "  "
+# The widths of the columns, as wide as the rows need them. They are fixed, because each line is printed as soon as it
+# was measured. The last column, whose lengths differ most, has none.
+_WHAT, _FIGURE, _GOAL, _RATIO = 45, 12, 17, 8
+
 
 class Line(NamedTuple):
     """One figure.
@@ -27,7 +32,8 @@ class Line(NamedTuple):
 
     def __str__(self) -> str:
         ratio = "" if self.ratio is None else f"{self.ratio:.2f} x"
-        return f"  {self.what:<38}{self.figure:>14}  {ratio:>8}  {self.beside or '':<42}{self.goal}"
+        columns = f"{self.what:<{_WHAT}}", f"{self.figure:>{_FIGURE}}", f"{self.goal:<{_GOAL}}", f"{ratio:>{_RATIO}}"
+        return _GAP.join(("", *columns, self.beside or "")).rstrip()
 
 
 Measure: TypeAlias = Callable[[Setting], Iterator[Line]]
