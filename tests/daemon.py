@@ -55,6 +55,11 @@ def later() -> None:
     until(lambda: time.time_ns() // 1_000_000 > before)
 
 
+def until_indexed(client: Client) -> None:
+    """Wait until all events are in the search index, which nothing signals."""
+    until(lambda: client.stats()["search_behind"] == 0)
+
+
 class Daemon:
     """A daemon on a socket and a database in one directory; it can be started again and again."""
 

@@ -17,7 +17,7 @@ from tests.crash import stats
 from tests.crash.crash_points import CALLS, INDEXING, MIGRATIONS, STATEMENTS, VOLUME
 from tests.crash.crashing_daemon import CrashingDaemon
 from tests.crash.workload import Workload
-from tests.daemon import Daemon, until
+from tests.daemon import Daemon, until_indexed
 
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 _OPENING = [point for point in STATEMENTS if point.startswith("opening")]
@@ -131,7 +131,7 @@ def test_death_while_the_index_is_filled(crashing: CrashingDaemon) -> None:
 def everything_in_the_index(daemon: Daemon) -> list[tuple[int, str]]:
     """Return all hits, once everything is in the index."""
     with Client(daemon.socket) as client:
-        until(lambda: client.stats()["search_behind"] == 0 and client.stats()["search_indexed"] > 0)
+        until_indexed(client)
         pages = client.pages(requests.search("", limit=1000))
         return [(hit.id, hit.snippet) for page in pages for hit in page.hits]
 

@@ -15,7 +15,7 @@ from reel.sync.client import Client
 from tests.crash.crash_points import ERASING
 from tests.crash.crashing_daemon import CrashingDaemon
 from tests.crash.test_deaths import LONG, death_at
-from tests.daemon import Daemon, until
+from tests.daemon import Daemon, until, until_indexed
 
 pytestmark = pytest.mark.slow
 
@@ -71,7 +71,7 @@ def fill(client: Client) -> None:
     client.change("demo", title=SECRET)
     client.render("demo", "openai-chat", model="m")
     client.draft("demo", SECRET)
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
 
 
 def places(directory: Path) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from reel.messages import NewMessage
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 
 PROMPT = "Be brief."
 MESSAGES: list[NewMessage] = [
@@ -84,7 +84,7 @@ def say_tapes(client: Client) -> None:
     client.add("demo", ["no match", {"role": "assistant", "content": "second\ntape two"}])
     client.rewind("demo")
     client.add("other", "修复 tape, tape", create=True)
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
 
 
 def without_ages(lines: Iterable[str]) -> list[str]:

@@ -7,14 +7,14 @@ import pytest
 
 from reel import requests
 from reel.sync.client import Client
-from tests.daemon import Daemon, until
+from tests.daemon import Daemon, until, until_indexed
 
 pytestmark = pytest.mark.usefixtures("on_each_engine")
 
 
 def found(client: Client, query: str) -> int:
     """Return how many hits a query has once everything is in the index."""
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     return len(client.search(query, limit=1000).hits)
 
 

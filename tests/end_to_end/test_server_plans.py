@@ -12,7 +12,7 @@ import pytest
 
 from reel import state
 from reel.sync.client import Client
-from tests.daemon import Daemon, until
+from tests.daemon import Daemon, until_indexed
 from tests.postgres import own_server, shared
 
 MISSING = "PostgreSQL's auto_explain is not installed"
@@ -85,7 +85,7 @@ def log(prepared: Daemon) -> Iterator[Path]:
         prepared.database = server.url
         with prepared.start().client() as client:
             fill(client)
-            until(lambda: client.stats()["search_behind"] == 0)  # the index reads thousands of rows at once
+            until_indexed(client)  # the index reads thousands of rows at once
         prepared.close()
         with psycopg.connect(server.url, autocommit=True) as connection:
             connection.execute("ANALYZE reel.events, reel.agents, reel.keys, reel.milestones")

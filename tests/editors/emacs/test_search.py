@@ -3,7 +3,7 @@
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 from tests.editors.alike import HITS, NO_MATCHES, PAST, PAST_NOTICE, QUERY, say_tapes, without_ages, without_times
 from tests.editors.emacs.driver import Emacs
 
@@ -37,7 +37,7 @@ def test_more_hits_and_none_in_emacs(client: Client, emacs: Emacs) -> None:
     client.create("demo", system="first prompt")
     client.add("demo", [{"role": "system", "content": "second prompt"}, {"kind": "note", "content": "prompt noted"}])
     client.add("demo", [f"tape {number}" for number in range(60)])
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     emacs.command("reel-search", "zebra")
     emacs.until_said(NO_MATCHES)
     emacs.command("reel-search", "tape")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 from tests.editors.emacs.driver import Emacs
 from tests.editors.hostile_text import LOCAL_VARIABLES, converse
 
@@ -43,7 +43,7 @@ def test_local_variables_are_not_read(trusting: Emacs, command: str, look: str) 
 
 def test_local_variables_of_hits_are_not_read(trusting: Emacs, client: Client) -> None:
     """No hit sets a variable in the list of hits."""
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     trusting.command("reel-search", "column")
     trusting.until(lambda: "fill-column: 77" in trusting.text())
     found = trusting.eval(f"(progn {' '.join(LOOKS)} (vector fill-column ran))")

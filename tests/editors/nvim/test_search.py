@@ -1,7 +1,7 @@
 """Searching all conversations in Neovim."""
 
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 from tests.editors.alike import HITS, NO_MATCHES, PAST, PAST_NOTICE, QUERY, say_tapes, without_ages
 from tests.editors.nvim.driver import Nvim
 
@@ -41,7 +41,7 @@ def test_a_hit_is_opened_at_its_message(nvim: Nvim, client: Client) -> None:
 def test_a_search_asks_and_shows_more(nvim: Nvim, client: Client) -> None:
     """A search without a query asks for one; more hits come below the others; without a hit it says so."""
     client.add("demo", [f"tape {number}" for number in range(60)], create=True)
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     nvim.command("Reel search zebra")
     nvim.until("vim.fn.execute('messages'):find(a[1], 1, true)", NO_MATCHES)
     nvim.lua("vim.ui.input = function(options, done) asked = options.prompt; done('tape') end")
@@ -59,7 +59,7 @@ def test_a_superseded_prompt_and_a_note(nvim: Nvim, client: Client) -> None:
     """A prompt that was replaced is shown as it was; of a note, which no editor shows, a line says where it is."""
     client.create("demo", system="first prompt")
     client.add("demo", [{"role": "system", "content": "second prompt"}, {"kind": "note", "content": "prompt noted"}])
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     search(nvim, "prompt").command("2")
     nvim.call("nvim_input", "<CR>")
     nvim.until("vim.fn.execute('messages'):find('demo: #4 is a note; reel log demo shows it', 1, true)")

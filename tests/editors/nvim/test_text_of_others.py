@@ -3,7 +3,7 @@
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 from tests.editors.hostile_text import EXPRESSIONS, MODELINE, converse
 from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import opened, shows
@@ -87,7 +87,7 @@ def test_modelines_of_the_list_are_not_read_in_nvim(nvim: Nvim, client: Client) 
 def test_hits_are_inert_in_nvim(nvim: Nvim, client: Client) -> None:
     """No text in the list of hits sets an option or is evaluated, and what is opened from it is inert as well."""
     converse(client, f"tape {EXPRESSIONS}\n{MODELINE}")
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     nvim.command("set modeline modelineexpr modelines=50 laststatus=2 title statusline=%F")
     nvim.command("autocmd User Any let g:any = 1")
     nvim.command("Reel search tape")

@@ -1,7 +1,7 @@
 """Searching all conversations in Vim."""
 
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 from tests.editors.alike import HITS, NO_MATCHES, PAST, PAST_NOTICE, QUERY, say_tapes, without_ages
 from tests.editors.hostile_text import EXPRESSIONS, MODELINE, converse
 from tests.editors.vim.driver import Vim
@@ -30,7 +30,7 @@ def test_a_search_asks_and_shows_more_in_vim(vim: Vim, client: Client) -> None:
     client.create("demo", system="first prompt")
     client.add("demo", [{"role": "system", "content": "second prompt"}, {"kind": "note", "content": "prompt noted"}])
     client.add("demo", [f"tape {number}" for number in range(60)])
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     assert NO_MATCHES == vim.run("Reel search zebra")
     vim.keys(":Reel search\rtape\r")
     vim.until(lambda: vim.eval("getline('$')"), "m shows more hits")
@@ -47,7 +47,7 @@ def test_a_search_asks_and_shows_more_in_vim(vim: Vim, client: Client) -> None:
 def test_hits_are_inert_in_vim(vim: Vim, client: Client) -> None:
     """No text in the list of hits sets an option or is evaluated, and what is opened from it is inert as well."""
     converse(client, f"tape {EXPRESSIONS}\n{MODELINE}")
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     vim.run("set modeline modelineexpr modelines=50 laststatus=2 title statusline=%F titlestring=%F")
     vim.run("autocmd User Any let g:any = 1", "Reel search tape", "doautocmd User Any", "redraw!")
 

@@ -1,7 +1,7 @@
 """Searching all conversations in VS Code."""
 
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 from tests.editors.alike import HITS, NO_MATCHES, PAST, PAST_NOTICE, QUERY, say_tapes, without_ages, without_times
 from tests.editors.vscode.driver import VSCode
 from tests.editors.vscode.test_text_of_others import ICON, LINK
@@ -38,7 +38,7 @@ def test_more_hits_and_none_in_vs_code(client: Client, editor: VSCode) -> None:
     client.create("demo", system="first prompt")
     client.add("demo", [{"role": "system", "content": "second prompt"}, {"kind": "note", "content": "prompt noted"}])
     client.add("demo", [f"tape {number}" for number in range(60)])
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     editor.run("search", answers=["zebra"])
     assert NO_MATCHES == editor.ask("found")[0][0]
     editor.run("search", answers=["tape", "more hits"])
@@ -54,7 +54,7 @@ def test_hits_are_not_links(client: Client, editor: VSCode) -> None:
     """No title and no text of a hit becomes a link or an icon."""
     client.create("demo", title=f"tape {LINK} {ICON}")
     client.add("demo", f"tape {LINK} {ICON}")
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
 
     assert [] == editor.run("search", answers=["tape"])["markup"]
     assert "[Approve] (command:workbench.action.terminal.new)" in editor.ask("found")[1][2]

@@ -3,15 +3,10 @@
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 
 from .conftest import Reel
 from .test_processes import on_terminal
-
-
-def indexed(client: Client) -> None:
-    """Wait until everything can be found."""
-    until(lambda: client.stats()["search_behind"] == 0)
 
 
 def test_hits_by_conversation(reel: Reel, client: Client, name: str) -> None:
@@ -21,7 +16,7 @@ def test_hits_by_conversation(reel: Reel, client: Client, name: str) -> None:
     client.add(f"{name}-b", f"second\nxx{name}", create=True)
     client.add(f"{name}-a", f"third xx{name}")
     client.undo(f"{name}-a")
-    indexed(client)
+    until_indexed(client)
 
     lines = reel("search", f"xx{name}").out.splitlines()
 
@@ -38,7 +33,7 @@ def test_hits_by_conversation(reel: Reel, client: Client, name: str) -> None:
 def test_hits_for_programs(reel: Reel, client: Client, name: str) -> None:
     """With --json each hit is a document, at most as many as asked for."""
     client.add(name, [f"xx{name} {number}" for number in range(130)], create=True)
-    indexed(client)
+    until_indexed(client)
 
     hits = reel("search", f"xx{name}", "--limit", "120", "--json").documents
 
@@ -64,7 +59,7 @@ def test_a_query_is_missing(reel: Reel) -> None:
 def test_hits_on_a_terminal(client: Client, name: str) -> None:
     """On a terminal, matches have a colour, and a hint says how to open a hit."""
     client.add(name, f"say xx{name} now", create=True)
-    indexed(client)
+    until_indexed(client)
 
     shown = on_terminal("search", f"xx{name}")
 

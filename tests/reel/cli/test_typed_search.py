@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import until
+from tests.daemon import until_indexed
 from tests.reel.cli.tmux import Tmux
 
 _REEL = shlex.join([sys.executable, "-c", "from reel.cli import process; process()"])
@@ -46,7 +46,7 @@ def test_a_search_as_one_types(tmux: Tmux, client: Client, name: str, tmp_path: 
     client.mark(name)
     client.add(name, f"what {name} said")
     client.rewind(name)
-    until(lambda: client.stats()["search_behind"] == 0)
+    until_indexed(client)
     tmux.run("send-keys", "Enter")
     tmux.shows("search>")
     tmux.run("send-keys", "-l", f"agent:{name} tape")
