@@ -14,9 +14,10 @@ from tests.editors.vscode.driver import VSCode, build
 
 
 @pytest.fixture(scope="session")
-def built(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package, installed and compiled."""
-    return build(require, tmp_path_factory.mktemp("node"))
+def built(require: Require, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The package, installed and compiled once for all workers of a run."""
+    own = tmp_path_factory.getbasetemp()
+    return build(require, own if worker_id == "master" else own.parent)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The extension for VS Code in a process of its own: built as it is published, driven line by line."""
 
+import fcntl
 import json
 import os
 import re
@@ -22,18 +23,26 @@ END = 20
 
 
 def build(require: Require, place: Path) -> Path:
-    """Install what the lock file names and compile; skip if there is no registry, unless editors are required."""
+    """Install what the lock file names and compile, unless another worker of the tests has done so at this place.
+
+    Without a registry, the test is skipped, unless editors are required.
+    """
     npm = require("npm")
     require("node")
-    built = place / "vscode"
-    shutil.copytree(SOURCE, built, ignore=shutil.ignore_patterns("node_modules", "out"))
-    install = _npm(built, npm, "ci", "--no-audit", "--no-fund")
-    if install.returncode:
-        said = f"npm cannot install: {install.stderr[-500:]}"
-        pytest.fail(said) if os.environ.get("REEL_EDITORS") == "required" else pytest.skip(said)
-    compiled = _npm(built, npm, "run", "build")
-    assert compiled.returncode == 0, compiled.stdout
-    return built
+    built, building = place / "vscode", place / "building"
+    with (place / "vscode.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if built.exists():
+            return built
+        shutil.rmtree(building, ignore_errors=True)  # of a worker that failed
+        shutil.copytree(SOURCE, building, ignore=shutil.ignore_patterns("node_modules", "out"))
+        install = _npm(building, npm, "ci", "--no-audit", "--no-fund")
+        if install.returncode:
+            said = f"npm cannot install: {install.stderr[-500:]}"
+            pytest.fail(said) if os.environ.get("REEL_EDITORS") == "required" else pytest.skip(said)
+        compiled = _npm(building, npm, "run", "build")
+        assert compiled.returncode == 0, compiled.stdout
+        return building.rename(built)
 
 
 def _npm(built: Path, *command: str) -> "subprocess.CompletedProcess[str]":
