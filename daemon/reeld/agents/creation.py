@@ -80,7 +80,7 @@ class AgentFactory:
             stage = self._stage(options, self.new_profile(free, title, tags, None))
             created = commands.create(stage, system)
             reply = {**_preview(stage), "command": created["command"], "time": created["time"]}
-            await self._commit(options, stage, reply, Conversation())
+            await self._commit(options, stage, reply)
             return reply
 
         return await self._with_free_name(name, make)
@@ -105,7 +105,7 @@ class AgentFactory:
             exclusive.require_values(stage, added.expected, {})
             created = commands.create(stage, None)
             reply = await many_rows.put(stage, added.rows, partial(add, stage, created["command"]))
-            await self._commit(options, stage, reply, Conversation())
+            await self._commit(options, stage, reply)
             return reply
 
         try:
@@ -166,18 +166,15 @@ class AgentFactory:
         options: CommandOptions,
         stage: Stage,
         reply: Reply,
-        conversation: Conversation,
+        origin: Conversation | None = None,
         reads: frozenset[int] = frozenset(),
     ) -> None:
-        """Commit the first command of a new agent that starts from this conversation."""
+        """Commit the first command of a new agent, which may be a clone of this conversation."""
         keys = [] if options.key is None else [key_row(options.key, stage.profile.row, reply, reply["command"])]
         part = AgentWrite(stage.profile, stage.events, new=True)
 
         def on_commit(firsts: list[int]) -> None:
-            if part.profile.source is None:
-                self._registry.publish_new(part, firsts[0])
-            else:
-                self._registry.bus.publish_new_agent(part.profile, part.events, firsts[0], conversation)
+            self._registry.publish_new(part, firsts[0], origin)
 
         try:
             await write(

@@ -166,19 +166,22 @@ class Registry:
         # On a server, the name may have changed hands since it was read; it is certain once the log has been read.
         return self._start(profile, profile.addresses[:1] if self.store.is_shared else profile.addresses)
 
-    def publish_new(self, part: AgentWrite, first: int) -> None:
-        """Publish the first events of a new agent that is not a clone.
+    def publish_new(self, part: AgentWrite, first: int, origin: Conversation | None = None) -> None:
+        """Publish the first events of a new agent.
 
-        The agent is live from then on if there is room: its next command, which most get soon, need not read the log.
+        Unless it is a clone, the agent is live from then on if there is room: its next command, which most get soon,
+        need not read the log.
 
         Args:
             part: the events.
             first: the id of the first one.
+            origin: the conversation that it is cloned from, which is not changed.
         """
         is_read = part.profile.row in self._live  # somebody has found it in the database since the commit
         # Many events would hold up the event loop while they are folded.
-        if is_read or len(self._live) >= self._max_live or many_rows.are_many(part.events):
-            self.bus.publish_new_agent(part.profile, part.events, first, Conversation())
+        is_large = many_rows.are_many(part.events)
+        if origin is not None or is_read or is_large or len(self._live) >= self._max_live:
+            self.bus.publish_new_agent(part.profile, part.events, first, origin or Conversation())
             return
         agent = self._start(part.profile, part.profile.addresses, State(part.profile, Conversation()))
         agent.apply(part, first)
