@@ -18,6 +18,7 @@ from reel.frames import (
     SharedPushes,
 )
 from reel.light_typing import TYPE_CHECKING
+from reel.msgpack_codec import LARGE
 from reel.msgpack_reader import MessageReader
 from reel.values import clean_deep
 
@@ -52,6 +53,9 @@ class MessagePack(SharedPushes):
         self.error_maps = error_maps
         self.push_target: list[str] = []
         self._reader = MessageReader(max_message, max_values)
+        self._use_new_packer()
+
+    def _use_new_packer(self) -> None:
         self._packer = Packer(buf_size=_BUFFER, unicode_errors="surrogatepass")  # type: ignore[call-arg]  # missing in the stubs
         self._pack = self._packer.pack
 
@@ -79,9 +83,12 @@ class MessagePack(SharedPushes):
             InvalidParams: an integer in it needs more than 64 bits, which MessagePack cannot encode.
         """
         try:
-            return self._pack((0, request_id, method, params))
+            encoded = self._pack((0, request_id, method, params))
         except OverflowError:
             raise InvalidParams("an integer is beyond ±(2^53-1)") from None
+        if len(encoded) >= LARGE:
+            self._use_new_packer()  # its buffer would stay that large
+        return encoded
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
         """Encode a call that expects no response, or a push: a map, which goes to ``push_target``."""

@@ -25,7 +25,6 @@ from typing import Any, TypeAlias
 import anyio
 
 from reel.errors import Busy, Internal, ReelError, Storage
-from reel.msgpack_codec import packer
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.foreign import completes
@@ -35,6 +34,7 @@ from reeld.agents.many_rows import prepare
 from reeld.core.commands import Reply, Stage, add_texts, used_at
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.events import Event
+from reeld.core.packing import loop_packer
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
 from reeld.store.elsewhere import ForeignEvent
@@ -52,9 +52,6 @@ _MAX_NEWS = 1024
 
 # The writes of one transaction, and the reply of each: a list of replies for texts.
 _Run: TypeAlias = list[tuple[Write | WriteTexts, Any]]
-
-# One packer for all agents: they share one thread, and a packer holds a buffer.
-_pack = packer()
 
 
 class Phase(Enum):
@@ -211,7 +208,7 @@ class Agent:
         Raises:
             Conflict: the head is not the one that the command expects.
         """
-        stage = Stage(self.committed, now(), _pack)
+        stage = Stage(self.committed, now(), loop_packer.pack)
         stage.client = options.client
         stage.require_head(options.if_seq)
         return stage
@@ -225,7 +222,7 @@ class Agent:
             self.crash(bug, [write for write, _ in run])
 
     def _stage_run(self, run: _Run) -> None:
-        stage = Stage(self.committed, now(), _pack)
+        stage = Stage(self.committed, now(), loop_packer.pack)
         limit = 1 if self._retry_singly else _MAX_RUN
         keys: list[Key] = []
         mailbox = self._mailbox

@@ -8,7 +8,6 @@ from typing import Any
 
 from reel.errors import Exists
 from reel.ids import new_id
-from reel.msgpack_codec import packer
 from reeld.agents import exclusive, many_rows
 from reeld.agents.agent import Agent, now, write
 from reeld.agents.exclusive import Addition, state_at
@@ -18,11 +17,11 @@ from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation
+from reeld.core.packing import loop_packer
 from reeld.core.state import Profile, Source, State, info
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Transaction
 
-_pack = packer()
 # No vowels, so that no name spells a word, and no characters that look alike.
 _LETTERS = "bcdfghjkmnpqrstvwxz23456789"
 _SHORT = 5
@@ -131,7 +130,7 @@ class AgentFactory:
 
         async def make(free: str) -> Reply:
             profile = self.new_profile(free, origin.title, origin.tags, begin)
-            stage = Stage(State(profile, conversation), now(), _pack)
+            stage = Stage(State(profile, conversation), now(), loop_packer.pack)
             stage.client = options.client
             reply = stage.info(commands.clone_from(stage, begin.uid, begin.at, position.tip))
             await self._commit(options, stage, reply, conversation, frozenset([source.row]))
@@ -156,7 +155,7 @@ class AgentFactory:
             raise taken(name)
 
     def _stage(self, options: CommandOptions, profile: Profile) -> Stage:
-        stage = Stage(State(profile, Conversation()), now(), _pack)
+        stage = Stage(State(profile, Conversation()), now(), loop_packer.pack)
         stage.client = options.client
         stage.require_head(options.if_seq)
         return stage

@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 from msgpack import Packer, unpackb
 
 from reel.errors import Conflict, ReelError
-from reel.msgpack_codec import packer
+from reel.msgpack_codec import LastingPacker
 from reeld.core.commands import Reply
+from reeld.core.packing import loop_packer
 from reeld.store.queries import StoredKey
 from reeld.store.store import Store
 from reeld.store.transactions import Key
 
-_pack = packer()
 # The digest is of the parameters as they arrived, before anything was replaced or refused; JSON has integers of any
 # length.
-_pack_raw = Packer(default=str, unicode_errors="surrogatepass").pack
+_packer = LastingPacker(lambda: Packer(default=str, unicode_errors="surrogatepass").pack)
 
 
 class IdempotencyKey(NamedTuple):
@@ -53,13 +53,15 @@ class CommandOptions(NamedTuple):
 
 def digest(method: str, params: Sequence[Any]) -> bytes:
     """Return a digest of a command's parameters without its agent's address, ``if_seq`` and ``key``."""
-    return blake2b(_pack_raw((method, params)), digest_size=16).digest()
+    packed = _packer.pack((method, params))
+    _packer.forget(len(packed))
+    return blake2b(packed, digest_size=16).digest()
 
 
 def key_row(key: IdempotencyKey, agent: int, reply: Reply | bytes, command: int) -> Key:
     """Return the row that remembers a command in the log of this agent, and its reply."""
     about = agent if key.about is None else key.about
-    packed = reply if isinstance(reply, bytes) else _pack(reply)
+    packed = reply if isinstance(reply, bytes) else loop_packer.pack(reply)
     return Key(key.text, agent, command, key.digest, packed, key.address, about)
 
 

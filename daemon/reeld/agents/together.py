@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
 from reel.errors import Exists, InvalidMessage, InvalidParams, NotFound, ReelError
-from reel.msgpack_codec import packer
 from reeld.agents.agent import Agent, now, write
 from reeld.agents.creation import AgentFactory, short_name, taken
 from reeld.agents.exclusive import Addition, require_values, stage_rows
@@ -21,11 +20,11 @@ from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation, Takeover
+from reeld.core.packing import loop_packer
 from reeld.core.state import State
 from reeld.core.validation import why_not_a_name
 from reeld.store.transactions import AgentWrite, Transaction
 
-_pack = packer()
 # How often a command is staged again after a name was taken concurrently.
 _TRIES = 20
 # The only fields of a result. None of them is content: the reply is stored with the key, and an erasure looks only at
@@ -223,7 +222,7 @@ class Together:
         return self._made[name]
 
     def _stage(self, state: State, time: int) -> Stage:
-        stage = Stage(state, time, _pack)
+        stage = Stage(state, time, loop_packer.pack)
         stage.client = self._options.client
         return stage
 

@@ -30,6 +30,7 @@ from reel.wakeup import Signal
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
 from reeld.agents.jobs import Job, Write, WriteTexts
+from reeld.core.packing import loop_packer
 from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method, asks_to_create
@@ -387,6 +388,7 @@ class Dispatcher:
                     rest = partial(self._begin_current, call)
                 self._registry.pump()
                 self._is_at_work = False
+                del call, rest  # otherwise the last call would stay in memory until the next one comes
 
     async def _begin_current(self, call: Call) -> None:
         """Begin a call once it is known what other daemons committed before it; later calls wait."""
@@ -447,6 +449,8 @@ class Dispatcher:
         if isinstance(outcome, DivergedError):
             return
         if isinstance(outcome, ReelError):
+            # Their frames have the parameters, and some of them the error: this cycle would keep all of it in memory.
+            outcome.__traceback__ = outcome.__context__ = outcome.__cause__ = None
             if isinstance(outcome, Busy):
                 self._in_flight.saturated |= not call.detached
             elif call.key is not None and self._tasks is not None:
@@ -461,6 +465,7 @@ class Dispatcher:
             self._in_flight.remove(call.size)
         self._observe(call.method, call.began, 1)
         self._reply(call, outcome)
+        loop_packer.forget(call.size)
         if call.then is not None:
             then, call.then = call.then, None  # it refers to the call: a cycle would keep both in memory
             if not isinstance(outcome, ReelError):
@@ -483,7 +488,9 @@ class Dispatcher:
             return
         if not self._in_flight.requests:
             return  # the connection is closed
-        self._in_flight.remove(sum(texts.sizes[first : first + count]), count)
+        size = sum(texts.sizes[first : first + count])
+        loop_packer.forget(size)
+        self._in_flight.remove(size, count)
         self._observe("add", texts.began, count)
         self._reply_all(texts.numbers[first : first + count], outcomes)
         if self._is_shared:

@@ -24,11 +24,11 @@ from reel.errors import Busy, NotFound
 from reel.frames import SharedPush
 from reel.framing import Framing
 from reel.kinds import CONVERSATION
-from reel.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Mark
 from reeld.core.milestones import Extent
+from reeld.core.packing import loop_packer
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import Profile
 from reeld.serving.flow import do_nothing
@@ -41,8 +41,6 @@ log = logging.getLogger(__name__)
 # Events, and bytes of their texts, per page of the log: a page is kept until the peer has read it.
 _PAGE = 256
 _PAGE_BYTES = 1 << 20
-
-_pack = packer()
 
 
 class PushSink(Protocol):
@@ -222,7 +220,7 @@ def _fields(committed: CommittedEvent, view: str, *, with_extents: bool) -> Shar
     if view == "messages" and event.message is not None:
         packed["message"] = event.message
     elif view == "conversation" and event.kind in CONVERSATION:
-        packed["record"] = record(event, _pack)
+        packed["record"] = record(event, loop_packer.pack)
     return SharedPush(fields, packed)
 
 

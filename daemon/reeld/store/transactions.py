@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists, Internal, ReelError, Storage
-from reel.msgpack_codec import packer
+from reel.msgpack_codec import LastingPacker, packer
 from reeld.core.events import Event, Pack
 from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
@@ -197,7 +197,7 @@ class EventWriter:
         self._written = 0
         self._size = 0
         self.failures = CommitFailures(database)
-        self._pack = packer()
+        self._packer = LastingPacker()
 
     def commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions together; if that fails, each by itself, so that only the guilty one fails."""
@@ -274,7 +274,7 @@ class EventWriter:
                     values += made.plain
                     wide += made.wide
                 else:
-                    _event_values(part, next_id, values, wide, self._pack)
+                    _event_values(part, next_id, values, wide, self._packer.pack)
                 firsts[-1].append(next_id)
                 next_id += len(part.events)
         return firsts, next_id
@@ -303,14 +303,16 @@ class EventWriter:
         """Write the rarer parts of transactions."""
         for transaction in transactions:
             if transaction.milestones:
-                write_milestones(cursor, transaction.milestones, self._pack)
+                write_milestones(cursor, transaction.milestones, self._packer.pack)
             if transaction.decision is not None:
                 decide(cursor, transaction.decision, newest)
 
     def _count(self, values: list[Any], wide: list[Any]) -> None:
         """Count what a commit wrote."""
         self._written += len(values) // _WIDTH + len(wide) // _WIDE
-        self._size += _size_of_texts(values, _WIDTH) + (_size_of_texts(wide, _WIDE) if wide else 0)
+        size = _size_of_texts(values, _WIDTH) + (_size_of_texts(wide, _WIDE) if wide else 0)
+        self._size += size
+        self._packer.forget(size)
         self.failures.succeeded()
 
 
