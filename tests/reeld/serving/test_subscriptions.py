@@ -19,6 +19,7 @@ from reeld.serving.call import Services
 from reeld.serving.flow import Limits
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Asked, Connect, Peer
+from tests.reeld.store.making import busy
 from tests.reeld.verify.damage import break_overflow
 
 # A push that fills a queue of the limits below; two of them do not fit.
@@ -159,6 +160,39 @@ async def test_the_reply_comes_first(demo: Peer) -> None:
 
     assert [1, 3, {"sub": 1, "head": 1}] == [*came[0][:2], {key: came[0][3][key] for key in ("sub", "head")}]
     assert [1, 2] == [message[2][0]["seq"] for message in came if message[0] == 2]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("add", "demo", "hi"),
+        ("add", "demo", ["one", {"kind": "note", "content": "two"}]),
+        ("add", "new", "hi", True),
+        ("mark", "demo"),
+        ("clear", "demo"),
+        ("create", "new"),
+        ("clone", "demo", "copy"),
+        ("clone", "other", {"into": "demo"}),
+        ("change", "demo", "renamed"),
+        ("kill", "demo"),
+        ("commit", [{"method": "add", "agent": agent, "messages": ["hi"]} for agent in ("demo", "other")]),
+    ],
+)
+async def test_nobody_hears_of_what_is_not_committed(
+    connect: Connect, services: Services, demo: Peer, command: Asked
+) -> None:
+    """While a command waits for the disk, nobody is told what it does; afterwards everybody is."""
+    with anyio.fail_after(PATIENCE):
+        follower = connect()
+        await demo.call("add", "other", "hi", True)
+        await follower.call("subscribe", None)
+        async with busy(services.store):
+            await demo.send(demo.encoded(command))
+            await wait_all_tasks_blocked()
+            assert [] == await follower.pushed()
+
+        name, _ = await follower.push()
+        assert "event" == name
 
 
 # Calls that make agents, write to them, and kill them; the agent ``demo`` exists.
