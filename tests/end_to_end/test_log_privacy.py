@@ -62,6 +62,7 @@ _REFUSED: list[tuple[str, list[Any]]] = [
     ("add", ["demo", "other", {"key": MARKER}]),
     ("add", [MARKER, MARKER]),
     ("rewind", ["demo", {"label": MARKER * 2}]),
+    ("rewind", ["demo", {"label": MARKER * 2, "key": "k"}]),
     ("ingest", ["demo", {"format": MARKER, "body": MARKER}]),
     ("ingest", ["demo", {"format": "gemini", "body": json.dumps({"error": {"message": MARKER}})}]),
     ("clone", ["twin", MARKER, {"at": MARKER}]),
