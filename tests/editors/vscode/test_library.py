@@ -44,6 +44,34 @@ def test_a_call_without_a_reply_is_repeated_by_node(built: Path, environment: di
         assert 50 == client.agent("demo").messages
 
 
+def test_a_command_with_a_lost_reply_in_node(built: Path, environment: dict[str, str], client: Client) -> None:
+    """A command whose reply is lost with its connection is repeated with its key, and applied once."""
+    client.create("demo")
+    body = """
+        const net = require('net'), path = `${process.env.REEL_SOCKET}.relay`;
+        let lost = 0;
+        const relay = net.createServer((near) => {
+            const far = net.connect(process.env.REEL_SOCKET);
+            let asked = false;
+            near.on('error', () => {}).on('data', (data) => { asked ||= data.includes('important'); far.write(data); });
+            far.on('error', () => {}).on('data', (data) => {
+                if (!asked || lost++) return near.write(data);
+                near.destroy();
+            });
+            near.on('close', () => far.destroy());
+        });
+        await new Promise((ready) => relay.listen(path, ready));
+        const behind = new Client({command: '', socket: path});
+        say((await behind.call('add', {agent: 'demo', messages: 'important'})).head);
+        say(lost > 1);
+        behind.close();
+        relay.close();
+    """
+
+    assert [2, True] == script(built, environment, body)
+    assert 1 == client.agent("demo").messages
+
+
 def test_a_client_closed_while_it_connects(built: Path, environment: dict[str, str], client: Client) -> None:
     """The call is refused, and no connection keeps the process alive."""
     assert client.ping()
