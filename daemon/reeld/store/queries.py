@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
-from reeld.store.connection import Connection
+from reeld.store.connection import Connection, DatabaseError
 from reeld.store.erasures import first_reply, newest
 from reeld.store.schema import UNKNOWN_KIND
 from reeld.store.states import Skip
@@ -53,9 +53,18 @@ class StoredKey(NamedTuple):
 
 
 def find(connection: Connection, address: str) -> Profile | None:
-    """Return the agent with a name or id."""
+    """Return the agent with a name or id.
+
+    Raises:
+        DatabaseError: an index of the agents is damaged: it leads to another agent.
+    """
     row = connection.execute(_FIND, {"address": address}).fetchone()
-    return None if row is None else read_profile(row)
+    if row is None:
+        return None
+    profile = read_profile(row)
+    if address not in (profile.name, profile.uid):
+        raise DatabaseError(f"an index of the agents leads from {address} to another agent")
+    return profile
 
 
 def profile_of(connection: Connection, row: int) -> Profile:

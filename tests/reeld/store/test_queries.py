@@ -1,12 +1,14 @@
 """Queries about agents and their commands."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
 from reeld.store import queries
 from reeld.store.states import Skip
 from tests.reeld.store.rows import Rows
+from tests.reeld.verify.damage import lose_from_index
 
 # --- agents
 
@@ -28,6 +30,18 @@ def test_who_an_address_means(rows: Rows, address: str, expected: int | None) ->
     found = queries.find(rows.connection, address)
 
     assert expected == (None if found is None else found.row)
+
+
+@pytest.mark.file
+def test_an_index_that_leads_to_another_agent(rows: Rows, path: str) -> None:
+    """If an index names an agent that has neither this name nor this id, nothing is read of that agent."""
+    rows.agent(1, "one")
+    lose_from_index(path, "agents_by_living_name", "UPDATE agents SET name = 'another' WHERE id = 1")
+    with (
+        closing(sqlite3.connect(path)) as connection,
+        pytest.raises(sqlite3.DatabaseError, match="an index of the agents leads from one to another agent"),
+    ):
+        queries.find(connection, "one")
 
 
 def test_a_profile_is_read_as_it_was_written(rows: Rows) -> None:
