@@ -150,5 +150,5 @@ def test_what_is_stored_and_cannot_be_read(daemon: Daemon, *, sealed: bool) -> N
     daemon.end()
 
     log = daemon.log.read_text()
-    assert log.count(" is not a message") == len(_ROWS) - sealed  # an unknown kind is no damage
+    assert log.count(" cannot be read") == len(_ROWS) - sealed  # an unknown kind is no damage
     assert MARKER not in log

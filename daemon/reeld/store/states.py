@@ -1,7 +1,7 @@
 """The implementation of :class:`reeld.core.reading.Log` in SQL, and the positions in an agent's past.
 
-A damaged event stays in a state as an empty record. If its parent link is damaged too, the link is recovered, or the
-state begins there: it never contains events of another conversation.
+A damaged event stays in a state as an empty record. If its parent link is damaged too, or an event is missing, what was
+before it is recovered, or the state begins there: it never contains events of another conversation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,12 @@ from reel.blocks import InvalidRecord
 from reeld.core.events import Mark, Node, Origin, Pack, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after
-from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, PARENT, SEQ, is_intact
+from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, ID, PARENT, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError
 from reeld.store.milestones import chain, milestone
 
 _CUT = f"{DAMAGED}, and what was said before it is not known"
+_UNKNOWN = "the event before it is not in the file, and what was said before it is not known"
 # `e.id < path.id` ends the walk even in a damaged log in which a parent is not older than its child.
 _PLAIN_WALK = f"""
     WITH RECURSIVE path (id, parent) AS (
@@ -58,11 +59,23 @@ class Position(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """An event of the log that cannot be read, and why."""
+    """An event of the log that cannot be read, and why.
+
+    Args:
+        seq: its seq.
+        field: what is wrong: ``checksum`` if it is damaged, ``id`` if it is missing, ``parent`` if what comes before it
+            is unknown; else the field that is invalid, whose reason may quote content.
+        reason: the reason.
+    """
 
     seq: int
     field: str
     reason: str
+
+    @property
+    def quotes_nothing(self) -> bool:
+        """Whether the reason never has content of a conversation."""
+        return self.field in ("checksum", "id", "parent")
 
 
 def tip_of(connection: Connection, row: int) -> int | None:
@@ -191,12 +204,13 @@ class SqlLog:
 
         If the table of milestones cannot be read, no row has one.
         """
-        owner = None
+        owner = child = None
         while tip is not None:
             try:
                 with closing(self._connection.execute(_WALK if self._has_milestones else _PLAIN_WALK, (tip,))) as rows:
                     for found in rows:
-                        row, stored, has_milestone = found[:-2], found[-2], bool(found[-1])
+                        child = row = found[:-2]
+                        stored, has_milestone = found[-2], bool(found[-1])
                         if is_intact(self._pack, row, stored):
                             owner, tip = row[AGENT], row[PARENT]
                             yield row, True, has_milestone
@@ -208,11 +222,30 @@ class SqlLog:
                         if row[PARENT] not in parent:
                             break
                     else:
-                        return
+                        tip = None if tip is None else self._tip_before_missing(tip, child)
             except DatabaseError:
                 if not self._has_milestones:
                     raise
                 self._has_milestones = False
+
+    def _tip_before_missing(self, missing: int, child: Sequence[Any] | None) -> int | None:
+        """Return the tip before a missing node, and note that as skipped.
+
+        Args:
+            missing: the id of the node.
+            child: the event whose parent it is, if any.
+        """
+        if child is None:
+            return None
+        is_older = missing < child[ID]  # otherwise the log is damaged in another way, and the walk would go in circles
+        gap = _gap_of(self._connection, child[AGENT], missing) if is_older else None
+        if gap is None:
+            self.skipped.append(Skip(child[SEQ], "parent", _UNKNOWN))
+            return None
+        more = gap.seqs[1:]
+        reason = f"it and what was written up to {more[-1]} are not in the file" if more else "it is not in the file"
+        self.skipped.append(Skip(gap.seqs[0], "id", reason))
+        return gap.tip if gap.tip is None or gap.tip < missing else None  # as above
 
     def _node(self, row: Sequence[Any]) -> Node:
         event_id, _, seq, _, kind, content, data_json, _, _, time, sent, ref = row
@@ -238,6 +271,40 @@ def origin_of(columns: Sequence[Any]) -> Origin | None:
 def _empty_node(row: Sequence[Any]) -> Node:
     event_id, _, seq, _, kind, _, _, _, _, time, *_ = row
     return Mark(event_id, seq, None) if kind == "mark" else entry(event_id, seq, kind, None, None, time, None, None)
+
+
+class _Gap(NamedTuple):
+    """The seqs of events that are missing in a log, and the tip before them."""
+
+    seqs: range
+    tip: int | None
+
+
+def _gap_of(connection: Connection, agent: int, missing: int) -> _Gap | None:
+    """Return the gap in the log of an agent, or of one that it was cloned from, where a missing node should be.
+
+    The queries for seqs read only the index, which may still list the node.
+
+    Args:
+        connection: a reading connection.
+        agent: the agent of the event whose parent it is.
+        missing: the id of the node.
+    """
+    owner: int | None = agent
+    while owner is not None:
+        before = connection.execute(
+            "SELECT id, seq FROM events WHERE agent = ? AND id < ? ORDER BY seq DESC LIMIT 1", (owner, missing)
+        ).fetchone()
+        after = connection.execute(
+            "SELECT seq FROM events WHERE agent = ? AND id > ? ORDER BY seq LIMIT 1", (owner, missing)
+        ).fetchone()
+        head, source = connection.execute("SELECT head, source FROM agents WHERE id = ?", (owner,)).fetchone()
+        seqs = range(0) if before is None else range(before[1] + 1, head + 1 if after is None else after[0])
+        if seqs:
+            found = connection.execute("SELECT id, kind, parent FROM events WHERE id = ?", (before[0],)).fetchone()
+            return _Gap(seqs, before[0] if found is None else tip_after(*found))
+        owner = None if source is None or source >= owner else source
+    return None
 
 
 def _parent_of_damaged(

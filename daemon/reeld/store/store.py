@@ -159,9 +159,9 @@ class Store:
             loaded = await self._read_log(lambda connection: self._loading.load(connection, row))
         self.writer.note(loaded.made)
         for skip in dict.fromkeys(loaded.skipped):
-            # Any other reason may quote content, as may the path of the field.
-            what = skip.reason if skip.field == "checksum" else f"its {skip.field.partition('.')[0]} is invalid"
-            log.warning("agent=%s seq=%d is not a message: %s; see reel replay", loaded.profile.name, skip.seq, what)
+            # The reason may quote content, as may the path of the field.
+            what = skip.reason if skip.quotes_nothing else f"its {skip.field.partition('.')[0]} is invalid"
+            log.warning("agent=%s seq=%d cannot be read: %s; see reel replay", loaded.profile.name, skip.seq, what)
         return State(loaded.profile, loaded.conversation)
 
     async def position(self, row: int, at: int) -> Position:

@@ -104,4 +104,4 @@ async def test_skipped_events_are_reported_for_each_clone(
         for row in (2, 3):
             tasks.start_soon(store.load, row)
 
-    assert 2 == len([record for record in caplog.records if "is not a message" in record.getMessage()])
+    assert 2 == len([record for record in caplog.records if "cannot be read" in record.getMessage()])

@@ -208,6 +208,47 @@ def test_the_parent_of_a_damaged_event(two: Rows, change: str, expected: list[st
     assert [reason] == [skip.reason for skip in past.skipped]
 
 
+@pytest.mark.parametrize(
+    ("missing", "tip", "expected"),
+    [
+        ([7], 8, [("2a", "2b", "2d"), (3, "id")]),
+        ([6, 7], 8, [("2a", "2d"), (2, "id")]),
+        ([5, 6], 8, [("2c", "2d"), (3, "parent")]),
+    ],
+    ids=["one", "two in a row", "all that were before"],
+)
+def test_missing_events(two: Rows, missing: list[int], tip: int, expected: list[tuple[Any, ...]]) -> None:
+    """What was said before a missing event is found again by the agent's log, and the event is noted as skipped."""
+    two.connection.executemany("DELETE FROM events WHERE id = ?", [(each,) for each in missing])
+    past = walk(two.connection, tip)
+
+    found = tuple(node.content for node in past.nodes if not isinstance(node, Mark))
+    assert expected == [found, *((skip.seq, skip.field) for skip in past.skipped)]
+
+
+def test_a_missing_event_of_the_source(two: Rows) -> None:
+    """It is found in the log of the agent that was cloned, too."""
+    two.agent(3, source=2, at=4)
+    two.event(3, "clone", None, parent=8)
+    two.event(3, content="3f", parent=8)
+    two.connection.execute("DELETE FROM events WHERE id = 8")
+    past = walk(two.connection, 10)
+
+    assert ["2a", "2b", "2c", "3f"] == [node.content for node in past.nodes if not isinstance(node, Mark)]
+    assert [Skip(4, "id", "it is not in the file")] == past.skipped
+
+
+def test_a_missing_event_of_another_agent(two: Rows) -> None:
+    """After a clone into an agent, nothing of the agent's own earlier conversation is taken for what is missing."""
+    two.event(1, "restore", None, parent=8)
+    two.event(1, content="1e", parent=8)
+    two.connection.execute("DELETE FROM events WHERE id = 8")
+    past = walk(two.connection, 10)
+
+    assert ["1e"] == [node.content for node in past.nodes if not isinstance(node, Mark)]
+    assert [(6, "parent")] == [(skip.seq, skip.field) for skip in past.skipped]
+
+
 @pytest.mark.slow
 def test_many_parents_that_changed(rows: Rows) -> None:
     """However many parents have changed, each is found again: more than Python calls may be nested."""

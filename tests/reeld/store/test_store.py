@@ -56,7 +56,7 @@ async def test_rows_that_are_no_messages_are_logged(rows: Rows, path: str, caplo
         async with open_store(path) as store:
             await store.load(1)
 
-    assert ["agent=agent-1 seq=1 is not a message: its data_json is invalid; see reel replay"] == caplog.messages
+    assert ["agent=agent-1 seq=1 cannot be read: its data_json is invalid; see reel replay"] == caplog.messages
 
 
 @pytest.mark.parametrize("change", ["content = 'hu'", "content = CAST(x'ff' AS TEXT)", "client = 'x'", "time = 5"])
@@ -75,7 +75,7 @@ async def test_a_damaged_event_is_not_shown(path: str, caplog: pytest.LogCapture
     ]
     assert [Skip(3, "checksum", "the stored event is not what was written")] == rebuilt.skipped
     assert [
-        "agent=agent-1 seq=3 is not a message: the stored event is not what was written; see reel replay"
+        "agent=agent-1 seq=3 cannot be read: the stored event is not what was written; see reel replay"
     ] == caplog.messages
 
 
