@@ -83,6 +83,8 @@ def _json_value(value: Any, not_finite: Mapping[str, str]) -> Any:
 def json_text(body: Body, *, is_answer: bool = False) -> str:
     """Return a body as text; a text is returned unchanged. Bytes in a map become base64.
 
+    A lone surrogate is escaped, because UTF-8 cannot encode it.
+
     Args:
         body: the body.
         is_answer: as in :func:`json_map`.
@@ -94,11 +96,9 @@ def json_text(body: Body, *, is_answer: bool = False) -> str:
         return body
     if isinstance(body, bytes | bytearray | memoryview):
         return bytes(body).decode(errors="replace")
-    from reel.strict_json import encode  # noqa: PLC0415 - a text needs no encoder
-
     if type(body) is dict:
         try:
-            return encode(body)
+            return _encoded(body)
         except (TypeError, RecursionError):
             pass  # it has bytes, or a map of another class
         except ValueError:
@@ -106,8 +106,16 @@ def json_text(body: Body, *, is_answer: bool = False) -> str:
                 raise
     try:
         if isinstance(body, Mapping):
-            return encode(json_map(body, is_answer=is_answer))
+            return _encoded(json_map(body, is_answer=is_answer))
         return body.model_dump_json(by_alias=True)
     except (AttributeError, TypeError, RecursionError) as error:
         expected = "expected text, a map, or an object of a provider's SDK"
         raise ValueError(f"{expected}, got a {type(body).__name__} ({error})") from None
+
+
+def _encoded(value: Any) -> str:
+    from reel.strict_json import encode  # noqa: PLC0415 - a text needs no encoder
+    from reel.values import is_clean  # noqa: PLC0415 - as above
+
+    text = encode(value)
+    return text if is_clean(text) else encode(value, ascii_only=True)

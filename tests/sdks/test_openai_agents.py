@@ -61,6 +61,7 @@ def test_every_item_type(session: ReelSession) -> None:
     """An item of every type that the SDK has, and of one that it does not have yet, comes back deeply equal."""
     items = [item for kind in get_args(ResponseInputItemParam) for item in variants(kind)]
     items.append({"type": "of_next_year", "deep": [{"x": 1.0, "y": None}]})
+    items += [{**HELLO, "content": "half \ud800"}, {"type": "of_next_year", "half": "\ud800"}]
     assert len(items) > 33
 
     asyncio.run(session.add_items(items))

@@ -120,7 +120,7 @@ def test_both_clients_read_every_page(run: Run) -> None:
 
 def test_both_clients_add_and_read_items(run: Run) -> None:
     """Items of a provider come back as they were, page by page, with a ref of their own."""
-    items = [{"role": "user", "content": f"item {number}", "id": number} for number in range(3)]
+    items = [{"role": "user", "content": f"item {number} \ud800", "id": number} for number in range(3)]
 
     async def scenario(client: Any) -> Any:
         made = await client.create()

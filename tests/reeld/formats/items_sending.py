@@ -25,8 +25,8 @@ def shown(messages: Iterable[Any]) -> list[Json]:
 
 
 def written(name: str, messages: Iterable[Json]) -> list[Any]:
-    """Return the items of messages."""
-    return [parse(item) for found in write_items(name, messages, {}) for item in found.items or ()]
+    """Return the items of messages, which go over the wire as UTF-8."""
+    return [parse(item.encode().decode()) for found in write_items(name, messages, {}) for item in found.items or ()]
 
 
 def again(name: str, items: Sequence[Json]) -> list[Any]:

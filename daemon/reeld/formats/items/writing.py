@@ -123,7 +123,9 @@ def added_item(name: str, messages: Sequence[Json]) -> str | None:
             return None
         if type(text) is str:
             return item_json_from(text, texts_of(messages), ascii_only=True)
-        return item_json_from(encode(form), texts_of(messages))
+        made = item_json_from(encode(form), texts_of(messages))
+        # A text that is JSON may have the escape of a lone surrogate, which no message over the wire can have.
+        return made if is_clean(made) else encode(parse(made), ascii_only=True)
     except (ValueError, RecursionError):
         return None
 

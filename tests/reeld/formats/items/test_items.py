@@ -73,6 +73,13 @@ def test_an_item_of_an_unknown_type_is_kept_readable() -> None:
     assert [parse(block["data_json"]) for block in message["content"]] == [item]
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_half_a_character_comes_back(name: str) -> None:
+    """An item with a lone surrogate comes back, even if its JSON is in a block of the provider's."""
+    items = [{"type": "hologram_call", "prompt": "\ud800"}, {"\ud800": 1}, {"role": "user", "content": "half \ud800"}]
+    assert again(name, items) == items
+
+
 def test_a_very_deep_item_comes_back() -> None:
     """An item may be as deep as its JSON could be parsed."""
     item = {"role": "user", "content": [{"type": "text", "text": "Hi", "beside": DEEP}]}
