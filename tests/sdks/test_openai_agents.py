@@ -80,6 +80,28 @@ def test_newest_items(session: ReelSession) -> None:
     assert asyncio.run(session.get_items()) == items[4:]
 
 
+def test_newest_of_items_that_do_not_fit_on_a_page(session: ReelSession, daemon: Daemon) -> None:
+    """The newest are read and popped, however long they are; nothing else is removed."""
+    items = [{"role": "user", "content": f"{number} {'x' * 3_000_000}"} for number in range(4)]
+    for item in items:
+        asyncio.run(session.add_items([item]))
+    reader = other(session, daemon)
+
+    assert asyncio.run(reader.get_items(4)) == items
+    assert [asyncio.run(reader.pop_item()) for _ in range(5)] == [*items[::-1], None]
+    reader.close()
+
+
+def test_newest_of_messages_that_do_not_fit_on_a_page(session: ReelSession, client: Client) -> None:
+    """A message of others that is several items counts as such."""
+    for number in range(4):
+        text = {"type": "text", "text": f"{number} {'x' * 3_000_000}"}
+        client.add(session.agent, {"role": "assistant", "content": [text, *two_calls()]}, create=True)
+    items = asyncio.run(session.get_items())
+
+    assert asyncio.run(session.get_items(4)) == items[-4:]
+
+
 def test_pop_is_one_undoable_command(session: ReelSession, client: Client) -> None:
     """The newest item is returned and removed; one undo brings it back."""
     asyncio.run(session.add_items([HELLO, CALL, RESULT]))

@@ -151,11 +151,11 @@ class ReelSession:
             if limit == 0:
                 return []
             if limit is not None and 0 < limit <= _PAGE:
-                page = client.items(self.agent, _FORMAT, last=limit)
-                if len(page.items) >= limit:  # a message may have no item, then older ones are needed
-                    newest = page.items[-limit:]
+                pages = [*client.pages(requests.items(self.agent, _FORMAT, last=limit))]
+                newest = [found for page in pages for found in page.items][-limit:]
+                if len(newest) == limit:  # a message may have no item, then older ones are needed
                     seqs = [found["seq"] for found in newest]
-                    return self._arranged(client, page.agent, [found["item"] for found in newest], seqs)
+                    return self._arranged(client, pages[0].agent, [found["item"] for found in newest], seqs)
             items = self._copy.read(client)
             start = max(len(items) - limit, 0) if limit is not None and limit > 0 else 0
             uid, seqs = self._copy.places()
@@ -225,6 +225,8 @@ class ReelSession:
     def _look(self, client: Client) -> _Newest:
         """Return the items of the newest messages."""
         page = client.items(self.agent, _FORMAT, last=_AHEAD)
+        if page.more:  # they do not fit on a page, which begins with the oldest
+            page = client.items(self.agent, _FORMAT, last=1)
         items = page.items
         if not items:  # a message may have no item
             pages = client.pages(requests.items(self.agent, _FORMAT, at=page.head))
