@@ -236,6 +236,17 @@ def test_what_is_added_between_a_call_and_its_result(session: ReelSession, clien
     assert {**RESULT, "call_id": "c2"} == asyncio.run(session.pop_item())
 
 
+def test_what_a_clone_brings_between_a_call_and_its_result(session: ReelSession, client: Client) -> None:
+    """It comes behind the result, even if the session's own log has an item of the SDK with the same seq."""
+    asyncio.run(session.add_items([HELLO, HELLO, HELLO, HELLO]))
+    source = f"{session.agent}-source"
+    client.add_items(source, [CALL, {**HELLO, "content": "in between"}, RESULT], "openai-responses", create=True)
+    client.clone(source, into=session.agent)
+
+    assert ["c1", "c1", None] == [item.get("call_id") for item in asyncio.run(session.get_items())]
+    assert ["c1", "c1", None] == [item.get("call_id") for item in asyncio.run(session.get_items(3))]
+
+
 def snapshot(session: ReelSession, limit: int, **more: Any) -> Any:
     return asyncio.run(session._get_compaction_snapshot(limit, **more))
 

@@ -388,6 +388,22 @@ def test_a_clone_of_another_program(store: ReelConversationStore, name: str, cli
     assert texts(run(store.load(name))) == ["one", "two"]
 
 
+def test_a_clone_into_a_conversation(store: ReelConversationStore, name: str, client: Client) -> None:
+    """What it had before is a branch, and can be gone back to, although the new entries have the same seqs."""
+    before = saved(store, name, asked("one", "two"))
+    saved(store, f"{name}-source", asked("three", "four"))
+    client.clone(f"{store.prefix}{name}-source", into=store.prefix + name)
+
+    loaded = run(store.load(name))
+    assert texts(loaded) == ["three", "four"]
+    (left,) = run(store.read_record(name)).branches
+    branched = run(store.branch(name, from_entry=left, expected_revision=loaded.revision))
+    assert branched.messages == before.messages
+    branched.messages += asked("five")
+    run(store.save(branched))
+    assert texts(run(store.load(name))) == ["one", "two", "five"]
+
+
 def test_what_a_newer_version_wrote(store: ReelConversationStore, name: str, client: Client) -> None:
     """A part of an unknown type is kept, and loaded as its words; so is a message of an unknown kind."""
     agent = store.prefix + name

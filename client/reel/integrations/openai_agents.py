@@ -15,7 +15,7 @@ except ImportError as error:
 
 from reel import requests
 from reel.errors import Conflict, Killed, NotFound
-from reel.integrations.item_copy import ItemCopy
+from reel.integrations.item_copy import ItemCopy, Place
 from reel.integrations.naming import named
 from reel.integrations.openai_agents_compaction import Read, Snapshot
 from reel.integrations.openai_agents_order import arranged, readable
@@ -83,8 +83,8 @@ class ReelSession:
         self._copy = ItemCopy(self.agent, _FORMAT)
         # The items left to pop, unless another client has written since.
         self._newest: _Newest | None = None
-        # For messages between a call and its result, by agent and seq: whether another client added them.
-        self._is_added: dict[tuple[str, int], bool] = {}
+        # For messages between a call and its result, by agent and place: whether another client added them.
+        self._is_added: dict[tuple[str, Place], bool] = {}
         self._worker = Worker(socket, autostart=autostart, name=_NAME)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
@@ -154,12 +154,12 @@ class ReelSession:
                 pages = [*client.pages(requests.items(self.agent, _FORMAT, last=limit))]
                 newest = [found for page in pages for found in page.items][-limit:]
                 if len(newest) == limit:  # a message may have no item, then older ones are needed
-                    seqs = [found["seq"] for found in newest]
-                    return self._arranged(client, pages[0].agent, [found["item"] for found in newest], seqs)
+                    places = [(found["seq"], found["time"]) for found in newest]
+                    return self._arranged(client, pages[0].agent, [found["item"] for found in newest], places)
             items = self._copy.read(client)
             start = max(len(items) - limit, 0) if limit is not None and limit > 0 else 0
-            uid, seqs = self._copy.places()
-            return self._arranged(client, uid, items[start:], seqs[start:])
+            uid, places = self._copy.places()
+            return self._arranged(client, uid, items[start:], places[start:])
         except NotFound:
             return []
 
@@ -169,19 +169,22 @@ class ReelSession:
             items = self._copy.read(client)
         except NotFound:
             return Read("", 0, [], [])
-        uid, seqs = self._copy.places()
-        if self._arranged(client, uid, items, seqs) != items:
+        uid, places = self._copy.places()
+        if self._arranged(client, uid, items, places) != items:
             return None
-        return Read(uid, self._copy.head, items, [*seqs])
+        return Read(uid, self._copy.head, items, [seq for seq, _ in places])
 
-    def _arranged(self, client: Client, uid: str, items: list[Any], seqs: list[int]) -> list[Any]:
+    def _arranged(self, client: Client, uid: str, items: list[Any], places: list[Place]) -> list[Any]:
         """Return items in an order that models accept: no foreign message is between a call and its result."""
 
-        def is_added(place: int) -> bool:
-            key = uid, seqs[place]
+        def is_added(index: int) -> bool:
+            key = uid, places[index]
             if key not in self._is_added:
-                (event,) = client.history(uid, since=key[1] - 1, limit=1, inherited=True).events
-                self._is_added[key] = event["client"] != _NAME
+                seq, time = places[index]
+                events = client.history(uid, since=seq - 1, limit=1, inherited=True).events
+                # What a clone into the agent brought is not in its history, and came from others.
+                own = [event["client"] == _NAME for event in events if (event["seq"], event["time"]) == (seq, time)]
+                self._is_added[key] = own != [True]
             return self._is_added[key]
 
         return arranged(readable(items), is_added)

@@ -374,7 +374,7 @@ def _go_to(client: Client, state: State, entry_id: str | None) -> tuple[int, int
     seq, head = seq_of(client, state.agent, entry_id), state.head
     if seq is None:
         raise ConversationConflict(state.record.conversation_id)
-    if not is_current(client, state.agent, seq):
+    if not is_current(client, state.agent, entry_id, seq):
         head = client.restore(state.agent, seq, if_seq=head).head
     return head, behind(client, state.agent, seq)
 

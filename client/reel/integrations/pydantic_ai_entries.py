@@ -137,9 +137,10 @@ def seq_of(client: Client, agent: str, entry_id: str) -> int | None:
     return seq if events and events[0]["seq"] == seq else None
 
 
-def is_current(client: Client, agent: str, seq: int) -> bool:
-    """Whether the current conversation has an entry with this seq."""
-    return behind(client, agent, seq - 1) == seq
+def is_current(client: Client, agent: str, entry_id: str, seq: int) -> bool:
+    """Whether the current conversation has an entry; one that a clone into the agent brought may have the same seq."""
+    items = client.call(_call(agent, since=seq - 1, limit=1)).items
+    return bool(items) and items[0]["seq"] == seq and _entry_id(agent, items[0]) == entry_id
 
 
 def behind(client: Client, agent: str, seq: int) -> int | None:

@@ -104,7 +104,7 @@ def _moved_by_others(client: Client, uid: str, record: ConversationRecord, newes
     """Return the record of a conversation that others have extended or rewound."""
     head_id, pending, branches = record.head_id, record.deferred_tool_requests, record.branches
     seq = None if head_id is None else seq_of(client, uid, head_id)
-    if head_id is not None and (seq is None or not is_current(client, uid, seq)):
+    if head_id is not None and (seq is None or not is_current(client, uid, head_id, seq)):
         pending, branches = None, [*(entry for entry in branches if entry != head_id), head_id]
     return replace(
         record,
