@@ -283,6 +283,40 @@ def test_a_prompt_of_the_system_and_a_mark_stay(store: ReelSessionStore, client:
     assert client.agent(agent).system == "You are brief."
 
 
+def test_a_clone_into_a_session(store: ReelSessionStore, other: ReelSessionStore, client: Client) -> None:
+    """What it brings is loaded in place of what was there, although both have the same seqs; an undo takes it back."""
+    key, source = new_key(), new_key()
+    agent = store.agent_name(key)
+    records = add(store, key, Transcript().user("u1", "One").answer("a1", "First", "m1").user("u2", "Two"))
+    made = Transcript().user("u3", "Three").answer("a3", "Third", "m3").user("u4", "Four")
+    add(store, source, made)
+    client.add(store.agent_name(source), ["Hurry up."])
+    client.clone(store.agent_name(source), into=agent)
+
+    assert ["u3", "a3", "u4"] == [entry["uuid"] for entry in load(store, key)][:3]
+    branch = made.user("u5", "Five", after="a3").records[-1:]
+    asyncio.run(store.append(key, branch))
+    assert ["user: Three", "assistant: Third", "user: Five"] == said(client, agent)
+    assert made.records == load(store, key) == load(other, key)
+    client.undo(agent)
+    client.undo(agent)
+    assert records == load(store, key)
+
+
+def test_a_clone_of_a_session_into_it(store: ReelSessionStore, client: Client) -> None:
+    """What both share is loaded as it was, with what the clone has behind it."""
+    key = new_key()
+    agent = store.agent_name(key)
+    records = add(store, key, Transcript().user("u1", "One").answer("a1", "First", "m1").user("u2", "Two"))
+    clone = client.clone(agent, at=next(client.iter_messages(agent, since=2))["seq"]).id
+    client.add(clone, ["Three"])
+    client.clone(clone, into=agent)
+
+    *shared, added = load(store, key)
+    assert (records[:2], "a1") == (shared, added["parentUuid"])
+    assert ["user: One", "assistant: First", "user: Three"] == said(client, agent)
+
+
 class Step(NamedTuple):
     """A record of a random transcript, and what happens before it is appended."""
 

@@ -12,10 +12,12 @@ Changes by other clients are applied to the transcript, so that Claude Code sees
 - Messages that they removed, with everything after them, are left out.
 - A message that they added becomes an entry before the next prompt, or at the end. The prompt then names it as its
   predecessor.
+- What a clone into the agent brought replaces what the agent had. It is not in the agent's log, so it is read from the
+  conversation as it was then. Its seqs may be those of other events in the log: so each node has a place.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
 
 from reel.blocks import InvalidRecord
@@ -24,14 +26,17 @@ from reel.importing.claude_thread import Thread
 from reel.importing.log import ref_for
 from reel.importing.values import text_in
 from reel.kinds import is_conversation_kind
-from reel.messages import Event
+from reel.messages import Event, Record
 from reel.records import read_exactly
 from reel.strict_json import Json
 from reel.values import clean_deep
 
-# Commands that set the point at which a conversation continues.
+# Commands that set the point at which a conversation continues, and those of them that may bring another one.
 _MOVES = ("clear", "rewind", "restore", "clone")
+_BRINGING = ("restore", "clone")
 _MARK = "mark"
+# Where a node is: its seq and 0; or the seq of the command that brought it, and its own.
+Place: TypeAlias = tuple[int, int]
 # Returns a message in Anthropic's format, by its seq: one item, several or none.
 Converter = Callable[[int], list[Json]]
 
@@ -40,7 +45,8 @@ class _Found(NamedTuple):
     """An entry, or a foreign message.
 
     Args:
-        seq: its place in the log.
+        place: its place.
+        seq: its seq.
         command: the command that added it.
         uuid: its id.
         time: when it was added.
@@ -49,6 +55,7 @@ class _Found(NamedTuple):
         is_copy: whether it is in the log again, because it is kept beside a summary.
     """
 
+    place: Place
     seq: int
     command: int
     uuid: str
@@ -64,47 +71,85 @@ class Transcript:
     Args:
         events: the log, including inherited events.
         own: the name of the client that adds entries.
+        conversation_at: returns the conversation at a seq.
     """
 
-    def __init__(self, events: Iterable[Event], own: str) -> None:
+    def __init__(self, events: Iterable[Event], own: str, conversation_at: Callable[[int], Iterable[Record]]) -> None:
         self._own = own
+        self._conversation_at = conversation_at
+        # The agents whose events are in the log.
+        self._agents: set[str] = set()
         self._found: list[_Found] = []
         # The predecessor of each message or mark.
-        self._before: dict[int, int | None] = {}
-        self._tip: int | None = None
+        self._before: dict[Place, Place | None] = {}
+        self._tip: Place | None = None
+        # Messages by their seqs and times, which tell them from others with the same seq.
+        self._known: dict[tuple[int, int], Place] = {}
         # Messages that other clients removed.
-        self._dropped: set[int] = set()
+        self._dropped: set[Place] = set()
         # The messages collected for an entry with several, and their expected number.
         self._parts: list[Json] = []
         self._of = 0
-        # The prompt at the beginning.
-        self.base: int | None = None
+        # The prompts that conversations began with.
+        self._prompts: set[Place] = set()
         for event in events:
             self._read(event)
         self._live = self._path(self._tip)
 
     def _read(self, event: Event) -> None:
-        kind, parent = event["kind"], event["parent"]["seq"] if event["parent"] else None
+        kind, parent = event["kind"], event["parent"]
+        self._agents.add(event["agent"])
         if kind == "note":
             if (entry := entry_in_note(event["data_json"])) is not None:
-                self._note(event, entry, is_node=False)
-            return
-        if kind in _MOVES:
-            if event["client"] != self._own:
-                self._move(parent)
-            self._tip = parent
-            return
-        if kind != _MARK and not is_conversation_kind(kind):
-            return
-        seq = event["seq"]
-        self._before[seq] = parent
-        self._tip = seq
-        if kind == "system" and parent is None:
-            self.base = seq
-        elif kind not in ("system", _MARK):
-            self._read_message(event)
+                self._note(event, (event["seq"], 0), entry, is_node=False)
+        elif kind in _MOVES:
+            self._go_to(event)
+        elif kind == _MARK or is_conversation_kind(kind):
+            # If that is not in the log, a clone brought it, and it is the tip.
+            before = self._tip if parent is not None else None
+            if parent is not None and parent["agent"] in self._agents:
+                before = parent["seq"], 0
+            self._add(event, (event["seq"], 0), before)
 
-    def _read_message(self, event: Event) -> None:
+    def _go_to(self, event: Event) -> None:
+        """Go to the place at which the conversation continues."""
+        parent, tip = event["parent"], None
+        if parent is not None and parent["agent"] in self._agents:
+            tip = parent["seq"], 0
+        elif parent is not None:
+            now = self._bring(event) if event["kind"] in _BRINGING else self._tip
+            # A mark that was brought is not among them.
+            tip = max((place for place in self._path(now) if _seq_of(place) <= parent["seq"]), default=None)
+        if event["client"] != self._own:
+            self._move(tip)
+        self._tip = tip
+
+    def _bring(self, event: Event) -> Place | None:
+        """Read a conversation that is not in the log, and return the place of its end."""
+        before: Place | None = None
+        for record in self._conversation_at(event["seq"]):
+            place = self._known.get((record["seq"], record["time"]))
+            if place is None:
+                place = event["seq"], record["seq"]
+                agent = event["parent"]["agent"] if event["parent"] else ""
+                self._add({**event, **record, "agent": agent, "client": ""}, place, before)
+            before = place
+        return before
+
+    def _add(self, event: Event, place: Place, before: Place | None) -> None:
+        """Add a node."""
+        kind = event["kind"]
+        self._before[place] = before
+        self._tip = place
+        if kind == _MARK:
+            return
+        self._known[event["seq"], event["time"]] = place
+        if kind != "system":
+            self._read_message(event, place)
+        elif before is None:
+            self._prompts.add(place)
+
+    def _read_message(self, event: Event, place: Place) -> None:
         try:
             # Exactly: entries are added with text in place of numbers that metadata cannot hold.
             parts = read_exactly(event["kind"], event["content"], event["data_json"])
@@ -118,14 +163,14 @@ class Transcript:
             self._parts.append(message)
             if len(self._parts) == self._of and (entry := entry_of(self._parts)) is not None:
                 self._forget_parts()
-                self._note(event, entry)
+                self._note(event, place, entry)
                 return
         elif count > 1:
             self._parts, self._of = [message], count
         elif count and (entry := entry_of([message])) is not None:
-            self._note(event, entry)
+            self._note(event, place, entry)
             return
-        self._note(event, None)
+        self._note(event, place, None)
 
     def _forget_parts(self) -> None:
         """Discard the collected messages of an entry."""
@@ -134,7 +179,7 @@ class Transcript:
             self._found.pop()
         self._parts = []
 
-    def _note(self, event: Event, entry: Json | None, *, is_node: bool = True) -> None:
+    def _note(self, event: Event, place: Place, entry: Json | None, *, is_node: bool = True) -> None:
         seq = event["seq"]
         ref = event.get("ref", "")
         if entry is not None:
@@ -144,35 +189,44 @@ class Transcript:
         else:
             uuid = _uuid_for(event["agent"], seq)
         is_copy = entry is not None and ref != ref_for(uuid)
-        self._found.append(_Found(seq, event["command"], uuid, event["time"], entry, is_node, is_copy))
+        self._found.append(_Found(place, seq, event["command"], uuid, event["time"], entry, is_node, is_copy))
 
-    def _path(self, tip: int | None) -> set[int]:
-        path = set[int]()
+    def _path(self, tip: Place | None) -> set[Place]:
+        path = set[Place]()
         while tip is not None and tip not in path:
             path.add(tip)
             tip = self._before.get(tip)
         return path
 
-    def _move(self, to: int | None) -> None:
-        """Record that another client moved to another place: everything later, on all branches, is removed."""
+    def _move(self, to: Place | None) -> None:
+        """Record that another client moved to another place: everything later, on all branches, is removed.
+
+        What a clone brought also replaced everything after the last place that it shares with the log.
+        """
         path = self._path(to)
+        first = min((place for place in path if place[1]), default=None)
+        shared = max((place for place in path if first is not None and place < first), default=(0, 0))
         self._dropped -= path
-        self._dropped |= {seq for seq in self._before if seq not in path and (to is None or seq > to)}
+        self._dropped |= {
+            place
+            for place in self._before
+            if place not in path and (to is None or place > to or (first is not None and shared < place < first))
+        }
 
     def _kept(self) -> Iterator[_Found]:
         """Yield the parts of the transcript, each entry once: entries kept beside a summary are in the log twice."""
-        nodes: dict[int, list[int]] = {}
+        nodes: dict[int, list[Place]] = {}
         for found in self._found:
             if found.is_node:
-                nodes.setdefault(found.command, []).append(found.seq)
-        taken_back = {command for command, seqs in nodes.items() if self._dropped.issuperset(seqs)}
+                nodes.setdefault(found.command, []).append(found.place)
+        taken_back = {command for command, places in nodes.items() if self._dropped.issuperset(places)}
         seen = set[str]()
         for found in self._found:
             if found.entry is None:
-                if found.seq in self._live:
+                if found.place in self._live:
                     yield found
                 continue
-            is_gone = found.seq in self._dropped if found.is_node else found.command in taken_back
+            is_gone = found.place in self._dropped if found.is_node else found.command in taken_back
             if not is_gone and found.uuid not in seen:
                 seen.add(found.uuid)
                 yield found
@@ -193,7 +247,7 @@ class Transcript:
             if entry is None:
                 waiting.append(found)
                 continue
-            if "parentUuid" in entry and (not found.is_node or found.seq in self._live):
+            if "parentUuid" in entry and (not found.is_node or found.place in self._live):
                 parent = entry["parentUuid"]
                 new = last if type(parent) is str and parent in lost else parent
                 follows = any(one.uuid == parent for one in waiting)
@@ -234,13 +288,32 @@ class Transcript:
                     pass
         return thread
 
+    @property
+    def base(self) -> int | None:
+        """The seq of the prompt at the beginning; ``None`` if there is none."""
+        return next(map(_seq_of, self._prompts & self._live), None)
+
+    def brought(self) -> tuple[list[int], int]:
+        """Return the seqs of the conversation up to the last message that a clone brought, and the seq of the clone.
+
+        If no clone brought any, there are none.
+        """
+        path = sorted(self._live)
+        while path and not path[-1][1]:
+            path.pop()
+        return [*map(_seq_of, path)], path[-1][0] if path else 0
+
     def places(self) -> dict[str, int]:
         """Return the places of messages that the log does not have under their ids: foreign messages, and copies."""
         return {
             found.uuid: found.seq
             for found in self._found
-            if found.seq in self._live and (found.entry is None or found.is_copy)
+            if found.place in self._live and (found.entry is None or found.is_copy or found.place[1])
         }
+
+
+def _seq_of(place: Place) -> int:
+    return place[1] or place[0]
 
 
 def _uuid_for(*place: str | int) -> str:

@@ -1,8 +1,8 @@
 """The contents of an agent's log: its messages of a source, and the branches of the conversation."""
 
 from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from reel.importing.id_tables import IdMap
@@ -76,6 +76,19 @@ class Log:
         self.tip = place
         self._note(command, command, is_node=False)
 
+    def bring(self, seqs: Sequence[int], end: int) -> None:
+        """Record the messages that a clone into the agent brought, in place of the agent's own before it.
+
+        Args:
+            seqs: the messages of the conversation up to the last brought one.
+            end: the seq of the clone.
+        """
+        kept, ended = bisect_right(self._nodes, end), bisect_right(self._commands, end)
+        self._nodes[:kept] = array("q", seqs)
+        self._before[:kept] = array("q", [_NONE, *seqs[:-1]])
+        self._commands[:ended] = self._ends[:ended] = array("q", seqs)
+        self._marks = {seq for seq in self._marks if seq > end}
+
     def _note(self, seq: int, command: int, *, is_node: bool) -> None:
         self.head = seq
         if is_node:
@@ -93,8 +106,12 @@ class Log:
         while seq != place:
             if seq is None:
                 return None
+            number = bisect_right(self._nodes, seq) - 1
+            if self._nodes[number] != seq:
+                seq = self._nodes[number]  # a mark that was brought
+                continue
             found = found if seq in self._marks else seq
-            seq = _place(self._before[bisect_left(self._nodes, seq)])
+            seq = _place(self._before[number])
         return found
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -31,6 +31,7 @@ from reel.importing.steps import Compacted, Kept, Source
 from reel.importing.values import text_in, title_of
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker
+from reel.messages import Event
 from reel.replies import AgentInfo, AgentRow
 from reel.strict_json import Json, encode
 from reel.sync.client import Client
@@ -187,7 +188,7 @@ class ReelSessionStore:
     def _load(self, client: Client, fields: dict[str, str]) -> list[Json] | None:
         try:
             agent = client.agent(self._name_of(fields))
-            transcript = Transcript(_events(client, agent), _NAME)
+            transcript = _transcript(client, agent, _events(client, agent))
         except NotFound:
             return None
 
@@ -238,9 +239,12 @@ class _Session:
 
     def __init__(self, client: Client, agent: AgentInfo, fields: dict[str, str]) -> None:
         events = list(_events(client, agent))
-        transcript = Transcript(events, _NAME)
+        transcript = _transcript(client, agent, events)
         log = Log()
         log.read(events, _NAME)
+        brought, clone = transcript.brought()
+        if brought:
+            log.bring(brought, clone)
         log.head = agent.head
         self._client, self._agent, self._fields = client, agent, fields
         self._log = log
@@ -320,6 +324,10 @@ def _events(client: Client, agent: AgentInfo) -> Iterator[Any]:
     """Yield the events of an agent up to its head."""
     for page in client.pages(requests.history(agent.id, limit=_PAGE, inherited=True, before=agent.head + 1)):
         yield from page.events
+
+
+def _transcript(client: Client, agent: AgentInfo, events: Iterable[Event]) -> Transcript:
+    return Transcript(events, _NAME, lambda at: client.iter_conversation(agent.id, at=at))
 
 
 def _checked(key: Any) -> dict[str, str]:

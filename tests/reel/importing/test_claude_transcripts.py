@@ -59,7 +59,7 @@ class Log:
         self.event(kind, client)
 
     def transcript(self) -> Transcript:
-        return Transcript(self.events, OWN)
+        return Transcript(self.events, OWN, lambda _: [])
 
     def uuids(self) -> list[str]:
         """Return the ids of the entries, those of others by what they say."""
