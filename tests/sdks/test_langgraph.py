@@ -662,6 +662,19 @@ def test_copies(saver: ReelSaver, thread: str) -> None:
     assert 3 == len([*saver.list(config_of(other))])
 
 
+def test_a_number_as_an_id(saver: ReelSaver) -> None:
+    """A thread whose id is a number in the config is copied, pruned and deleted by that number."""
+    number: Any = next(_NUMBERS) + 1_000_000
+    put(saver, number, {"n": 1})
+    put(saver, number, {"n": 2})
+
+    saver.copy_thread(number, number + 1)
+    saver.prune([number])
+    assert [1, 2] == [len(list(saver.list(config_of(each)))) for each in (number, number + 1)]
+    saver.delete_thread(number)
+    assert saver.get_tuple(config_of(number)) is None
+
+
 def test_more_threads_than_are_in_memory(new: Callable[..., ReelSaver]) -> None:
     """All threads are listed, the newest checkpoint first."""
     saver = new(prefix="many/")
@@ -921,6 +934,8 @@ def test_what_is_refused(saver: ReelSaver, client: Client, thread: str) -> None:
     """A config without a thread, a prefix of no name, a killed agent and a daemon that is away are told as such."""
     with pytest.raises(InvalidParams, match="config: expected"):
         saver.get_tuple({"configurable": {}})
+    with pytest.raises(InvalidParams, match="config: expected the checkpoint_id"):
+        saver.put_writes(config_of(thread), [("n", 1)], "task")
     with pytest.raises(InvalidParams, match="prefix: "):
         ReelSaver(prefix=" ")
     put(saver, thread, {"n": 1})

@@ -292,10 +292,11 @@ class Threads:
         self._threads: OrderedDict[str, Thread] = OrderedDict()
         self._process = os.getpid()
 
-    def of(self, thread_id: str) -> Thread:
-        """Return the thread with an id."""
-        thread = self.named(*named(self.prefix, thread_id))
-        thread.thread_id = thread_id
+    def of(self, thread_id: str | int) -> Thread:
+        """Return the thread with an id; the framework's own savers take numbers as well."""
+        given = str(thread_id) if isinstance(thread_id, int) else thread_id
+        thread = self.named(*named(self.prefix, given))
+        thread.thread_id = given
         return thread
 
     def named(self, name: str, tags: dict[str, str]) -> Thread:

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import Checkpoint as State
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from msgpack import packb
 
-from reel.errors import Conflict, NotFound, ReelError
+from reel.errors import Conflict, InvalidParams, NotFound, ReelError
 from reel.frames import too_large
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.conversations import Difference
@@ -211,7 +211,10 @@ class Written:
         task: tuple[str, str],
     ) -> None:
         thread_id, space = where(config)
-        self._place = space, config["configurable"]["checkpoint_id"]
+        checkpoint_id = get_checkpoint_id(config)
+        if checkpoint_id is None:
+            raise InvalidParams("config: expected the checkpoint_id that the writes follow", field="config")
+        self._place = space, checkpoint_id
         self._task, path = task
         self._rows = [
             [WRITES_IDX_MAP.get(channel, number), channel, values.dump(serde, value)]
