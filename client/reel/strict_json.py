@@ -108,8 +108,8 @@ DEPTH = 500
 _STEP = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{])|[\]}]', re.DOTALL)
 
 
-def parse_bounded(text: str) -> Any:
-    """Parse a JSON text that is at most ``DEPTH`` levels deep, so that it can be encoded again later.
+def parse_bounded(text: str, depth: int = DEPTH) -> Any:
+    """Parse a JSON text that is at most ``depth`` levels deep, so that it can be encoded again later.
 
     The depth is measured in the text, before anything is built: a value that is already too deep cannot even be walked.
 
@@ -117,7 +117,7 @@ def parse_bounded(text: str) -> Any:
         ValueError: the text is not JSON.
         RecursionError: it is deeper.
     """
-    _require_bounded(text)
+    _require_bounded(text, depth)
     return parse(text)
 
 
@@ -137,9 +137,9 @@ def parse_answer(text: str) -> Any:
     return _ANSWERS.decode(text)
 
 
-def _require_bounded(text: str) -> None:
-    if text.count("[") + text.count("{") > DEPTH and _depth(text) > DEPTH:
-        raise RecursionError(f"nested deeper than {DEPTH} levels")
+def _require_bounded(text: str, depth: int = DEPTH) -> None:
+    if text.count("[") + text.count("{") > depth and _depth(text) > depth:
+        raise RecursionError(f"nested deeper than {depth} levels")
 
 
 def _depth(text: str) -> int:

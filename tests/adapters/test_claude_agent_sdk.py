@@ -522,6 +522,8 @@ def test_what_is_refused(store: ReelSessionStore, client: Client) -> None:
         ([{"type": "x"}, 1], r"entries\[1\]: expected a dict, got a int"),
         ([{"type": "x", "n": math.nan}], r"entries\[0\]: "),
         ([{"type": "x", "n": object()}], r"entries\[0\]: a object is not a value of JSON"),
+        ([{"type": "x"}, {"type": "x", "n": nested(400)}], r"entries\[1\]: nested deeper than 400 levels"),
+        ([{"type": "x", "n": nested(2000)}], r"entries\[0\]: "),
     ):
         with pytest.raises(InvalidMessage, match=why):
             asyncio.run(store.append(key, entries))
@@ -591,6 +593,23 @@ def test_large_entries(kind: str, store: ReelSessionStore) -> None:
     assert asyncio.run(store.load(key)) is None
     asyncio.run(store.append(key, [small, fitting]))
     assert load(store, key) == [small, fitting]
+
+
+def nested(levels: int) -> Any:
+    value: Any = "inside"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_deep_entries_and_keys(store: ReelSessionStore) -> None:
+    """A value of 400 levels is kept; a key that is no text becomes one, as in a file of JSON."""
+    key = new_key()
+    deep = {"type": "user", "uuid": "u1", "message": {"content": [nested(397)]}}
+
+    asyncio.run(store.append(key, [deep, {"type": "x", "beside": {1: 2, None: 3}}]))
+
+    assert [deep, {"type": "x", "beside": {"1": 2, "null": 3}}] == load(store, key)
 
 
 def test_no_daemon() -> None:

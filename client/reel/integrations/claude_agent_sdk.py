@@ -33,7 +33,7 @@ from reel.integrations.naming import named
 from reel.integrations.worker import Worker
 from reel.messages import Event
 from reel.replies import AgentInfo, AgentRow
-from reel.strict_json import Json, encode
+from reel.strict_json import Json, encode, parse_bounded
 from reel.sync.client import Client
 from reel.values import is_clean
 
@@ -57,6 +57,8 @@ _TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle"}
 # need around a message.
 _SMALL = 1 << 20
 _AROUND = 1 << 12
+# The levels of lists and maps in an entry. Some of the code that reads it calls itself twice a level.
+_DEEPEST = 400
 # The maximum number of events on a page.
 _PAGE = 10_000
 # The number of transcripts kept in memory, to which entries are added without reading.
@@ -356,8 +358,9 @@ def _checked_entry(number: int, entry: Any) -> tuple[str, Json]:
     if type(entry) is not dict:
         raise InvalidMessage(f"{field}: expected a dict, got a {type(entry).__name__}", index=number, field=field)
     try:
-        json_of(entry)
-    except ValueError as error:
+        # Keys that are not texts become texts, as in a file of JSON.
+        entry = parse_bounded(json_of(entry), _DEEPEST)
+    except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"{field}: {error}", index=number, field=field) from None
     return text_in(entry, "uuid") or str(uuid4()), entry
 
