@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from itertools import count
@@ -106,6 +107,7 @@ PARTS = [
     types.Part(function_response=types.FunctionResponse(id="c2", name="look", response={"error": "none"})),
     types.Part(function_response=types.FunctionResponse(name="look", response={"a": 1})),
     types.Part(inline_data=types.Blob(data=b"\xff\xfe\xfb\x00", mime_type="image/png")),
+    types.Part(inline_data=types.Blob(data=b"bytes", mime_type="image/\0")),
     types.Part(file_data=types.FileData(file_uri="gs://bucket/file", mime_type="video/mp4")),
     types.Part(executable_code=types.ExecutableCode(code="print(1)", language=types.Language.PYTHON)),
     types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="1")),
@@ -195,6 +197,23 @@ def test_an_event_that_is_too_large(service: ReelSessionService, app: str) -> No
         append(service, session, said("x" * (17 << 20)))
 
     assert [] == got(service, app).events
+
+
+def test_values_that_cannot_be_stored(service: ReelSessionService, app: str) -> None:
+    """A time that is no number, and bytes that are no text in state, are refused, and nothing is written."""
+    session = made(service, app)
+    for event, why in (
+        (said("Hi", timestamp=math.inf), "timestamp: expected a finite number, got inf"),
+        (said("Hi", timestamp=math.nan), "timestamp: expected a finite number, got nan"),
+        (changing(a=b"\xff"), "state: bytes must be UTF-8"),
+    ):
+        with pytest.raises(InputValidationError, match=why):
+            append(service, session, event)
+    with pytest.raises(InputValidationError, match="state: bytes must be UTF-8"):
+        made(service, app, "t", state={"user:a": b"\xff"})
+
+    assert [] == got(service, app).events
+    assert got(service, app, "t") is None
 
 
 def test_an_event_and_all_state_are_one_command(service: ReelSessionService, client: Client, app: str) -> None:

@@ -193,6 +193,8 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         """
         if event.partial:
             return event
+        if not isfinite(event.timestamp):
+            raise InputValidationError(f"timestamp: expected a finite number, got {event.timestamp}")
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
         place = self._place(session.app_name, session.user_id, session.id)

@@ -99,7 +99,9 @@ def _result(call_id: str, response: Any, *, is_error: bool = False) -> Json | No
 
 
 def _media(mime_type: Any, field: str, data: Any) -> Json | None:
-    if not isinstance(mime_type, str) or not isinstance(data, str) or not (is_clean(data) and mime_type and data):
+    if not isinstance(mime_type, str) or not isinstance(data, str) or not (mime_type and data):
+        return None
+    if not (is_clean(mime_type) and is_clean(data)):
         return None
     return {"type": "media", "mime_type": mime_type, field: data}
 

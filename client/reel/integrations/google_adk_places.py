@@ -129,9 +129,16 @@ def is_id(given: Any) -> bool:
 
 
 def deltas_of(delta: Mapping[str, Any]) -> Deltas:
-    """Return a change of state as JSON; values that JSON lacks become what the framework's own stores make of them."""
+    """Return a change of state as JSON; values that JSON lacks become what the framework's own stores make of them.
+
+    Raises:
+        InputValidationError: one of them has bytes that are not UTF-8.
+    """
     found = Deltas({}, {}, {})
-    given = to_jsonable_python(dict(delta), serialize_unknown=True, inf_nan_mode="null")
+    try:
+        given = to_jsonable_python(dict(delta), serialize_unknown=True, inf_nan_mode="null")
+    except UnicodeDecodeError as error:
+        raise InputValidationError(f"state: bytes must be UTF-8 to be stored: {error}") from None
     for key, new in given.items():
         if key.startswith(State.APP_PREFIX):
             found.app[key.removeprefix(State.APP_PREFIX)] = new
