@@ -38,11 +38,21 @@ class Totals:
 
 
 class _Read(NamedTuple):
-    """A source that has been read, with its commands sent."""
+    """A source that has been read, with its commands sent.
+
+    Args:
+        source: the source.
+        counts: its records.
+        conversations: its conversations, without those that were killed here.
+        killed: whether there were such.
+        readable: whether all of it could be read.
+    """
 
     source: Source
     counts: Counts
     conversations: list[Conversation]
+    killed: bool
+    readable: bool
 
 
 class Importer:
@@ -109,6 +119,7 @@ class Importer:
         reading = tool.open(source)
         current: Conversation | None = None
         skipped: set[str] = set()
+        readable = True
         try:
             for step in reading.steps():
                 if isinstance(step, About):
@@ -116,6 +127,8 @@ class Importer:
                 if current is not None:
                     current.take(step)
         except OSError as error:
+            # Rights or a missing module, perhaps: the next import may be able to read it.
+            readable = False
             reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
         for conversation in conversations.values():
             conversation.finish()
@@ -123,7 +136,7 @@ class Importer:
                 self._made[conversation.name] = conversation.agent
         if careful:
             self._pipeline.drain()
-        return _Read(source, reading.counts, list(conversations.values()))
+        return _Read(source, reading.counts, list(conversations.values()), bool(skipped), readable)
 
     def _conversation(
         self, conversations: dict[str, Conversation], skipped: set[str], source: Source, about: About, *, careful: bool
@@ -191,7 +204,7 @@ class Importer:
         totals, heads = self.totals, dict[str, int]()
         totals.sources += 1
         totals.bytes += read.source.size
-        complete = True
+        complete = read.readable and not read.killed
         for conversation in read.conversations:
             totals.messages += conversation.added
             totals.known += conversation.known
@@ -203,7 +216,7 @@ class Importer:
             if conversation.agent:
                 heads[conversation.agent] = conversation.log.head
             self._count_conversation(conversation)
-        totals.empty += not heads
+        totals.empty += not heads and not read.killed
         totals.counts.add(read.counts)
         if complete:
             self._heads |= heads

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from reel.importing.steps import Source
 
-# Incremented when the readers change: sources read by older ones are read again.
-_VERSION = 1
+# Incremented when the readers or the keys change: what was read before is read again.
+_VERSION = 2
 
 
 class Seen:
@@ -60,4 +60,5 @@ class Seen:
 
 
 def _key(source: Source) -> str:
-    return f"{source.path}\0{source.key}" if source.key else source.path
+    # The name begins with the tool: a file in which one tool finds nothing may be another one's.
+    return f"{source.path}\0{source.conversation}\0{source.key}"

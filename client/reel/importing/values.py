@@ -7,7 +7,7 @@ from typing import Any
 
 from reel.ids import is_name
 from reel.strict_json import Json, encode, parse
-from reel.values import clean_deep
+from reel.values import clean, clean_deep
 
 _IN_IDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_ID = 48
@@ -97,7 +97,8 @@ def list_in(record: Any, key: str) -> list[Any]:
 
 def tags_of(**facts: str) -> dict[str, str]:
     """Return facts as tags, without unknown ones; long values are cut."""
-    return {name: value.replace("\0", "")[:_LONGEST_TAG] for name, value in facts.items() if value}
+    # The name of a file may be any bytes.
+    return {name: clean(value.replace("\0", ""))[0][:_LONGEST_TAG] for name, value in facts.items() if value}
 
 
 def title_of(text: str) -> str:

@@ -1,7 +1,10 @@
 """``reel import``."""
 
 import json
+import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -208,6 +211,61 @@ def test_killed_here(reel: Reel, session: str, agent: str, tmp_path: Path) -> No
     save(made.user("u4", "More"), tmp_path)
 
     assert f"  {agent} was killed here, and was left alone" in reel("import", "--yes").out.splitlines()
+
+
+def test_killed_and_revived_here(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """A conversation that was killed is not taken for none, and gets what is new once it was revived."""
+    made = three_turns(session)
+    path = save(made, tmp_path)
+    reel("import", "claude-code", path)
+    reel("kill", agent)
+    save(made.user("u4", "More"), tmp_path)
+
+    ran = [reel("import", "claude-code", path) for _ in range(2)]
+    reel("revive", agent)
+    reel("import", "claude-code", path)
+
+    assert [(0, "")] * 2 == [(one.status, one.err) for one in ran]
+    assert "More" == texts(reel, agent)[-1]
+
+
+def test_another_tool_before(reel: Reel, session: str, tmp_path: Path) -> None:
+    """A file in which one tool found nothing is read for another one."""
+    path = tmp_path / f"{session}.jsonl"
+    path.write_text('{"role": "user", "content": "Hi"}\n')
+
+    ran = [reel("import", tool, str(path)).status for tool in ("claude-code", "jsonl", "claude-code")]
+
+    assert [1, 0, 1] == ran
+    assert ["Hi"] == texts(reel, f"jsonl/{session}")
+
+
+def test_a_file_that_becomes_readable(
+    reel: Reel, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that could not be read is read by the next import, although it did not change meanwhile."""
+    path = Lines(session).said("user", "Hi").write(tmp_path / f"rollout-x-{session}.jsonl.zst")
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    monkeypatch.setitem(sys.modules, "backports.zstd", None)
+    before = reel("import", "codex", str(path))
+    monkeypatch.setitem(sys.modules, "backports.zstd", SimpleNamespace(ZstdFile=lambda file: file))
+    after = reel("import", "codex", str(path))
+
+    assert "pip install" in before.err
+    assert (1, 0, "") == (before.status, after.status, after.err)
+    assert ["Hi"] == texts(reel, f"codex/{session}")
+
+
+def test_a_name_of_any_bytes(reel: Reel, session: str, tmp_path: Path) -> None:
+    """A file whose name is not UTF-8 is imported, and so are the others."""
+    for name in (b"\xff", b"z"):
+        path = os.fsencode(tmp_path / session) + name + b".jsonl"
+        Path(os.fsdecode(path)).write_text('{"role": "user", "content": "Hi"}\n')
+
+    ran = reel("import", "jsonl", str(tmp_path))
+
+    assert (0, "") == (ran.status, ran.err)
+    assert ran.out.startswith("JSONL: 2 conversations imported; 2 messages")
 
 
 def test_message_that_is_refused(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
