@@ -1,6 +1,7 @@
 """Importing sources: reads each, adds its steps to its agents, and counts the results."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from reel import requests
@@ -10,8 +11,11 @@ from reel.importing.log import Log
 from reel.importing.pipeline import Pipeline
 from reel.importing.seen import Seen
 from reel.importing.steps import About, Counts, Problem, Source, Tool
+from reel.importing.values import digest
 from reel.replies import AgentRow
 
+# The tag that names the file of a conversation.
+SOURCE = "source"
 # The number of sources that are sent before waiting for all replies.
 _TOGETHER = 16
 
@@ -71,6 +75,8 @@ class Importer:
         self._heads: dict[str, int] = {}
         # Agents created in the meantime, by the names of their conversations.
         self._made: dict[str, str] = {}
+        # The files of conversations, by their names.
+        self._files: dict[str, str] = {}
         self._sent: list[_Read] = []
         self.totals = Totals()
 
@@ -82,6 +88,7 @@ class Importer:
                 self._named[row.name] = row
             if (conversation := row.tags.get(TAG)) is not None:
                 self._tagged.setdefault(conversation, row)
+                self._files.setdefault(conversation, row.tags.get(SOURCE, ""))
 
     def run(self, tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
         """Import sources; yield the totals whenever some are done.
@@ -123,7 +130,7 @@ class Importer:
         try:
             for step in reading.steps():
                 if isinstance(step, About):
-                    current = self._conversation(conversations, skipped, source, step, careful=careful)
+                    current = self._conversation(tool, conversations, skipped, source, step, careful=careful)
                 if current is not None:
                     current.take(step)
         except OSError as error:
@@ -139,9 +146,18 @@ class Importer:
         return _Read(source, reading.counts, list(conversations.values()), bool(skipped), readable)
 
     def _conversation(
-        self, conversations: dict[str, Conversation], skipped: set[str], source: Source, about: About, *, careful: bool
+        self,
+        tool: Tool,
+        conversations: dict[str, Conversation],
+        skipped: set[str],
+        source: Source,
+        about: About,
+        *,
+        careful: bool,
     ) -> Conversation | None:
         name = source.conversation + about.part
+        if tool.by_position:
+            name = self._name_of_file(name, about.tags[SOURCE])
         if name in skipped:
             return None
         if name not in conversations:
@@ -153,6 +169,18 @@ class Importer:
                 return None
             conversations[name] = Conversation(self._pipeline, source, name, target, careful=careful)
         return conversations[name]
+
+    def _name_of_file(self, name: str, path: str) -> str:
+        """Return the name of a conversation in a file: another one if there is one of this name in another file.
+
+        A file that is gone was moved: its conversation goes on in this one.
+        """
+        names = [name, f"{name}-{digest(path)}"]
+        own = [one for one in names if self._files.get(one) == path]
+        free = [one for one in names if not Path(self._files.get(one, "")).is_file()]
+        found = (own or free or names[-1:])[0]
+        self._files[found] = path
+        return found
 
     def _parent(self, name: str, conversations: dict[str, Conversation]) -> str:
         """Return the agent of a conversation's origin, or an empty string if it is not a fork."""

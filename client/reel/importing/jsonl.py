@@ -26,13 +26,10 @@ _TIMES = ("timestamp", "created_at", "create_time", "time")
 
 def _discover(root: Path) -> Found:
     problems: list[Problem] = []
-    sources: list[Source] = []
-    taken: set[str] = set()
-    for entry in files_below(root, (".jsonl", ".ndjson"), problems):
-        stem = entry.path.stem
-        name = name_of(_NAME, stem if stem not in taken else f"{entry.path.parent.name}-{stem}")
-        taken.add(stem)
-        sources.append(Source(str(entry.path), name, entry.size, entry.modified))
+    sources = [
+        Source(str(entry.path), name_of(_NAME, entry.path.stem), entry.size, entry.modified)
+        for entry in files_below(root, (".jsonl", ".ndjson"), problems)
+    ]
     return Found(sources, problems)
 
 
@@ -122,4 +119,4 @@ def _time_of(found: Json) -> int | None:
     return next((time for key in _TIMES if (time := milliseconds(found.get(key))) is not None), None)
 
 
-TOOL = Tool(_NAME, "JSONL", _places, _discover, Messages)
+TOOL = Tool(_NAME, "JSONL", _places, _discover, Messages, by_position=True)

@@ -86,4 +86,4 @@ def _discover(root: Path) -> Found:
     return databases_below(root, _NAME, (".db", ".sqlite", ".sqlite3"), {_TABLE: "session_id"})
 
 
-TOOL = Tool(_NAME, "OpenAI Agents SDK", _places, _discover, Sessions)
+TOOL = Tool(_NAME, "OpenAI Agents SDK", _places, _discover, Sessions, by_position=True)

@@ -222,6 +222,7 @@ class Tool(NamedTuple):
         places: returns the places of its histories, given the environment; they need not exist.
         discover: returns the sources at a path, in the order in which they are to be read.
         open: opens a source for reading.
+        by_position: whether a message is identified by its position in its file. Then two files are two conversations.
     """
 
     name: str
@@ -229,3 +230,4 @@ class Tool(NamedTuple):
     places: Callable[[Mapping[str, str]], Iterable[Path]]
     discover: Callable[[Path], Found]
     open: Callable[[Source], Reading]
+    by_position: bool = False

@@ -256,6 +256,29 @@ def test_a_file_that_becomes_readable(
     assert ["Hi"] == texts(reel, f"codex/{session}")
 
 
+def test_files_of_the_same_name(reel: Reel, client: Client, session: str, tmp_path: Path) -> None:
+    """Files of the same name are conversations of their own, one by one and together; a moved file is the same one."""
+    paths = [tmp_path / f"{number}/x/{session}.jsonl" for number in range(3)]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"role": "user", "content": f"Hi from {path.parent.parent.name}"}) + "\n")
+
+    outcomes = [reel("import", "jsonl", str(path)).out.splitlines()[0] for path in [*paths[:2], tmp_path]]
+    forget(tmp_path)
+    paths[0].rename(tmp_path / f"{session}.jsonl")
+    outcomes.append(reel("import", "jsonl", str(tmp_path)).out.splitlines()[0])
+
+    assert outcomes == [
+        "JSONL: 1 conversation imported; 1 message",
+        "JSONL: 1 conversation imported; 1 message",
+        "JSONL: 1 conversation imported, 2 unchanged; 1 message",
+        "JSONL: nothing new in 3 conversations",
+    ]
+    names = [row.name for row in client.iter_agents(prefix=f"jsonl/{session}")]
+    assert {f"Hi from {number}" for number in range(3)} == {texts(reel, name)[0] for name in names}
+    assert f"jsonl/{session}" in names
+
+
 def test_a_name_of_any_bytes(reel: Reel, session: str, tmp_path: Path) -> None:
     """A file whose name is not UTF-8 is imported, and so are the others."""
     for name in (b"\xff", b"z"):
