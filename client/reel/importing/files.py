@@ -4,6 +4,7 @@ import io
 import os
 import stat
 from abc import ABC, abstractmethod
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -43,7 +44,7 @@ class Line(NamedTuple):
 
 
 def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_LINE) -> Iterator[Line]:
-    """Yield the lines of a file from a position on, in bounded memory.
+    """Yield the lines of a file from a position on, in bounded memory, without a byte order mark.
 
     Args:
         file: the file, at this position.
@@ -59,6 +60,8 @@ def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_L
         while not complete and too_long and (more := file.readline(_CHUNK)):
             length, complete = length + len(more), more.endswith(b"\n")
         end += length
+        if number == 1 and data.startswith(BOM_UTF8):
+            data, length = data.removeprefix(BOM_UTF8), length - len(BOM_UTF8)
         yield Line(number, end, b"" if too_long else data, length, complete)
 
 
@@ -99,6 +102,10 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
         yield Entry(real, status.st_size, status.st_mtime_ns)
         return
 
+    if not real.is_dir():  # such as the pipe of <(command), which cannot be read twice
+        problems.append(Problem(str(root), 0, "is neither a file nor a directory; write its content to a file first"))
+        return
+
     def report(error: OSError) -> None:
         problems.append(Problem(str(error.filename), 0, error.strerror or str(error)))
 
@@ -107,7 +114,13 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
         # Links to directories are listed as directories.
         for name in sorted([*names, *below]):
             path = os.path.join(directory, name)  # noqa: PTH118 - there may be many
-            status = os.lstat(path)
+            try:
+                status = os.lstat(path)
+            except FileNotFoundError:  # removed meanwhile
+                continue
+            except OSError as error:
+                report(error)
+                continue
             if stat.S_ISLNK(status.st_mode):
                 problems.append(Problem(path, 0, "is a link, which is not followed"))
             elif stat.S_ISREG(status.st_mode) and name.endswith(suffixes):

@@ -100,19 +100,20 @@ class LogFile:
         return True
 
     def _is_event(self, found: Json, line: int, last: int, before: int) -> bool:
-        seq, command, data = found.get("seq"), found.get("command"), found.get("data_json")
+        seq, command, kind, data = found.get("seq"), found.get("command"), found.get("kind"), found.get("data_json")
         if (
             type(seq) is not int
             or type(command) is not int
             or not 0 < command <= seq
+            or type(kind) is not str
             or type(data) not in (str, type(None))
             or type(found.get("content", 0)) not in (str, type(None))
         ):
-            self._report("not an event", line, "not an event: it has no valid seq, command, content or data_json")
+            self._report("not an event", line, "not an event: it has no valid seq, command, kind, content or data_json")
         elif seq <= before or seq == last:
             self._report("out of order", line, f"seq {seq} is not after {last}, the one before it")
-        elif found.get("kind") not in KNOWN:
-            self._report(f"kind {text_in(found, 'kind')}", line, f"unknown kind {found.get('kind')!r}")
+        elif kind not in KNOWN:
+            self._report(f"kind {kind}", line, f"unknown kind {kind!r}")
         else:
             return True
         return False

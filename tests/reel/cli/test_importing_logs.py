@@ -159,12 +159,13 @@ def exported(reel: Reel, client: Client, name: str, tmp_path: Path) -> tuple[Pat
     return path, path.read_text().splitlines()
 
 
-@pytest.mark.parametrize("damage", ["torn", "flipped", "unknown"])
+@pytest.mark.parametrize("damage", ["torn", "flipped", "unknown", "list"])
 def test_a_damaged_log(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path, damage: str) -> None:
     """What is damaged is reported with its line; every later event keeps its seq."""
     path, lines = exported(reel, client, name, tmp_path)
-    line = {"torn": 7, "flipped": 4, "unknown": 4}[damage]
-    bad = json.dumps({**json.loads(lines[line - 1]), "kind": "dance"}) if damage == "unknown" else lines[line - 1][:20]
+    line = {"torn": 7}.get(damage, 4)
+    kind = {"unknown": "dance", "list": ["user"]}.get(damage)
+    bad = json.dumps({**json.loads(lines[line - 1]), "kind": kind}) if kind else lines[line - 1][:20]
     path.write_text("\n".join([*lines[: line - 1], bad, *lines[line:]]))
 
     ran = reel("import", "reel", str(path), "--socket", there.path)

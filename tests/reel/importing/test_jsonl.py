@@ -60,6 +60,17 @@ def test_a_message_on_each_line(tmp_path: Path) -> None:
     ]
 
 
+def test_a_byte_order_mark(tmp_path: Path) -> None:
+    """A mark at the beginning of a file, as programs on Windows write it, is not a part of the first line."""
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"role": "user", "content": "Hi"}', "utf-8-sig")
+    (source,) = TOOL.discover(path).sources
+    reading = TOOL.open(source)
+
+    assert ["Hi"] == [step.parts[0].blocks[0]["text"] for step in reading.steps() if isinstance(step, Said)]
+    assert reading.counts.problems == []
+
+
 @pytest.mark.parametrize(
     "record",
     [
