@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -27,11 +28,16 @@ def export(ctx: Context) -> None:
     """Write a conversation, or all of them."""
     args = ctx.args
     args.format = args.format or "markdown"
+    if "" in (args.all, args.output):  # as of an unset variable; below "" is the root of the file system
+        raise UsageError("the name of the file or directory is empty; name one")
     if args.all is None:
         if not ctx.agent:
             raise UsageError("no agent was named; name one, or export all of them with --all DIR")
         pieces = _exported(ctx, ctx.client.agent(ctx.agent), args.at)
-        if args.output is None:
+        if args.output is None and ctx.out.terminal:
+            for piece in pieces:
+                ctx.out.piece(piece)
+        elif args.output is None:
             sys.stdout.buffer.writelines(piece.encode(errors="replace") for piece in pieces)
             sys.stdout.buffer.flush()
         else:
@@ -45,7 +51,7 @@ def export(ctx: Context) -> None:
     for page in ctx.client.pages(requests.agents()):
         for row in page.agents:
             agent = ctx.client.agent(row.id)
-            path = path_of(agent.name)
+            path = path_of(agent.name, ending(args.format))
             if not agent.alive or path.casefold() in written:
                 path = f"{path}@{agent.id}"
             _write(f"{args.all}/{path}{ending(args.format)}", _exported(ctx, agent, None))
@@ -58,10 +64,16 @@ def ending(form: str) -> str:
     return _ENDINGS.get(form, ".json")
 
 
-def path_of(name: str) -> str:
-    """Return the relative path for an agent's file: its name, of which no part is hidden or leads elsewhere."""
-    parts = [part for part in name.split("/") if part]
-    return "/".join(f"_{part}" if part.startswith(".") else part for part in parts) or "_"
+def path_of(name: str, suffix: str) -> str:
+    """Return the relative path for an agent's file: its name, of which no part is hidden or leads elsewhere.
+
+    Args:
+        name: the agent's name.
+        suffix: the suffix of its file; no directory ends with it, or it might be in the place of another agent's file.
+    """
+    parts = [f"_{part}" if part.startswith(".") else part for part in name.split("/") if part]
+    folders = [f"{part}_" if part.casefold().endswith(suffix) else part for part in parts[:-1]]
+    return "/".join([*folders, *parts[-1:]]) or "_"
 
 
 def _exported(ctx: Context, agent: AgentInfo, at: int | None) -> Iterator[str]:
@@ -115,19 +127,26 @@ def _log(ctx: Context, agent: AgentInfo, at: int | None) -> Iterator[str]:
 
 
 def _write(path: str, pieces: Iterable[str]) -> None:
-    """Write a file as a whole or not at all; only its owner can read it.
+    """Write a file as a whole or not at all; only its owner can read it. Write into a pipe or a device as it is.
 
     Raises:
         OSError: it cannot be written.
     """
-    folder = os.path.dirname(path)  # noqa: PTH120 - pathlib costs 4 ms
+    encoded = (piece.encode(errors="replace") for piece in pieces)
+    if os.path.isdir(path):  # noqa: PTH112 - pathlib costs 4 ms
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - as above
+        with open(path, "wb") as file:  # noqa: PTH123 - as above
+            file.writelines(encoded)
+        return
+    folder = os.path.dirname(path)  # noqa: PTH120 - as above
     if folder:
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
     draft = f"{path}.{os.getpid()}.part"
     file = open(draft, "wb", opener=_private)  # noqa: SIM115 - what is there already must not be removed below
     try:
         with file:
-            file.writelines(piece.encode(errors="replace") for piece in pieces)
+            file.writelines(encoded)
         os.replace(draft, path)  # noqa: PTH105 - as above
     except BaseException:
         with suppress(OSError):

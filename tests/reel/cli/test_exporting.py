@@ -11,6 +11,7 @@ from reel.cli.exporting import path_of
 from reel.sync.client import Client
 
 from .conftest import Reel
+from .running import started
 
 
 @pytest.fixture
@@ -85,11 +86,20 @@ def test_killed_conversations(reel: Reel, client: Client, agent: str, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("name", "path"), [("a/b", "a/b"), ("../../x", "_../_../x"), (".a//b/", "_.a/b"), ("/", "_"), ("a/..", "a/_..")]
+    ("name", "path"),
+    [
+        ("a/b", "a/b"),
+        ("../../x", "_../_../x"),
+        (".a//b/", "_.a/b"),
+        ("/", "_"),
+        ("a/..", "a/_.."),
+        ("a.md/b.md", "a.md_/b.md"),
+        ("a.MD/b", "a.MD_/b"),
+    ],
 )
 def test_paths(name: str, path: str) -> None:
-    """No name leads out of the directory."""
-    assert path_of(name) == path
+    """No name leads out of the directory, and no folder is in the place of a file."""
+    assert path_of(name, ".md") == path
 
 
 @pytest.mark.parametrize(
@@ -98,6 +108,8 @@ def test_paths(name: str, path: str) -> None:
         ((), "no agent was named; name one, or export all of them with --all DIR"),
         (("--all", "x", "--at", "3"), "--all cannot be combined with --at"),
         (("--all", "x", "-o", "y"), "--all cannot be combined with --output"),
+        (("--all", ""), "the name of the file or directory is empty"),
+        (("demo", "-o", ""), "the name of the file or directory is empty"),
     ],
 )
 def test_arguments_that_do_not_go_together(reel: Reel, arguments: tuple[str, ...], words: str) -> None:
@@ -114,7 +126,7 @@ def test_a_file_that_cannot_be_written(reel: Reel, agent: str, tmp_path: Path) -
     ran = reel("export", agent, "-o", str(tmp_path / "is-a-directory"))
 
     assert ran.status != 0
-    assert "is-a-directory" in ran.err
+    assert f"{tmp_path / 'is-a-directory'}: Is a directory" in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["is-a-directory"]
 
 
@@ -129,3 +141,29 @@ def test_a_link_in_the_place_of_the_draft(reel: Reel, agent: str, tmp_path: Path
     assert ran.status != 0
     assert "theirs" == target.read_text()
     assert draft.is_symlink()
+
+
+def test_a_pipe(reel: Reel, agent: str, tmp_path: Path) -> None:
+    """A pipe or a device, such as that of >(command), gets the text, and stays what it is."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    descriptor = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    ran = reel("export", agent, "-o", str(pipe))
+    text = os.read(descriptor, 1000)
+    os.close(descriptor)
+
+    assert (0, f"# {agent}\n\n### User\n\nkept\n".encode()) == (ran.status, text)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "openai-chat"])
+def test_a_terminal(daemon: str, client: Client, name: str, form: str) -> None:
+    """A terminal gets control characters as text, whatever the form."""
+    client.add(name, "before \x1b[2J\x9b31m after", create=True)
+
+    with started(daemon, "export", name, "--format", form, terminal=True) as running:
+        shown = running.until("after")
+
+    assert "\x1b" not in shown
+    assert "\x9b" not in shown
