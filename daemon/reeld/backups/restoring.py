@@ -94,12 +94,20 @@ class Restore:
         except (OSError, sqlite3.Error) as error:
             if self._force:
                 return None
+            self._require_readable_backup()
             raise Conflict(
                 f"{self._database} cannot be read ({error}), so it is unknown what would be lost; {_FORCE}"
             ) from error
         if difference and not self._force:
             raise Conflict(f"restoring {self._backup} would {difference}; {_FORCE}")
         return difference
+
+    def _require_readable_backup(self) -> None:
+        """Raise an error if a comparison failed because of the backup, as one with itself does, too."""
+        try:
+            compare(self._backup, self._backup)
+        except (OSError, sqlite3.Error) as error:
+            raise Storage(f"{self._backup} is not a backup, or is damaged ({error}); name another one") from error
 
     def _copy(self, tell: Tell) -> None:
         with opening(self._backup), closing(open_unchanged(self._backup)) as source:

@@ -126,6 +126,22 @@ def test_a_damaged_backup(path: str, backup: str, *, force: bool) -> None:
         assert not Path(path).exists()
 
 
+@pytest.mark.parametrize("content", [b"", b"rubbish " * 999, None, "directory"])
+def test_what_is_no_backup(path: str, backup: str, tmp_path: Path, content: bytes | str | None) -> None:
+    """An empty file, another one, half a backup or a directory is refused by its name; the database is not blamed."""
+    other = tmp_path / "other.db"
+    if content == "directory":
+        other.mkdir()
+    else:
+        whole = Path(backup).read_bytes()
+        other.write_bytes(whole[: len(whole) // 2] if content is None else os.fsencode(content))
+    before = query(path, _EVENTS)
+
+    with pytest.raises(Storage, match=rf"^storage: {other} is not a backup, or is damaged "):
+        restore(str(other), path)
+    assert before == query(path, _EVENTS)
+
+
 def test_a_daemon_runs(path: str, backup: str) -> None:
     """A database that a daemon has open is not replaced."""
     with lock(path, "the database"), pytest.raises(Storage, match=r"another reeld is running .*reel stop"):
