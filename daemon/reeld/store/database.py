@@ -23,6 +23,7 @@ import anyio
 
 from reeld.poller import Poller
 from reeld.store.bridge import AsyncioBridge, Callback, Future
+from reeld.store.schema import open_regular
 
 SQLITE = sqlite3.sqlite_version
 # For the owner only. SQLite gives the WAL and the -shm file the same mode as the database.
@@ -124,7 +125,7 @@ def _keep_to_owner(path: str) -> None:
     """Create the file if it is missing, and take all rights from others: a restored backup may be readable by all."""
     for name, flags in ((path, os.O_CREAT), (f"{path}-wal", 0), (f"{path}-shm", 0)):
         with suppress(FileNotFoundError):
-            descriptor = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | flags, _MODE)
+            descriptor = open_regular(name, os.O_RDWR | os.O_NOFOLLOW | flags, _MODE)
             try:
                 if stat.S_IMODE(os.fstat(descriptor).st_mode) != _MODE:
                     os.fchmod(descriptor, _MODE)

@@ -1,7 +1,10 @@
 """The tables, and the migrations of older files."""
 
+import errno
 import logging
+import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -317,6 +320,19 @@ def opening(path: str) -> Iterator[None]:
             f"{path} is damaged or not an SQLite database ({error});"
             " move it away with its -wal and -shm, and put a backup in its place"
         ) from error
+
+
+def open_regular(path: str, flags: int, mode: int = 0) -> int:
+    """Open a regular file, and return its descriptor; a pipe does not block, and a device is not touched.
+
+    Raises:
+        OSError: it cannot be opened, or is something else.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
 def require_ours(connection: sqlite3.Connection, path: str) -> int:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 from reel.errors import Storage
-from reeld.store.schema import MIGRATIONS, VERSION, migrate, opening, require_ours
+from reeld.store.schema import MIGRATIONS, VERSION, migrate, open_regular, opening, require_ours
 from reeld.verify.logs import LogChecker
 from reeld.verify.rows import Report
 from reeld.verify.sqlite import check_file
@@ -53,7 +53,7 @@ def open_unchanged(path: str) -> sqlite3.Connection:
     Raises:
         OSError: it cannot be opened.
     """
-    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))  # SQLite would not give the reason
+    os.close(open_regular(path, os.O_RDONLY))  # SQLite would not give the reason
     return sqlite3.connect(unchanging_uri(path), uri=True, isolation_level=None)
 
 

@@ -158,6 +158,7 @@ def other_program_that_says_so(path: Path) -> None:
         (other_program, "another program's database"),
         (other_program_that_says_so, "another program's database"),
         (Path.mkdir, "Is a directory"),
+        (os.mkfifo, "not a regular file"),
     ],
 )
 def test_a_database_that_cannot_be_used(reel: Reel, nowhere: Path, make: Callable[[Path], None], about: str) -> None:

@@ -317,6 +317,14 @@ async def test_a_directory_is_refused(tmp_path: Path) -> None:
     assert f"cannot open {tmp_path}: Is a directory" in await refusal(str(tmp_path))
 
 
+async def test_a_pipe_is_refused(path: str) -> None:
+    """What is neither a file nor a directory is refused as such, and keeps its mode."""
+    os.mkfifo(path, 0o644)
+
+    assert f"cannot open {path}: it is not a regular file" == await refusal(path)
+    assert 0o644 == mode(path)
+
+
 async def test_a_symbolic_link_is_refused(tmp_path: Path, path: str) -> None:
     """A database with several hard links is refused: the lock is named after the path, so the path must be unique."""
     await anyio.Path(path).symlink_to(tmp_path / "elsewhere.db")

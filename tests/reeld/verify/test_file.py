@@ -1,5 +1,7 @@
 """Checking a file that is no daemon's."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,12 @@ def test_a_file_without_tables(tmp_path: Path) -> None:
 
     with pytest.raises(Storage, match="has no tables yet"):
         check(str(tmp_path / "empty.db"))
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_regular_file(tmp_path: Path, make: Callable[[str], None]) -> None:
+    """A directory and a pipe are refused as what they are, and at once."""
+    make(path := str(tmp_path / "copy.db"))
+
+    with pytest.raises(Storage, match=f"cannot open {path}: it is not a regular file"):
+        check(path)

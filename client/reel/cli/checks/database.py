@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ _HEADER = 105
 _SQLITE = b"SQLite format 3\0"
 # The application id with which the daemon marks its databases.
 _APPLICATION = b"reel"
+_ANOTHER = "name another file with $REEL_DATABASE"
 _MOVE = "move it away with its -wal and -shm, and put a backup in its place, or name another file with $REEL_DATABASE"
 _MOVE_INDEX = "move it away; it is built again within a minute, nothing is lost"
 _VERDICTS = {"warning": WARN, "problem": BAD}
@@ -34,12 +36,15 @@ _ABOUT_SERVER = re.compile(r"^# (server|warning|problem): (.*)$", re.MULTILINE)
 def check_database(database: str) -> Finding | None:
     """Check by its first page that a file is a database of ours; return ``None`` if nothing is wrong."""
     try:
+        mode = Path(database).stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a pipe would block
+            return Finding("database", BAD, f"{database}: not a regular file", _ANOTHER)
         with Path(database).open("rb") as file:
             header = file.read(_HEADER)
     except FileNotFoundError:
         return None  # reeld creates it
     except OSError as error:
-        return Finding("database", BAD, f"{database}: {error.strerror}", "name another file with $REEL_DATABASE")
+        return Finding("database", BAD, f"{database}: {error.strerror}", _ANOTHER)
     if header and not header.startswith(_SQLITE):
         return Finding("database", BAD, f"{database}: not an SQLite database", _MOVE)
     application, user_version, tables = header[68:72], header[60:64], header[103:105]
