@@ -145,11 +145,15 @@ def _start(path: str, database: str | None, *options: str) -> bool:
             raise NotRunning(f"{UNIT} runs but does not listen on {path}; see: systemctl --user status {UNIT}")
         return True
     log = Path(state_directory()) / "reeld.log"
-    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     command = [*executable(), "--socket", path, *(["--database", database] if database else []), *options]
-    with log.open("ab") as out:
-        os.chmod(log, 0o600)  # noqa: PTH101 - whatever the umask, if it was just made
-        size = out.tell()
+    try:
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with log.open("ab") as out:
+            os.chmod(log, 0o600)  # noqa: PTH101 - whatever the umask, if it was just made
+            size = out.tell()
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}"
+        raise NotRunning(f"the daemon's log {log} cannot be written: {why}; choose another $XDG_STATE_HOME") from error
     _launch_until_it_answers(path, command, log, size)
     return True
 

@@ -51,6 +51,9 @@ def import_histories(ctx: Context) -> int:
     found = [history for history in histories if history.sources]
     if not found:
         return _nothing(ctx, histories, paths)
+    for history in histories:
+        if not history.sources:
+            _warn(ctx, history.problems)
     if not ctx.out.as_json and not named:
         ctx.out.lines(_table(ctx, found))
     if ctx.args.dry_run:
@@ -78,7 +81,14 @@ def _look(tool: Tool, paths: list[Path]) -> _History:
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path} does not exist")
-    for path in paths or [place for place in tool.places(os.environ) if place.exists()]:
+    for path in paths or tool.places(os.environ):
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:  # one tool's directory must not keep those of others from being read
+            problems.append(Problem(str(path), 0, error.strerror or str(error)))
+            continue
         found = tool.discover(path.absolute())
         sources += found.sources
         problems += found.problems

@@ -382,6 +382,20 @@ def test_nothing_is_found(reel: Reel, tmp_path: Path) -> None:
     assert "is not one of claude-code, codex" in reel("import", "claud").err
 
 
+def test_a_place_that_cannot_be_read(
+    reel: Reel, session: str, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the files of one tool cannot be looked at, the output says so, and those of the others are imported."""
+    save(three_turns(session), tmp_path)
+    monkeypatch.setenv("CODEX_HOME", place := f"/{'x' * 300}")
+
+    ran = reel("import", "--yes")
+
+    assert 0 == ran.status
+    assert f"reel: {place}/sessions: File name too long\n" in ran.err
+    assert "Fine" == texts(reel, agent)[-1]
+
+
 def test_codex(reel: Reel, client: Client, session: str, tmp_path: Path) -> None:
     """Rollouts are imported: a fork is a clone, and a turn that was rolled back can be restored."""
     made = Lines(session, base_instructions={"text": "Be brief."}).said("user", "One").said("assistant", "1")

@@ -44,6 +44,18 @@ def test_the_error_has_the_last_line_of_the_log(home: Path) -> None:
     assert error.value.data["log"] == str(home / "state" / "reel" / "reeld.log")
 
 
+def test_a_log_that_cannot_be_written(home: Path) -> None:
+    """If there is no place for the log, the error names it, and what to do; no daemon is called gone."""
+    (home / "state").write_text("a file")
+    with pytest.raises(reel.NotRunning) as error:
+        start(str(home / "s.sock"))
+
+    assert error.value.message == (
+        f"the daemon's log {home}/state/reel/reeld.log cannot be written:"
+        f" {home}/state/reel: Not a directory; choose another $XDG_STATE_HOME"
+    )
+
+
 def test_another_that_is_about_to_end(home: Path) -> None:
     """If another daemon is still stopping, the next one starts as soon as its lock is free."""
     path, log = str(home / "s.sock"), home / "state" / "reel" / "reeld.log"
