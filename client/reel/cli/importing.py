@@ -15,6 +15,7 @@ from reel.cli.exits import INTERRUPTED, OK, REFUSED
 from reel.cli.output import Line
 from reel.cli.suggestions import like
 from reel.cli.terminal import age, count, duration, full_time, pad, size
+from reel.errors import NotRunning
 from reel.importing import MODULES, tool_named
 from reel.importing.conversation import CLIENT
 from reel.importing.importer import Importer, Totals
@@ -213,21 +214,29 @@ class _Progress:
 
 
 def _watch(ctx: Context, pipeline: Pipeline, seen: Seen, tools: list[Tool], paths: list[Path]) -> int:
-    """Import everything, and then whatever is written, until Ctrl-C."""
-    first = True
+    """Import everything, and then whatever is written, until Ctrl-C. Wait for a daemon that is restarted."""
+    first, away = True, False
     try:
         while True:
-            for tool in tools:
-                history = _look(tool, paths)
-                totals = _import(ctx, pipeline, seen, history)
-                if (first and history.sources) or totals.messages:
-                    _report(ctx, history, totals)
-                    sys.stdout.flush()
-                if totals.interrupted:
-                    return INTERRUPTED
-            if first:
-                ctx.out.hint("waiting for what the tools write; Ctrl-C ends it")
-            first = False
+            try:
+                for tool in tools:
+                    history = _look(tool, paths)
+                    totals = _import(ctx, pipeline, seen, history)
+                    if (first and history.sources) or totals.messages:
+                        _report(ctx, history, totals)
+                        sys.stdout.flush()
+                    if totals.interrupted:
+                        return INTERRUPTED
+            except NotRunning:
+                if not away:
+                    ctx.out.warn("lost the connection to the daemon; waiting for it to come back")
+                away = True
+            else:
+                if away:
+                    ctx.out.warn("the daemon is back")
+                if first:
+                    ctx.out.hint("waiting for what the tools write; Ctrl-C ends it")
+                first = away = False
             time.sleep(_WATCH)  # a file system reports changes of directories only, and not everywhere
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reel.sync.client import Client
+from tests.forkserver import ForkedDaemon
 from tests.reel.importing.exported import Tree, write
 from tests.reel.importing.rollouts import Lines
 from tests.reel.importing.transcripts import Transcript, call
@@ -455,6 +456,28 @@ def test_watch(client: Client, session: str, agent: str, tmp_path: Path) -> None
         command.interrupt("^C")
 
     assert client.agent(agent).messages == 5
+
+
+def test_watching_while_the_daemon_is_restarted(session: str, agent: str, tmp_path: Path, directory: Path) -> None:
+    """With --watch, a restart of the daemon is waited for, and what was written meanwhile is imported."""
+    made = three_turns(session)
+    save(made, tmp_path)
+    daemon = ForkedDaemon(directory).start()
+    with talking(
+        daemon.socket, "import", "--yes", "--watch", HOME=str(tmp_path), XDG_STATE_HOME=str(tmp_path)
+    ) as command:
+        command.until("waiting for what the tools write")
+        daemon.end()
+        command.until("waiting for it to come back")
+        save(made.user("u4", "Later"), tmp_path)
+        daemon.start()
+        command.until("the daemon is back")
+        command.interrupt("^C")
+        with daemon.client() as client:
+            messages = client.agent(agent).messages
+    daemon.close()
+
+    assert messages == 5
 
 
 def test_ids_of_any_length(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
