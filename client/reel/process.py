@@ -276,6 +276,7 @@ def checked_settings(*options: str) -> tuple[str | None, str]:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",  # a path may be any bytes
             check=False,
             timeout=READY_WITHIN,
             env=trusted_environment(),

@@ -99,6 +99,13 @@ def test_settings_that_are_wrong(
     assert (BAD, f"{settings}: {about}") == (found["verdict"], found["about"])
 
 
+def test_a_directory_of_any_bytes(reel: Reel, nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory whose name is not UTF-8 is no reason to end, and is shown as text."""
+    monkeypatch.setenv("REEL_DATABASE", f"{nowhere}/{os.fsdecode(bytes([255]))}/r.db")
+
+    assert f"database         {nowhere}/\\udcff/r.db: not there yet" in reel("doctor").out
+
+
 def test_settings_that_are_right(reel: Reel, settings: Path) -> None:
     """The output names the settings file, and says whether it exists."""
     assert f"ok    settings         {settings}: not there; the defaults apply\n" in reel("doctor").out

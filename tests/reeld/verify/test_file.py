@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
 from reel.errors import Storage
@@ -73,3 +74,11 @@ def test_what_is_no_regular_file(tmp_path: Path, make: Callable[[str], None]) ->
 
     with pytest.raises(Storage, match=f"cannot open {path}: it is not a regular file"):
         check(path)
+
+
+async def test_a_path_of_any_bytes(copy: str) -> None:
+    """A file whose name is not UTF-8 is checked like any other."""
+    named = f"{copy}{os.fsdecode(bytes([255]))}"
+    await anyio.Path(copy).rename(named)
+
+    assert not check(named).damage
