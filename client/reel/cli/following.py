@@ -148,7 +148,10 @@ class _PushPrinter:
         elif isinstance(push, ResetPush):
             out.transient(())
             sys.stdout.flush()
-            out.warn("the lines above may be wrong: the daemon's log was replaced, or its state was repaired")
+            out.warn(
+                "the lines above may be wrong: something was redacted or purged, or the daemon's log was replaced or"
+                " its state repaired"
+            )
         elif self._one and push.message is not None:
             out.lines(self._transcript.message(push.message))
             self._count = push.count

@@ -35,6 +35,19 @@ def test_follow_shows_messages_in_full(client: Client, daemon: str, name: str) -
     assert "before" not in text
 
 
+def test_what_was_shown_is_redacted(client: Client, daemon: str, name: str) -> None:
+    """If what was shown is redacted, the output says why it may be wrong."""
+    client.add(name, "a secret", create=True)
+    with started(daemon, "follow", name, "--last", "1") as running:
+        running.until("a secret")
+        attached(client, name)
+        client.redact(name, text="secret")
+
+        text = running.until("repaired")
+
+    assert "reel: the lines above may be wrong: something was redacted or purged, or the daemon's log" in text
+
+
 def test_follow_begins_with_the_last(client: Client, daemon: str, name: str) -> None:
     """With --last the newest messages come first, and nothing between them and the following ones is lost."""
     client.add(name, ["one", "two", "three"], create=True)
