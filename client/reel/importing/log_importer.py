@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any
 
 from reel import requests
-from reel.errors import NotRunning, ReelError
+from reel.errors import NotFound, NotRunning, ReelError
 from reel.ids import is_name
 from reel.importing.importer import Totals
 from reel.importing.pipeline import Pipeline
@@ -32,12 +32,16 @@ class LogImporter:
         # The local agents, by the ids of the original ones; empty while they are being created.
         self._agents: dict[str, str] = {}
         self._done: set[str] = set()
-        self._rows: list[AgentRow] = []
+        # The agents that existed before, by their ids and by their names without "@2".
+        self._ids: set[str] = set()
+        self._named: dict[str, list[AgentRow]] = {}
         self.totals = Totals()
 
     def look(self) -> None:
         """List the existing agents."""
-        self._rows = list(self._pipeline.iter_agents())
+        for row in self._pipeline.iter_agents():
+            self._ids.add(row.id)
+            self._named.setdefault(row.name.partition("@")[0], []).append(row)
 
     def run(self, _tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
         """Import logs; yield the totals whenever one is done.
@@ -158,20 +162,25 @@ class LogImporter:
         """Return the local agent for an original one; import it first if it is among the logs."""
         if there not in self._agents and there in self._sources:
             self._import(self._sources[there])
-        return self._agents.get(there, "") or next((row.id for row in self._rows if row.id == there), "")
+        return self._agents.get(there, "") or (there if there in self._ids else "")
 
     def _free_name(self, name: str) -> str:
-        taken = {row.name for row in self._pipeline.iter_agents() if row.alive}
         name, number = name if is_name(name) else "imported", 2
         found = name
-        while found in taken:
+        while self._is_taken(found):
             found, number = f"{name}@{number}", number + 1
         return found
 
+    def _is_taken(self, name: str) -> bool:
+        try:
+            return bool(self._pipeline.call(requests.agent(name)).alive)
+        except NotFound:
+            return False
+
     def _existing(self, names: set[str], reading: LogFile) -> AgentRow | None:
         """Return an agent of this name whose log is a prefix of this one, or the reverse."""
-        for row in self._rows:
-            if row.name.partition("@")[0] in names | {name.partition("@")[0] for name in names}:
+        for name in sorted({name.partition("@")[0] for name in names}):
+            for row in self._named.get(name, ()):
                 here = chain.from_iterable(
                     page.events for page in self._pipeline.pages(requests.history(row.id, inherited=True))
                 )

@@ -201,6 +201,25 @@ def test_a_taken_name(reel: Reel, client: Client, there: Client, name: str, tmp_
     assert log(there, f"{name}@2")[1:] == log(client, name)[1:]
 
 
+def test_many_logs(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
+    """The agents are listed once for an import, not once for each log: there may be thousands of both."""
+    for number in range(3):
+        client.add(f"{name}-{number}", "Hi", create=True)
+        reel("export", f"{name}-{number}", "--format", "jsonl", "-o", str(tmp_path / f"{number}.jsonl"))
+    before = listings(there)
+
+    reel("import", "reel", str(tmp_path), "--socket", there.path)
+
+    assert 1 == listings(there) - before
+    assert 3 == len(list(there.iter_agents(prefix=name)))
+
+
+def listings(client: Client) -> int:
+    """Return how often the daemon was asked for its agents."""
+    asked = client.stats()["request_seconds"].get("agents", {"counts": []})
+    return sum(asked["counts"])
+
+
 def test_a_clone_without_its_source(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
     """It gets the events from before it was cloned; a note stands for what cannot be carried out again."""
     client.add(name, "one", create=True)
