@@ -76,7 +76,11 @@ def test_an_item_of_an_unknown_type_is_kept_readable() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_half_a_character_comes_back(name: str) -> None:
     """An item with a lone surrogate comes back, even if its JSON is in a block of the provider's."""
-    items = [{"type": "hologram_call", "prompt": "\ud800"}, {"\ud800": 1}, {"role": "user", "content": "half \ud800"}]
+    items: list[Json] = [
+        {"type": "hologram_call", "prompt": "\ud800"},
+        {"\ud800": 1},
+        {"role": "user", "content": "half \ud800"},
+    ]
     assert again(name, items) == items
 
 
