@@ -19,7 +19,7 @@ from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
 from reel.cli.terminal import count, cut, wrap, writing
 from reel.cli.transcript import Transcript, in_short
-from reel.errors import NotRunning, Timeout
+from reel.errors import NotFound, NotRunning, Timeout
 from reel.peer import RETRY_INTERVAL
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
 from reel.replies import AgentInfo
@@ -58,8 +58,19 @@ def follow(ctx: Context) -> None:
         if not ctx.out.as_json and not args.exec:
             ctx.out.hint(f"following {info.name if info else 'all agents'}; Ctrl-C ends it")
         while True:
-            show(_retry_until_running(ctx, lambda: next(subscription), printer.lose))
+            push = _retry_until_running(ctx, lambda: next(subscription), printer.lose)
+            if info is not None and isinstance(push, ResetPush):
+                _require_agent(ctx, info)
+            show(push)
             sys.stdout.flush()
+
+
+def _require_agent(ctx: Context, info: AgentInfo) -> None:
+    """Raise an error if the agent was purged: nothing can happen to it any more."""
+    try:
+        _retry_until_running(ctx, lambda: ctx.client.agent(info.id))
+    except NotFound:
+        raise NotFound(f"agent {info.name} was purged", agent=info.id) from None
 
 
 def _show_last(ctx: Context, agent: str, transcript: Transcript) -> int:

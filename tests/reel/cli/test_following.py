@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reel.cli.exits import NOT_FOUND
 from reel.new_messages import tool_call, tool_result
 from reel.sync.client import Client
 from tests.forkserver import ForkedDaemon
@@ -46,6 +47,18 @@ def test_what_was_shown_is_redacted(client: Client, daemon: str, name: str) -> N
         text = running.until("repaired")
 
     assert "reel: the lines above may be wrong: something was redacted or purged, or the daemon's log" in text
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--exec", "true"]])
+def test_follow_ends_when_the_agent_is_purged(client: Client, daemon: str, name: str, options: list[str]) -> None:
+    """Nothing can happen to an agent that was purged, so the command ends, and says why."""
+    client.create(name)
+    with started(daemon, "follow", name, *options) as running:
+        attached(client, name)
+        client.purge(name)
+
+        assert f"reel: not_found: agent {name} was purged" in running.until("was purged")
+        assert NOT_FOUND == running.process.wait(PATIENCE)
 
 
 def test_follow_begins_with_the_last(client: Client, daemon: str, name: str) -> None:
