@@ -252,7 +252,8 @@ class _Settling:
             done = found.end()
         if done:
             state.turns.add_encoded(*fill(self._arounds, self._texts), self._extents())
-            state.count, state.last = start + done, entries[start + done - 1].id
+            # A message follows each exchange of a run.
+            state.cover(entries, start + done, settled_by=start + done)
             self._leave(entries[start + done - 1].seq, began="u" in letters[:done])
             called = letters.rfind("c", 0, done)
             if called >= 0:

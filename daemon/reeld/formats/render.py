@@ -177,26 +177,28 @@ def _settle_until(
     batch = _BATCH
     while state.count + batch < end:
         before = state.count
-        _settle(state, entries[before : before + batch], target)
+        _settle(state, entries, before + batch, target)
         batch = _BATCH if state.count > before else 2 * batch
-    return _settle(state, entries[state.count : end], target)
+    return _settle(state, entries, end, target)
 
 
-def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:
-    """Repair the entries after those that a state covers, and extend it by the settled ones.
+def _settle(
+    state: RenderState, entries: Sequence[Entry], end: int, target: Format
+) -> tuple[Repaired, ServerState | None]:
+    """Repair the entries from those that a state covers up to one, and extend it by the settled ones.
 
     Returns:
         what repair found, and the newest state that the server keeps, if there is one.
     """
-    shown = [index for index, entry in enumerate(new) if entry.message is not None]
-    messages = [_message(new[index]) for index in shown]
+    new = entries[state.count : end]
+    shown = [index for index, entry in enumerate(new, state.count) if entry.message is not None]
+    messages = [_message(entry) for entry in new if entry.message is not None]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = state.context()
     _write(repaired.settled, state.turns, state.report, context, target, partial(state.template, target))
     if repaired.settled_messages:
         last = shown[repaired.settled_messages - 1]
-        state.last = new[last].id
-        state.count += last + 1
+        state.cover(entries, last + 1, settled_by=shown[repaired.settled_by])
     state.server_state = _server_state(messages[: repaired.settled_messages], target) or state.server_state
     return repaired, _server_state(messages[repaired.settled_messages :], target) or state.server_state
 

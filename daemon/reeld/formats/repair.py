@@ -72,6 +72,7 @@ class Repaired(NamedTuple):
     Args:
         settled: the exchanges that no later message changes.
         settled_messages: the number of their messages.
+        settled_by: the number of the message that settled them: without it and what follows, the last would be open.
         open: the other exchanges.
         open_calls: the calls of the whole history that have no result.
         loop: the tool loop that the history ends in; ``None`` if it ends in none.
@@ -81,6 +82,7 @@ class Repaired(NamedTuple):
 
     settled: list[Exchange]
     settled_messages: int
+    settled_by: int
     open: list[Exchange]
     open_calls: list[ToolCall]
     loop: LoopThinking | None
@@ -89,7 +91,7 @@ class Repaired(NamedTuple):
 
 
 def repair(
-    messages: Iterable[Json],
+    messages: Sequence[Json],
     state: RepairState,
     target: Format,
     model: str | None,
@@ -121,8 +123,10 @@ def repair(
     loop = None if ends_with_assistant else state.loop
     state.restore(saved)
     settled_messages = groups[first_open].start if groups else 0
+    # What becomes of a server's tool may be decided by any later message.
+    settled_by = len(messages) - 1 if tools.present else settled_messages
     asks = bool(rest) and not ends_with_assistant and _asks(rest[-1].user, groups)
-    return Repaired(settled, settled_messages, rest, open_calls, loop, ends_with_assistant, asks)
+    return Repaired(settled, settled_messages, settled_by, rest, open_calls, loop, ends_with_assistant, asks)
 
 
 def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules) -> Exchange:

@@ -41,12 +41,14 @@ class ServerToolStatus(NamedTuple):
         first_pending: the number of the first group in which a tool still works; ``None`` if none does.
         continuing: the numbers of the groups in which the assistant continues while a tool of an earlier group works.
         spans: for each call with its result in a later group, its key and the numbers of both groups.
+        present: whether there are any, in the batch or still at work before it.
     """
 
     unpaired: frozenset[BlockPlace]
     first_pending: int | None
     continuing: frozenset[int]
     spans: tuple[tuple[str, int, int], ...]
+    present: bool
 
     def waiting_at(self, number: int) -> tuple[str, ...]:
         """Return the keys of the calls before a group whose results come in it or later."""
@@ -77,6 +79,7 @@ def match_server_tools(
     spans: list[tuple[str, int, int]] = []
     # By key: the place of the call and the number of its group.
     open_calls: dict[str, tuple[BlockPlace, int]] = dict.fromkeys(waiting, (_BEFORE, -1))
+    present = bool(waiting)
     for number, group in enumerate(groups):
         if open_calls and group.user:
             answered = (
@@ -90,6 +93,7 @@ def match_server_tools(
         elif next(_blocks(group.assistant, "opaque"), None) is None:
             continue
         for place, half in _halves(group, target, model):
+            present = present or half is not None
             if half is None:
                 unpaired.update(place for place, _ in open_calls.values())
                 open_calls = {}
@@ -103,7 +107,7 @@ def match_server_tools(
             unpaired.update(place for place, _ in open_calls.values())
             open_calls = {}
     first_pending = min((number for _, number in open_calls.values()), default=None)
-    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), tuple(spans))
+    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), tuple(spans), present)
 
 
 def _halves(

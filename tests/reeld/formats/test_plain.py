@@ -146,7 +146,8 @@ def left(state: RenderState) -> Any:
     """Return what a rendering leaves to the next one."""
     kept = state.repair
     turns, ids = state.turns, list(kept.used_ids)
-    return state.count, state.last, turns.sizes, turns.extents, ids, kept.save(), kept.waiting, kept.tool_names
+    covered = state.count, state.settled_by, state.settled_by_id
+    return covered, turns.sizes, turns.extents, ids, kept.save(), kept.waiting, kept.tool_names
 
 
 @pytest.mark.slow

@@ -75,6 +75,32 @@ def test_the_size_of_a_state_grows_with_it() -> None:
     assert little.size < 1000 < much.size
 
 
+REWOUND = [
+    (["Hi", model("A"), "So?"], 2, [model("B"), "x"]),
+    (["Hi", model("A"), "So?"], 2, [{"kind": "note", "content": "n"}]),
+    (["Hi", model("A"), "So?", model("B"), "x", model("C"), "y"], 6, [model("D"), "z"]),
+    (["Hi", model(*SERVED["anthropic"], finish_reason="pause_turn", provider="anthropic"), "x"], 2, []),
+    (["Hi", model(SERVED["anthropic"][0]), "x"], 2, [model(SERVED["anthropic"][1])]),
+    (["Hi", model(SERVED["anthropic"][0], call()), tool(result()), "x"], 3, [model(SERVED["anthropic"][1])]),
+    (["Hi", model(SERVED["anthropic"][0], call()), tool(result()), model(SERVED["anthropic"][1])], 3, ["x"]),
+]
+
+
+@pytest.mark.parametrize(("history", "kept", "after"), REWOUND)
+@pytest.mark.parametrize("name", ["anthropic", "openai-chat", "gemini"])
+def test_an_exchange_is_open_again_once_what_settled_it_is_gone(
+    name: str, history: list[Any], kept: int, after: list[Any]
+) -> None:
+    """After a rewind to its end, the rendering is that of a conversation that was never longer."""
+    before, other = entries_of(history), entries_of([*history[:kept], *after])
+    _, state = render(RenderRequest(name), before)
+    now = [*before[:kept], *(entry._replace(id=entry.id + 800) for entry in other[kept:])]
+    for entries in (before[:kept], now):
+        found, state = render(RenderRequest(name), entries, None, state)
+
+        assert render(RenderRequest(name), entries)[0] == found
+
+
 def test_a_long_history_in_batches_is_rendered_like_a_short_one() -> None:
     """It does not matter in how many steps it was kept."""
     history = [text for number in range(700) for text in (f"{number}", model(call(f"c{number}")))]

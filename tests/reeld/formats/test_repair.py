@@ -228,7 +228,7 @@ def test_a_pending_server_tool_keeps_its_exchange_open(heard: list[Any], settled
 
 def test_an_empty_history_has_no_turns() -> None:
     """Nothing is repaired."""
-    assert Repaired([], 0, [], [], None, ends_with_assistant=False, asks=False) == repaired()
+    assert Repaired([], 0, 0, [], [], None, ends_with_assistant=False, asks=False) == repaired()
 
 
 @pytest.mark.parametrize(

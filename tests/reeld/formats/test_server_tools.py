@@ -27,8 +27,9 @@ def status(
     first_pending: int | None,
     continuing: set[int],
     *spans: tuple[str, int, int],
+    present: bool = True,
 ) -> ServerToolStatus:
-    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), spans)
+    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), spans, present)
 
 
 def test_a_call_and_its_result_in_one_turn_are_paired() -> None:
