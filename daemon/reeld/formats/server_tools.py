@@ -61,11 +61,13 @@ def match_server_tools(
     model: str | None,
     waiting: Sequence[str] = (),
     pending: Sequence[str] = (),
+    tools: frozenset[str] | None = None,
 ) -> ServerToolStatus:
     """Match the calls of a server's tools with their results.
 
     A call may wait for its result as long as only results of the assistant's other calls come between, and no other
-    provider has answered since; if the API wants both in one turn, only until that ends.
+    provider has answered since; if the API wants both in one turn, only until that ends. The result of a call that is
+    sent as text (rule X18) is the user's.
 
     Args:
         groups: the groups of the batch.
@@ -73,6 +75,7 @@ def match_server_tools(
         model: the model that will answer, if it is known.
         waiting: the keys of the server's calls before the batch whose results come in it.
         pending: the ids of the client's calls that the first group answers.
+        tools: the names of the tools whose calls are sent as calls; ``None`` for all tools.
     """
     unpaired: set[BlockPlace] = set()
     continuing: set[int] = set()
@@ -82,9 +85,7 @@ def match_server_tools(
     present = bool(waiting)
     for number, group in enumerate(groups):
         if open_calls and group.user:
-            answered = (
-                pending if number == 0 else [call["id"] for call in _blocks(groups[number - 1].assistant, "tool_call")]
-            )
+            answered = pending if number == 0 else _calls(groups[number - 1], tools)
             if _interrupts(group.user, answered):
                 unpaired.update(place for place, _ in open_calls.values())
                 open_calls = {}
@@ -145,6 +146,12 @@ def _interrupts(user: list[Json], pending: Sequence[str]) -> bool:
             return True
         calls.remove(block["tool_call_id"])
     return False
+
+
+def _calls(group: MessageGroup, tools: frozenset[str] | None) -> list[str]:
+    """Return the ids of the client's calls that are sent as calls."""
+    calls = _blocks(group.assistant, "tool_call")
+    return [call["id"] for call in calls if tools is None or call["name"] in tools]
 
 
 def _blocks(messages: Iterable[Json], kind: str) -> Iterator[Json]:

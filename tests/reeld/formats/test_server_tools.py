@@ -1,12 +1,16 @@
 """Which calls and results of a server's tools can be sent (rules X9 and A11)."""
 
+import json
 from typing import Any
 
 import pytest
 
+from reeld.formats.body import RenderRequest
+from reeld.formats.render import render
 from reeld.formats.server_tools import MessageGroup, ServerToolStatus, match_server_tools
 from reeld.formats.table import FORMATS
-from tests.reeld.formats.histories import call, model, opaque, result, text, tool, user
+from tests.formats.checker import check
+from tests.reeld.formats.histories import call, entries_of, model, opaque, result, text, tool, user
 from tests.reeld.formats.sending import sent
 
 SEARCH = opaque('{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}')
@@ -56,6 +60,18 @@ def test_a_result_may_come_after_the_results_of_other_calls() -> None:
 
     assert status(set(), None, {1}, ("s1", 0, 1)) == found
     assert [(), ("s1",), ()] == [found.waiting_at(number) for number in range(3)]
+
+
+def test_the_result_of_a_call_that_is_sent_as_text_ends_the_wait() -> None:
+    """It is a text of the user's, after which the API wants no result of the server's tool (rule X18)."""
+    history = [user("Hi"), model(SEARCH, call()), tool(result()), model(FOUND, "OK"), user("Bye")]
+    bodies = {
+        has: json.loads(render(RenderRequest("anthropic", tools=frozenset({has})), entries_of(history))[0].body)
+        for has in ("look", "other")
+    }
+
+    assert [[], []] == [check("anthropic", body) for body in bodies.values()]
+    assert [True, False] == ["server_tool_use" in str(body) for body in bodies.values()]
 
 
 def test_a_call_without_its_result_in_the_turn_is_unpaired_if_the_api_wants_both_there() -> None:
