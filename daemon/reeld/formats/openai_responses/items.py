@@ -173,7 +173,7 @@ def strip_item(item: Json | None, shapes: dict[str, Shape]) -> Json | None:
         return None
     if "id" in shape.required and (type(item["id"]) is not str or not _ID.fullmatch(item["id"])):
         return None
-    call_id = item.get("call_id") or ""
+    call_id = "" if item.get("call_id") is None else item["call_id"]
     if shapes is SERVER_ITEMS and (type(call_id) is not str or len(call_id) > _MAX_CALL_ID):
         return None
     if kind == "additional_tools" and item["role"] != "developer":

@@ -15,6 +15,7 @@ from reeld.formats.openai_responses.items import SERVER_ITEMS, strip_item
         {"type": "custom_tool_call", "call_id": "c", "name": "look", "input": 7},
         {"type": "additional_tools", "role": "user", "tools": []},
         {"type": "function_call", "call_id": 7, "name": "look", "arguments": "{}"},
+        {"type": "custom_tool_call_output", "call_id": {}, "output": "done"},
     ],
 )
 def test_an_item_that_the_api_would_refuse(item: dict[str, Any]) -> None:
