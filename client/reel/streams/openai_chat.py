@@ -7,6 +7,8 @@ from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zer
 
 # Keys of a chunk that a completion does not have; ``obfuscation`` only pads the packets.
 _OF_A_CHUNK = ("choices", "object", "obfuscation", "error")
+# Finish reasons of a choice that goes on: null, and what other servers send in its place.
+_UNFINISHED = (None, "", "null")
 # Texts that arrive in one piece; some servers repeat them in every chunk.
 _WHOLE = ("role", "id", "type")
 
@@ -28,7 +30,7 @@ class OpenAIChat:
             brought = self._choices.setdefault(index, _Choice(index)).feed(choice)
             if index == 0:
                 text += brought
-                self.complete = self.complete or choice.get("finish_reason") is not None
+                self.complete = self.complete or choice.get("finish_reason") not in _UNFINISHED
         return text
 
     def done(self) -> None:
@@ -56,6 +58,8 @@ class _Choice:
         for key, value in choice.items():
             if key == "logprobs":
                 self._top[key] = _extended(dict_or_empty(self._top.get(key)), dict_or_empty(value))
+            elif key == "finish_reason":
+                self._top[key] = self._top[key] if value in _UNFINISHED else value
             elif key not in ("delta", "index") and value is not None:
                 self._top[key] = value
         for piece in map(dict_or_empty, list_or_empty(delta.get("tool_calls"))):

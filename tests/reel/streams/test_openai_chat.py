@@ -122,6 +122,16 @@ def test_when_a_completion_is_complete() -> None:
     assert (True, True, False) == (fold(chunk({}, "stop")).complete, unfinished.complete, empty.complete)
 
 
+@pytest.mark.parametrize("reason", ["", "null"])
+def test_what_servers_send_in_place_of_no_reason(reason: str) -> None:
+    """It ends nothing, and does not replace the reason that came before."""
+    begun = fold(chunk({"content": "a"}, reason))
+    ended = fold(chunk({"content": "a"}, reason), chunk({}, "stop"), chunk({}, reason))
+
+    assert (False, True) == (begun.complete, ended.complete)
+    assert [None, "stop"] == [found.body()["choices"][0]["finish_reason"] for found in (begun, ended)]
+
+
 def test_null_is_no_piece() -> None:
     """A call announced without arguments has none until they arrive."""
     head = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": None}}]}
