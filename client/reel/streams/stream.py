@@ -154,6 +154,8 @@ class Stream:
             self._over = True
             self._assembler.done()
             return ""
+        if not event.data.strip():
+            return ""  # sent by proxies to keep the connection alive
         data = _parsed(event.data)
         if not isinstance(data, dict):
             return self._fail(f"event {self.events + 1} is not a JSON object")

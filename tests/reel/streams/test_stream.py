@@ -141,6 +141,15 @@ def test_an_error_in_the_stream(format: str, event: str, expected: str) -> None:
     assert (expected, False) == (stream.error, stream.complete)
 
 
+@pytest.mark.parametrize("line", ["data:", "data: ", "event: ping\ndata:"])
+def test_an_event_without_data(line: str) -> None:
+    """Proxies keep a connection alive with it; it is neither an event of the API nor an error."""
+    text = f"{line}\n\n".join(("", 'data: {"choices": [{"delta": {"content": "Hi"}}]}\n\n', "data: [DONE]\n\n"))
+    stream, shown = read("openai-chat", text)
+
+    assert ("Hi", 1, True, None) == (shown, stream.events, stream.complete, stream.error)
+
+
 def test_an_error_after_the_end() -> None:
     """An answer that ended in an error is not complete, even if it had a finish reason."""
     stream, text = read("openai-chat", CHAT.data.removesuffix(b"data: [DONE]\n\n"), 'data: {"error": "Boom"}\n\n')
