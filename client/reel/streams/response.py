@@ -48,7 +48,7 @@ class IncomingResponse:
             ValueError: the piece is something else.
         """
         if isinstance(piece, str | bytes | bytearray | memoryview):
-            added = self._feed_text(piece if isinstance(piece, str) else bytes(piece))
+            added = self._feed_text(piece if isinstance(piece, str) else self._decode(piece))
         else:
             added = self._feed_object(piece)
         if added:
@@ -57,6 +57,7 @@ class IncomingResponse:
 
     def end(self) -> None:
         """Process the end of the response."""
+        self._feed_text(self._decode(b"", final=True))
         if self._whole is None:
             self._texts.append(self._stream.end())
 
@@ -102,14 +103,14 @@ class IncomingResponse:
         body = encode(self._stream.body()) if self._whole is None else "".join(self._whole)
         return clean(body)[0]
 
-    def _feed_text(self, piece: str | bytes) -> str:
+    def _feed_text(self, text: str) -> str:
         if not self._begun:
-            start = (piece.decode(errors="ignore") if isinstance(piece, bytes) else piece).lstrip(_BLANK)
+            start = text.lstrip(_BLANK)
             self._begun = bool(start)
             self._whole = [] if is_whole(self._format, start) else None
         if self._whole is None:
-            return self._stream.feed(piece)
-        self._whole.append(piece if isinstance(piece, str) else self._decode(piece))
+            return self._stream.feed(text)
+        self._whole.append(text)
         return ""
 
     def _feed_object(self, piece: Any) -> str:

@@ -39,6 +39,16 @@ def test_a_whole_response_in_pieces(size: int) -> None:
     assert not response.is_stream
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_a_byte_order_mark_in_two_pieces(size: int) -> None:
+    """What follows it is a whole response, however much of it comes with the first bytes."""
+    data = b"\xef\xbb\xbf" + _WHOLE.encode()
+
+    response = _fed(data[:size], data[size:])
+
+    assert (json.loads(_WHOLE), None) == (json.loads(response.body().lstrip("\ufeff")), response.problem)
+
+
 @pytest.mark.parametrize("text", [_WHOLE[:-1], "{" * 5000, '{"a": nonsense}'])
 def test_a_whole_response_that_is_not_json(text: str) -> None:
     """A body that cannot be parsed is not complete, and counts as broken off."""
