@@ -132,7 +132,9 @@ class _ToolCall:
     @staticmethod
     def _grow(tool: IncrementalMap, given: dict[str, Any]) -> None:
         for key, value in given.items():
-            if isinstance(value, str):
+            # Some servers repeat the whole name with every piece.
+            is_repeated = key == "name" and value == tool.text(key)
+            if isinstance(value, str) and not is_repeated:
                 tool.grow(key, value)
 
     def value(self) -> dict[str, Any]:

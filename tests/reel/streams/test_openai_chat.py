@@ -47,6 +47,15 @@ def test_pieces_find_their_call(pieces: list[tuple[int | None, str | None, str]]
     ]
 
 
+@pytest.mark.parametrize("names", [["look_up"], ["look", "_up"], ["look_up", "look_up", "", "look_up"]])
+def test_the_name_of_a_tool_in_pieces(names: list[str]) -> None:
+    """It comes at once, in pieces, or whole with every piece of the arguments."""
+    pieces = [{"tool_calls": [{"index": 0, "id": "a", "function": {"name": name, "arguments": "1"}}]} for name in names]
+    (call,) = message(*pieces)["tool_calls"]
+
+    assert {"name": "look_up", "arguments": "1" * len(names)} == call["function"]
+
+
 def test_arguments_that_break_off() -> None:
     """Incomplete arguments are kept as they arrived."""
     (call,) = message(call_piece(0, '{"ci', id="a", type="function", name="f"))["tool_calls"]
