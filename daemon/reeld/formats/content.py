@@ -8,6 +8,8 @@ from reel.strict_json import Json
 ANY_PICTURE = "image/*"
 # The standard alphabet with padding, which every decoder accepts.
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+# From the alphabet for URLs to the standard one.
+_FROM_URL_SAFE = str.maketrans("-_", "+/")
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),")
 
 
@@ -43,6 +45,18 @@ def mime_of(block: Json) -> str:
 def is_base64(data: str) -> bool:
     """Return whether a text is valid base64, which APIs that decode it immediately require."""
     return _BASE64.fullmatch(data) is not None
+
+
+def standard_base64(data: str) -> str:
+    """Return base64 in the standard alphabet, with padding; what is not base64 is returned unchanged.
+
+    Google's SDKs write bytes in the alphabet for URLs, which no other API reads.
+    """
+    if is_base64(data):
+        return data
+    bare = data.translate(_FROM_URL_SAFE).rstrip("=")
+    padded = bare + "=" * (-len(bare) % 4)
+    return padded if is_base64(padded) else data
 
 
 def media_from(url: str, mime_type: str) -> Json:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reeld.formats.content import as_error, media_from, mime_of, shortest, texts_of, url_of
+from reeld.formats.content import as_error, media_from, mime_of, shortest, standard_base64, texts_of, url_of
 from reeld.formats.table import FORMATS
-from tests.reeld.formats.histories import user
+from tests.reeld.formats.histories import Json, user
 from tests.reeld.formats.sending import sent
 
 WORDS = {"type": "text", "text": "Hi"}
@@ -21,6 +21,33 @@ PICTURE = {"type": "media", "mime_type": "image/png", "url": "https://x/y.png"}
 def test_a_single_plain_text_is_a_string(content: Any, parts: list[Any]) -> None:
     """So is no part at all; anything else stays a list."""
     assert content == shortest(parts)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [("__79-w==", "//79+w=="), ("__79-w", "//79+w=="), ("//79+w==", "//79+w=="), ("%_", "%_"), ("A", "A")],
+)
+def test_bytes_in_the_alphabet_for_urls(data: str, expected: str) -> None:
+    """They become standard base64; what is no base64 stays as it is."""
+    assert expected == standard_base64(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("gemini", {"contents": [{"parts": [{"inlineData": {"data": "__79-w==", "mimeType": "image/png"}}]}]}),
+        (
+            "gemini-interactions",
+            {"input": [{"type": "image", "data": "__79-w==", "mime_type": "image/png"}]},
+        ),
+    ],
+)
+def test_a_picture_that_googles_sdk_wrote_goes_to_every_provider(name: str, body: Json) -> None:
+    """No other API reads the alphabet for URLs."""
+    found = FORMATS[name].read_request(body, None).messages
+
+    for target in FORMATS:
+        assert "//79+w==" in str(sent(target, found)[0]), target
 
 
 def test_the_texts_of_blocks_are_lines() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reel.strict_json import Json
+from reeld.formats.content import standard_base64
 from reeld.formats.fields import (
     LoadedRequest,
     Response,
@@ -222,7 +223,8 @@ def _inline(part: Json, where: str) -> Json:
     where = f"{where}.inlineData"
     found = require_map(part["inlineData"], where)
     block = {"type": "media", "mime_type": require_str(found.get("mimeType"), f"{where}.mimeType")}
-    return {**block, "data_base64": require_str(found.get("data"), f"{where}.data"), **_beside_data(found, part)}
+    data = standard_base64(require_str(found.get("data"), f"{where}.data"))
+    return {**block, "data_base64": data, **_beside_data(found, part)}
 
 
 def _file(part: Json, where: str) -> Json | None:

@@ -4,7 +4,7 @@ from itertools import dropwhile
 from typing import Any
 
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE
+from reeld.formats.content import ANY_PICTURE, standard_base64
 from reeld.formats.fields import (
     LoadedRequest,
     Response,
@@ -284,7 +284,9 @@ def _media(found: Json, where: str) -> Json | None:
     mime, data, url = found.get("mime_type"), found.get("data"), found.get("uri")
     if type(url) is str and is_uploaded(url) and type(mime) is str:
         return {**opaque_block(PROVIDER, {"fileData": {"fileUri": url, "mimeType": mime}}), **kept}
-    source = {"data_base64": require_str(data, f"{where}.data")} if data is not None else {"url": url}
+    source = {"url": url}
+    if data is not None:
+        source = {"data_base64": standard_base64(require_str(data, f"{where}.data"))}
     if mime is None and found["type"] == "image" and data is None:
         mime = ANY_PICTURE
     if type(mime) is not str or type(next(iter(source.values()))) is not str:
