@@ -54,13 +54,14 @@ class _Choice:
         self._calls: list[_ToolCall] = []
 
     def feed(self, choice: dict[str, Any]) -> str:
-        delta = dict_or_empty(choice.get("delta"))
+        # A whole completion, which some servers send as the only event, has a message in the place of the delta.
+        delta = dict_or_empty(choice["delta"] if "delta" in choice else choice.get("message"))
         for key, value in choice.items():
             if key == "logprobs":
                 self._top[key] = _extended(dict_or_empty(self._top.get(key)), dict_or_empty(value))
             elif key == "finish_reason":
                 self._top[key] = self._top[key] if value in _UNFINISHED else value
-            elif key not in ("delta", "index") and value is not None:
+            elif key not in ("delta", "message", "index") and value is not None:
                 self._top[key] = value
         for piece in map(dict_or_empty, list_or_empty(delta.get("tool_calls"))):
             self._call(piece).feed(piece)

@@ -141,6 +141,17 @@ def test_what_servers_send_in_place_of_no_reason(reason: str) -> None:
     assert [None, "stop"] == [found.body()["choices"][0]["finish_reason"] for found in (begun, ended)]
 
 
+def test_a_whole_completion_is_one_chunk() -> None:
+    """Its message counts, unless there is a delta beside it, which some servers send with the message so far."""
+    called = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "Hi", "tool_calls": [called]}
+    whole = {"choices": [{"index": 0, "message": said, "finish_reason": "tool_calls"}]}
+    beside = {"choices": [{"index": 0, "message": {"content": "Hi"}, "delta": {"content": "i"}}]}
+
+    assert whole["choices"] == fold(whole).body()["choices"]
+    assert "Hi" == fold(chunk({"content": "H"}), beside).body()["choices"][0]["message"]["content"]
+
+
 def test_null_is_no_piece() -> None:
     """A call announced without arguments has none until they arrive."""
     head = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": None}}]}

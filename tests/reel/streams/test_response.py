@@ -39,6 +39,16 @@ def test_a_whole_response_in_pieces(size: int) -> None:
     assert not response.is_stream
 
 
+def test_a_completion_that_does_not_say_what_it_is() -> None:
+    """Servers other than OpenAI's leave out ``object``; the answer of an SDK is not empty because of that."""
+    given = {key: value for key, value in json.loads(_WHOLE).items() if key != "object"}
+
+    response = _fed({"choices": [{**given["choices"][0], "finish_reason": "stop"}]})
+
+    assert (True, "Grüße") == (response.complete, response.text)
+    assert given["choices"][0]["message"] == json.loads(response.body())["choices"][0]["message"]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_a_byte_order_mark_in_two_pieces(size: int) -> None:
     """What follows it is a whole response, however much of it comes with the first bytes."""
