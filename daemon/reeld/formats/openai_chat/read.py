@@ -84,11 +84,9 @@ class _MessageReader:
 
     def _with_ids(self, message: Json, index: int, where: str) -> Json:
         """Assign an id to each call without one; a call in the old form (``function_call``) never has one."""
-        if message.get("function_call") is not None:
-            call = require_map(message["function_call"], f"{where}.function_call")
+        if (call := _old_call(message, where)) is not None:
             made = self.pairing.add_call_without_id(f"function_{index}", call.get("name"), f"{where}.function_call")
-            calls = [{"id": made, "type": "function", "function": call}]
-            message = {**message, "tool_calls": calls, "function_call": None}
+            message = _with_call(message, {"id": made, "type": "function", "function": call})
         return _with_ids(
             message, lambda place, call: self._made_id(call, f"call_{index}_{place}", f"{where}.tool_calls[{place}]")
         )
@@ -129,6 +127,8 @@ def read_response(body: Json, model: str | None = None) -> Response:
     choice = _only_choice(body)
     made_by = body.get("model") or model
     given = require_map(choice.get("message"), "choices[0].message")
+    if (called := _old_call(given, "choices[0].message")) is not None:
+        given = _with_call(given, {"type": "function", "function": called})
     given = _with_ids(given, lambda index, _call: f"call_{id_prefix(body, 'id')}_{index}")
     message = _assistant(given, "choices[0].message", made_by)
     usage = usage_in(body)
@@ -201,6 +201,18 @@ def _calls(message: Json, where: str) -> list[Json]:
         _call(require_map(call, f"{where}[{index}]"), f"{where}[{index}]")
         for index, call in enumerate(require_elements(message.get("tool_calls"), where))
     ]
+
+
+def _old_call(message: Json, where: str) -> Json | None:
+    """Return the call of an assistant's message that has one in the old form (``function_call``) alone."""
+    if message.get("function_call") is None or message.get("tool_calls"):
+        return None
+    return require_map(message["function_call"], f"{where}.function_call")
+
+
+def _with_call(message: Json, call: Json) -> Json:
+    """Return an assistant's message with a call in the place of the one in the old form."""
+    return {**message, "tool_calls": [call], "function_call": None}
 
 
 def _with_ids(message: Json, make_id: Callable[[int, Json], str]) -> Json:

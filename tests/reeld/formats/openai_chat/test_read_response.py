@@ -65,6 +65,16 @@ def test_an_empty_chat_response_has_an_empty_text(message: dict[str, Any]) -> No
     assert [{"type": "text", "text": ""}] == blocks(message)
 
 
+def test_a_call_in_the_old_form_in_a_chat_response() -> None:
+    """It has no id, and gets one, as in a request; beside calls it is their copy."""
+    function = {"name": "ls", "arguments": '{"d": 1}'}
+    (alone,) = blocks({"content": None, "function_call": function})
+    (beside,) = blocks({"content": None, "function_call": function, "tool_calls": [CALL]})
+
+    assert {"type": "tool_call", "id": alone["id"], **function} == alone
+    assert ("call_", "call_1") == (alone["id"][:5], beside["id"])
+
+
 def test_a_custom_call_of_a_chat_response_has_its_text_as_input() -> None:
     """So its arguments are an object for every provider."""
     call = {"id": "call_1", "type": "custom", "custom": {"name": "sql", "input": 'SELECT "ä"'}}
