@@ -153,7 +153,9 @@ def _only_choice(body: Json) -> Json:
     if "choices" not in body:
         raise invalid_at("choices", f"is missing; a response of {_API} has them")
     choices = require_list(body["choices"], "choices")
-    if len(choices) != 1:
+    if not choices:
+        raise invalid_at("choices", "is empty; there is no answer")
+    if len(choices) > 1:
         raise invalid_at("choices", f"expected one answer, got {len(choices)}; remove the others")
     return require_map(choices[0], "choices[0]")
 

@@ -224,3 +224,12 @@ def test_an_invalid_chat_response_is_refused(wrong: dict[str, Any], field: str) 
         read_response(wrong)
 
     assert field == caught.value.data["field"]
+
+
+@pytest.mark.parametrize(("choices", "told"), [([], False), ([{}, {}], True)])
+def test_other_answers_are_to_be_removed_if_there_are_some(choices: list[Any], told: bool) -> None:
+    """Of no answer, the error says so."""
+    with pytest.raises(InvalidMessage) as caught:
+        read_response({"choices": choices})
+
+    assert told == ("remove the others" in str(caught.value))
