@@ -132,6 +132,26 @@ def test_a_rendering_is_the_beginning_of_every_later_one(
 
 @pytest.mark.parametrize(("name", "model"), CASES)
 @settings(max_examples=EXAMPLES)
+@given(messages=HISTORIES, cut=st.integers(0, 14), after=HISTORIES, has=HAS)
+def test_a_rendering_after_a_rewind_is_that_of_a_new_conversation(
+    name: str, model: str | None, messages: list[Any], cut: int, after: list[Any], has: frozenset[str] | None
+) -> None:
+    """What was rendered before of messages that are gone has no effect, except for names that nothing has any more."""
+    before = entries_of(messages) if messages else []
+    rewound = before[:cut]
+    other = entries_of([*messages[:cut], *after]) if rewound or after else []
+    another = [*rewound, *(entry._replace(id=entry.id + 900) for entry in other[len(rewound) :])]
+    asked = request(name, model, extra=TOOLS.get(name), tools=has)
+    _, kept = render(asked, before, prompt_in(before))
+    for entries in (rewound, another):
+        found, kept = render(asked, entries, prompt_in(entries), kept)
+        fresh, _ = render(asked, entries, prompt_in(entries))
+
+        assert fresh == found._replace(names=fresh.names)
+
+
+@pytest.mark.parametrize(("name", "model"), CASES)
+@settings(max_examples=EXAMPLES)
 @example(messages=_THOUGHT_BEHIND_A_CALL, budget=400, pin=0, cache=None)
 @given(messages=HISTORIES, budget=st.integers(30, 400), pin=st.integers(0, 8), cache=st.sampled_from([None, "5m"]))
 def test_any_history_cut_to_any_budget_is_accepted(
