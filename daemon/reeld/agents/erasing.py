@@ -86,13 +86,12 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
         async with _held(registry, agent, plan) as (locked, planned):
             agent = locked[0]
             stage = agent.stage(options)
+            if (first := await first_reply(store, options.key)) is not None:
+                return first
             told = await _told(registry, planned)
             if planned.is_nothing and not asked.backups:
-                return await first_reply(store, options.key) or {
-                    "agent": stage.base.uid,
-                    "head": stage.head,
-                    **told,
-                }
+                return {"agent": stage.base.uid, "head": stage.head, **told}
+            await eraser.require_backups(asked.backups)
             order = Order("redact", stage.base.uid, options.client, time)
             changes = (each.change for each in planned.found)
             erasure = await eraser.stage(order, changes, asked.backups)
@@ -179,6 +178,7 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
             }
             if wanted.dry_run:
                 return {**told, "head": stage.head}
+            await eraser.require_backups(wanted.backups)
             reply: Reply = {**told, "head": stage.head, "time": stage.now}
             with anyio.CancelScope(shield=True):
                 order = Order("purge", stage.base.uid, options.client, stage.now)
@@ -222,6 +222,7 @@ async def purge_in_backups(registry: Registry, options: CommandOptions, address:
         told: Reply = {"agent": address, "purged": [], "events": 0, "kept": 0, "heirs": [], "head": 0}
         if wanted.dry_run:
             return told
+        await eraser.require_backups(wanted.backups)
         with anyio.CancelScope(shield=True):
             await eraser.stage(order, (), wanted.backups)
             done = await eraser.erase_in_backups(wanted.backups, order, _purge_in([address], wanted))

@@ -21,7 +21,7 @@ from reel.msgpack_codec import packer
 from reeld.store import erasures, traces
 from reeld.store.database import Database, Job
 from reeld.store.engine import Lone
-from reeld.store.erasing_backups import Find, erase_in
+from reeld.store.erasing_backups import Find, erase_in, require_backup
 from reeld.store.erasures import Change, Order
 from reeld.store.redacting import Plan, T
 from reeld.store.wal import truncate_wal
@@ -134,6 +134,16 @@ class Eraser:
         except sqlite3.Error as error:
             raise Storage(f"nothing was erased: {error}") from error
         return erasure
+
+    async def require_backups(self, paths: Sequence[str]) -> None:
+        """Refuse a command that names a file in which nothing can be erased, before any of the files changes.
+
+        Raises:
+            InvalidParams: one is not a backup of this version.
+            Storage: one cannot be read.
+        """
+        for path in paths:
+            await anyio.to_thread.run_sync(require_backup, path)
 
     async def erase_in_backups(self, paths: Sequence[str], order: Order, find: Find) -> list[dict[str, Any]]:
         """Erase in the backups that :meth:`stage` has recorded; return the path of each, and how many events changed.

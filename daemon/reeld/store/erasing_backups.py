@@ -79,6 +79,17 @@ def purge_in(uids: Sequence[str], *, cascade: bool, force: bool) -> Find:
     return find
 
 
+def require_backup(path: str) -> None:
+    """Refuse a file in which nothing can be erased.
+
+    Raises:
+        InvalidParams: there is no such file, or it is not a backup of this version.
+        Storage: it cannot be read.
+    """
+    with _explained(path), closing(_open(path)):
+        pass
+
+
 def erase_in(path: str, order: Order, find: Find) -> int:
     """Erase something in a backup; return how many events were changed or removed.
 

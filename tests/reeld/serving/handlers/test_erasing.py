@@ -415,6 +415,27 @@ async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
         assert await intact(peer)
 
 
+async def test_a_refused_erasure_changes_no_backup(connect: Connect, tmp_path: Path) -> None:
+    """If one of several backups is refused, or the key is, the other backups stay as they were."""
+    with anyio.fail_after(PATIENCE):
+        peer, path = connect(), tmp_path / "b.db"
+        await peer.call("create", "root", "a secret")
+        await peer.call("add", "root", "b", {"key": "k"})
+        before = await backed_up(peer, path)
+        both = {"backups": [str(path), str(tmp_path / "missing")]}
+        purged = (await peer.call("create", "gone"))["id"]
+        await peer.call("purge", purged)
+        refused = await peer.ask(
+            ("redact", "root", {"text": "secret", **both}),
+            ("redact", "root", {"text": "secret", "backups": [str(path)], "key": "k"}),
+            ("purge", "root", both),
+            ("purge", purged, both),
+        )
+
+        assert [InvalidParams, Conflict, InvalidParams, InvalidParams] == [type(outcome) for outcome in refused]
+        assert before == await anyio.Path(path).read_bytes()
+
+
 async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Path) -> None:
     """What was decided in a backup when the daemon was killed is carried through at the next start."""
     with anyio.fail_after(PATIENCE):
