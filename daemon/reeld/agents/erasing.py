@@ -25,7 +25,7 @@ from reeld.core.state import Profile
 from reeld.store.erasing_backups import Find, purge_in, redaction_in
 from reeld.store.erasures import Change, Decision, Order, OwnKey
 from reeld.store.purging import Purge, clones, plan_purge, was_purged
-from reeld.store.redacting import Plan, Redactions, Text, plan_past, plan_redaction
+from reeld.store.redacting import Plan, Redactions, Text, plan_past_elsewhere, plan_redaction
 from reeld.store.retention import Retention, expired
 from reeld.store.transactions import AgentWrite, Transaction
 
@@ -96,7 +96,7 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
             changes = (each.change for each in planned.found)
             erasure = await eraser.stage(order, changes, asked.backups)
             if asked.backups:
-                past = await eraser.plan(plan_past(agent.row))
+                past = await eraser.plan(plan_past_elsewhere(agent.row, asked.seqs))
                 find = redaction_in(agent.row, past, redaction, asked.seqs)
                 told["backups"] = await eraser.erase_in_backups(asked.backups, order, find)
             command = commands.redacted(stage, len(planned.found), "seqs" if redaction.is_whole else "text")

@@ -44,7 +44,9 @@ def redaction_in(row: int, past: Past, redaction: Redaction, seqs: list[int] | N
 
     Args:
         row: the agent.
-        past: its past according to the database; the backup may lack states that it took over later.
+        past: its past according to the database. The backup may lack states that it took over later. If an older
+            backup was restored since, or if it is of another database, it may have other agents and events in place of
+            these.
         redaction: what is removed.
         seqs: the only events that are redacted; ``None`` for all.
     """

@@ -9,7 +9,7 @@ A plan is a generator of jobs for a reading connection, so that others read in b
 """
 
 import json
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -36,7 +36,7 @@ _KEYS = 5000
 _PLAIN = ("agent", "id", "name", "head", "command", "time")
 # Kinds that a seq may name: the others have content only in a title or a tag.
 _BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed"}
-_COLUMNS = "e.id, e.agent, e.seq, e.kind, e.content, e.data_json, e.ref"
+_COLUMNS = "e.id, e.agent, e.seq, e.kind, e.content, e.data_json, e.ref, e.time"
 _SPAN = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = :owner AND e.seq > :after AND e.seq <= :upto"
 _ORDER = " ORDER BY e.seq LIMIT :limit"
 _AT = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = ? AND e.seq = ?"
@@ -130,11 +130,13 @@ class _Scan:
     Args:
         redaction: what is removed.
         seqs: the only seqs to consider; ``None`` for all.
+        known: what identifies the past if this file is another one than that in which it was found.
     """
 
-    def __init__(self, redaction: Redaction, seqs: list[int] | None) -> None:
+    def __init__(self, redaction: Redaction, seqs: list[int] | None, known: "Known | None") -> None:
         self._redaction = redaction
         self._seqs = seqs
+        self._known = known
         self._names: dict[int, str] = {}
         self.found: dict[int, Found] = {}
         # The seqs of events that may have content.
@@ -144,21 +146,29 @@ class _Scan:
         """Look at a page of an agent's log; return the seq after which the next one begins, ``None`` at the end."""
         values = {"owner": owner, "after": after, "upto": upto, "seqs": Numbers(self._seqs or ()), "limit": _PAGE}
         rows = connection.execute(_SPAN + (_OF_SEQS if self._seqs is not None else "") + _ORDER, values).fetchall()
-        self._take(connection, rows)
+        self._take(connection, filter(self._is_known, rows))
         return rows[-1][2] if len(rows) == _PAGE else None
 
     def ids(self, connection: Connection, ids: list[int]) -> None:
         """Look at events by their ids."""
         rows = connection.execute(_BY_ID, (Numbers(ids),)).fetchall()
         wanted = None if self._seqs is None else set(self._seqs)
-        self._take(connection, [row for row in rows if wanted is None or row[2] in wanted])
+        self._take(connection, [row for row in rows if (wanted is None or row[2] in wanted) and self._is_known(row)])
+
+    def _is_known(self, row: tuple[Any, ...]) -> bool:
+        """Return whether an event of this file is one of the past."""
+        if self._known is None:
+            return True
+        event, owner, *_, time = row
+        times = self._known.times
+        return owner in self._known.uids and (times is None or times.get(event) == time)
 
     def forms(self, connection: Connection) -> None:
         """Remove the form of each item that has a redacted message; it is stored with the item's first message."""
         for each in [*self.found.values()]:
             place = place_in(each.kind, each.content, each.data_json)
             rows = connection.execute(_AT, (each.owner, each.seq - place)).fetchall() if place else []
-            for event, owner, seq, kind, content, data_json, ref in rows:
+            for event, owner, seq, kind, content, data_json, ref, _ in rows:
                 made = None if event in self.found else without_form(kind, content, data_json)
                 if made is not None:
                     redacted = Redacted(made.content, made.data_json, ref, is_restructured=False)
@@ -174,7 +184,7 @@ class _Scan:
         return rows[-1][2] if len(rows) == _PAGE else None
 
     def _is_repeated(self, row: tuple[Any, ...], prompts: set[tuple[Any, Any]], marks: set[int]) -> bool:
-        _, _, _, kind, content, data_json, _ = row
+        _, _, _, kind, content, data_json, _, _ = row
         if kind == "system":
             return (content, data_json) in prompts
         if kind == "rewind":
@@ -182,7 +192,7 @@ class _Scan:
         return not self._redaction.is_whole
 
     def _take(self, connection: Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-        for event, owner, seq, kind, content, data_json, ref in rows:
+        for event, owner, seq, kind, content, data_json, ref, _ in rows:
             if event in self.found:
                 continue
             if self._seqs is not None and kind not in (*_BY_SEQ, "rewind"):
@@ -204,10 +214,24 @@ class Past(NamedTuple):
     Args:
         line: the agent and its sources, each with the last seq that belongs to it.
         foreign: the ids of the events that a ``clone`` into one of them brought.
+        known: if this past is to be found in another file, what identifies it there.
     """
 
     line: list[tuple[int, int]]
     foreign: list[int]
+    known: "Known | None" = None
+
+
+class Known(NamedTuple):
+    """What identifies a past in another file, where the same numbers may mean other agents and events.
+
+    Args:
+        uids: the ids of the agents, by their rows.
+        times: the times of the only events that are redacted, by their ids; ``None`` for all events.
+    """
+
+    uids: Mapping[int, str]
+    times: Mapping[int, int] | None
 
 
 def plan_past(row: int) -> Plan[Past]:
@@ -220,6 +244,45 @@ def plan_past(row: int) -> Plan[Past]:
     return Past(line, foreign)
 
 
+def plan_past_elsewhere(row: int, seqs: list[int] | None) -> Plan[Past]:
+    """Find the past of an agent, and what identifies it in another file.
+
+    Args:
+        row: the agent.
+        seqs: the only events that are to be redacted; ``None`` for all.
+    """
+    past = yield from plan_past(row)
+    known = yield partial(_identify, past=past, seqs=seqs)
+    return past._replace(known=known)
+
+
+def _identify(connection: Connection, past: Past, seqs: list[int] | None) -> Known:
+    owners = {owner for owner, _ in past.line}
+    times: dict[int, int] = {}
+    for first in range(0, len(past.foreign), _PAGE):
+        rows = connection.execute(_BY_ID, (Numbers(past.foreign[first : first + _PAGE]),)).fetchall()
+        owners.update(row[1] for row in rows)
+        times.update((row[0], row[-1]) for row in rows)
+    for owner, last in past.line if seqs is not None else ():
+        values = {"owner": owner, "after": 0, "upto": last, "seqs": Numbers(seqs or ())}
+        times.update((row[0], row[-1]) for row in connection.execute(_SPAN + _OF_SEQS, values))
+    return Known(_uids(connection, owners), None if seqs is None else times)
+
+
+def _uids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+    """Return the ids of the agents in these rows, by their rows."""
+    query = "SELECT id, uid FROM agents WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(query, (Numbers(rows),)).fetchall())
+
+
+def _in_this_file(connection: Connection, past: Past) -> Past:
+    """Return the part of a past that this file has: in its place, this file may have other agents."""
+    assert past.known is not None, "it is not a past of another file"  # noqa: S101
+    uids = dict(past.known.uids.items() & _uids(connection, past.known.uids).items())
+    line = [(owner, last) for owner, last in past.line if owner in uids]
+    return Past(line, past.foreign, past.known._replace(uids=uids))
+
+
 def plan_redaction(
     row: int, redaction: Redaction, seqs: list[int] | None, *, past: Past | None = None
 ) -> Plan[Redactions]:
@@ -229,14 +292,15 @@ def plan_redaction(
         row: the agent.
         redaction: what is removed.
         seqs: the only events that are redacted; ``None`` for all.
-        past: the agent's past according to another file; this file has a part of it, or nothing. Default: that in this
-            file.
+        past: the agent's past according to another file, see :func:`plan_past_elsewhere`; this file has a part of it,
+            or nothing. Default: that in this file.
 
     Raises:
         InvalidParams: a seq is of no event that may have content.
     """
-    scan = _Scan(redaction, seqs)
-    line, foreign = (yield from plan_past(row)) if past is None else past
+    line, foreign, known = (yield from plan_past(row)) if past is None else (yield partial(_in_this_file, past=past))
+    scan = _Scan(redaction, seqs, known)
+    own = {row} if known is None else {row} & {*known.uids}
     for owner, last in line:
         after: int | None = 0
         while after is not None:
@@ -254,7 +318,7 @@ def plan_redaction(
         )
     affected: set[int] = yield partial(_affected, found=list(scan.found.values()))
     if not redaction.is_whole:
-        affected |= yield partial(_with_labels, redaction=redaction, rows={row} | affected)
+        affected |= yield partial(_with_labels, redaction=redaction, rows=own | affected)
     for agent in sorted(affected):
         after = 0
         while after is not None:

@@ -17,7 +17,7 @@ from reeld.serving.call import Services
 from reeld.serving.handlers import erasing as erasing_handlers
 from reeld.store import erasing_backups, erasures, schema
 from reeld.store.erasures import Order
-from reeld.store.redacting import Past
+from reeld.store.redacting import Known, Past
 from reeld.store.retention import Retention
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts
@@ -415,6 +415,43 @@ async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
         assert await intact(peer)
 
 
+@pytest.mark.parametrize("asked", [{"seqs": [2, 3]}, {"text": "secret"}])
+async def test_a_backup_of_another_database(connect: Connect, tmp_path: Path, asked: dict[str, Any]) -> None:
+    """A redaction leaves a backup alone that has other agents in the place of the agent and of what it took over."""
+    with anyio.fail_after(PATIENCE):
+        peer, path = connect(), tmp_path / "b.db"
+        for name in ("origin", "taker"):
+            await peer.call("create", name, "a secret", {"title": "secret"})
+            await peer.call("add", name, "secret")
+        await peer.call("clone", "origin", {"into": "taker"})
+        await backed_up(peer, path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE agents SET uid = replace(uid, substr(uid, 1, 8), 'ffffffff')")
+        before = await anyio.Path(path).read_bytes()
+        reply = await peer.call("redact", "taker", {**asked, "backups": [str(path)]})
+
+        assert reply["redacted"] > 1
+        assert [{"path": str(path), "events": 0}] == reply["backups"]
+        assert before == await anyio.Path(path).read_bytes()
+
+
+async def test_a_backup_from_before_an_older_one_was_restored(connect: Connect, tmp_path: Path) -> None:
+    """What a backup has under the seq of a redacted event, but was written after their ways had parted, stays."""
+    with anyio.fail_after(PATIENCE):
+        peer, path = connect(), tmp_path / "b.db"
+        await peer.call("create", "root", "a secret")
+        await peer.call("add", "root", ["the other way"])
+        await backed_up(peer, path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("DROP TRIGGER events_are_never_changed")
+            connection.execute("UPDATE events SET time = time - 1 WHERE seq = 3")
+        reply = await peer.call("redact", "root", {"seqs": [2, 3], "backups": [str(path)]})
+        content = await anyio.Path(path).read_bytes()
+
+        assert [{"path": str(path), "events": 1}] == reply["backups"]
+        assert (False, True) == (b"secret" in content, b"the other way" in content)
+
+
 async def test_a_refused_erasure_changes_no_backup(connect: Connect, tmp_path: Path) -> None:
     """If one of several backups is refused, or the key is, the other backups stay as they were."""
     with anyio.fail_after(PATIENCE):
@@ -444,7 +481,8 @@ async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Pat
         await backed_up(peer, path)
     order = Order("redact", "a", None, 1)
     with closing(erasing_backups._open(str(path))) as connection:
-        past = Past([(1, 1 << 40)], [])
+        known = Known(dict(connection.execute("SELECT id, uid FROM agents")), None)
+        past = Past([(1, 1 << 40)], [], known)
         found = erasing_backups.redaction_in(1, past, Redaction("now", b"k", ["secret"]), None)(connection)
         number = erasures.begin(connection, order)
         erasures.stage(connection, found.changes)
