@@ -23,7 +23,7 @@ from reeld.core.commands import Reply, not_found
 from reeld.core.redaction import Redaction
 from reeld.core.state import Profile
 from reeld.store.erasing_backups import Find, purge_in, redaction_in
-from reeld.store.erasures import Change, Decision, Order, OwnKey
+from reeld.store.erasures import Change, Decision, Order, OwnKey, hidden
 from reeld.store.purging import Purge, clones, plan_purge, was_purged
 from reeld.store.redacting import Plan, Redactions, Text, plan_past_elsewhere, plan_redaction
 from reeld.store.retention import Retention, expired
@@ -256,7 +256,7 @@ async def _purge(
     own = None
     if options.key is not None:
         row = key_row(options.key, agents[0].row, reply, 0)
-        own = OwnKey(row.key, row.digest, row.address, row.reply)
+        own = OwnKey(row.key, row.digest, hidden(row.address), row.reply)
     decision = Decision(erasure, len(planned.events), purged=planned.agents, key=own)
 
     def on_commit(_: list[int]) -> None:

@@ -21,6 +21,7 @@ from reel.errors import Conflict, ReelError
 from reel.msgpack_codec import LastingPacker
 from reeld.core.commands import Reply
 from reeld.core.packing import loop_packer
+from reeld.store.erasures import hidden
 from reeld.store.queries import StoredKey
 from reeld.store.store import Store
 from reeld.store.transactions import Key
@@ -83,7 +84,8 @@ async def first_reply(store: Store, key: IdempotencyKey | None) -> Reply | None:
 
 def _is_about_the_same_agent(key: IdempotencyKey, stored: StoredKey) -> bool:
     unknown = stored.about is None  # it was stored by a version that did not record the agent
-    return unknown or stored.address == key.address or stored.about == key.about
+    addresses = (key.address, hidden(key.address))
+    return unknown or stored.address in addresses or stored.about == key.about
 
 
 def _conflict(key: IdempotencyKey, stored: StoredKey, what: str) -> Conflict:

@@ -106,6 +106,14 @@ class Redaction:
         """Return a title without what is removed."""
         return None if title is None else self.text(title)[:_TITLE]
 
+    def name(self, name: str, current: str) -> str:
+        """Return a name that an agent had, without what is removed; its current one stays."""
+        return name if name == current or not self.touches(name) else self._name
+
+    def label(self, label: str | None) -> str | None:
+        """Return the label of a mark, or ``None`` if something of it is removed."""
+        return None if label is None or self.touches(label) else label
+
     def value(self, value: Any) -> Any:
         """Return a plain value without what is removed; keys and numbers stay if all content goes."""
         if isinstance(value, str):
@@ -147,7 +155,7 @@ class Redaction:
         # the key.
         made = content if content is None or (kind == "state" and self.is_whole) else self.text(content)
         if made is not None and kind == "state" and len(made) > MAX_KEY:
-            made = self._id(content or "")
+            made = self.call_id(content or "")
         if data_json is None:
             return made, None, False
         try:
@@ -181,7 +189,7 @@ class Redaction:
             made = {key: self.value(value) for key, value in data.items()}
             made |= {"title": self.title(data["title"])} if "title" in data else {}
             if isinstance(own := data.get("name"), str):
-                made["name"] = own if own == name or not self.touches(own) else self._name
+                made["name"] = self.name(own, name)
             return made
         made = self.value(data)
         return dict(made)
@@ -200,12 +208,12 @@ class Redaction:
         if kind == "text":
             return {**block, "text": self.text(block["text"])}
         if kind == "tool_call":
-            call_id, name = self._id(block["id"]), self._tool(block["name"])
+            call_id, name = self.call_id(block["id"]), self.tool(block["name"])
             return {**block, "id": call_id, "name": name, "arguments": self._json(block["arguments"])}
         if kind == "tool_result":
             content = block["content"]
             made = self.text(content) if isinstance(content, str) else [self._block(inside) for inside in content]
-            return {**block, "tool_call_id": self._id(block["tool_call_id"]), "content": made}
+            return {**block, "tool_call_id": self.call_id(block["tool_call_id"]), "content": made}
         if kind == "thinking":
             rest = {key: value for key, value in block.items() if key != "type"}
             return {"type": kind, "text": self.text(block["text"])} if self._touches_value(rest) else block
@@ -227,13 +235,14 @@ class Redaction:
         data_json = block.get("data_json")
         return data_json is not None and self._json(data_json) != data_json
 
-    def _id(self, call_id: str) -> str:
+    def call_id(self, call_id: str) -> str:
         """Return the id of a call: another one, the same for the call and its results, if it has what is removed."""
         if self.is_whole or not self.touches(call_id):
             return call_id
         return f"{self._name}_{blake2b(call_id.encode(), key=self._key, digest_size=8).hexdigest()}"
 
-    def _tool(self, name: str) -> str:
+    def tool(self, name: str) -> str:
+        """Return the name of a tool without what is removed."""
         return name if self.is_whole or not self.touches(name) else self._name
 
     def _json(self, text: str) -> str:

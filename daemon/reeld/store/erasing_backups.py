@@ -107,7 +107,7 @@ def erase_in(path: str, order: Order, find: Find) -> int:
     with _explained(path), closing(_open(path)) as connection:
         _carry_through(connection)
         changes, decision = find(connection)
-        if not (changes or decision.labels or decision.purged):
+        if not (changes or decision.labels or decision.keys or decision.purged):
             return 0
         erasure = erasures.begin(connection, order)
         erasures.stage(connection, changes)

@@ -11,6 +11,7 @@ A row in the table of erasures remains: when something was erased, by whom and o
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
@@ -20,6 +21,8 @@ from reeld.store.connection import Connection, Cursor
 STAGED, DECIDED, APPLIED, DONE = "staged", "decided", "applied", "done"
 # Events of a slice: 20 ms.
 SLICE = 1000
+# What no address of an agent begins with.
+_HIDDEN = "#"
 # Keys of a slice.
 _KEYS = 20_000
 _CONTENT, _DATA, _REF = (COLUMNS.index("content"), COLUMNS.index("data_json"), len(COLUMNS) + ORIGIN.index("ref"))
@@ -54,10 +57,11 @@ class Labels(NamedTuple):
 
 
 class KeptKey(NamedTuple):
-    """The new form of the reply that is stored with a key."""
+    """The new form of the reply that is stored with a key, and of how the agent was addressed."""
 
     id: int
     reply: bytes
+    address: str | None
 
 
 class Order(NamedTuple):
@@ -85,7 +89,7 @@ class Decision(NamedTuple):
         erasure: its number.
         events: how many events it is about.
         labels: the titles and tags that change.
-        keys: the replies that change.
+        keys: the keys that change.
         purged: the rows of agents that are purged.
         milestones: the first event whose milestone, and all later ones, no longer say what the log says.
         key: the idempotency key of a purge.
@@ -98,6 +102,13 @@ class Decision(NamedTuple):
     purged: Sequence[int] = ()
     milestones: int | None = None
     key: OwnKey | None = None
+
+
+def hidden(address: str | None) -> str | None:
+    """Return what is stored in place of an erased address of an agent: it still tells whether another one equals it."""
+    if address is None or address.startswith(_HIDDEN):
+        return address
+    return f"{_HIDDEN}{blake2b(address.encode(), digest_size=16).hexdigest()}"
 
 
 @contextmanager
@@ -158,8 +169,8 @@ def decide(cursor: Cursor, decision: Decision, newest: int) -> None:
     )
     for row, title, tags in decision.labels:
         cursor.execute("UPDATE agents SET title = ?, tags = ? WHERE id = ?", (title, tags, row))
-    for key, reply in decision.keys:
-        cursor.execute("UPDATE keys SET reply = ? WHERE id = ?", (reply, key))
+    for key, reply, address in decision.keys:
+        cursor.execute("UPDATE keys SET reply = ?, address = ? WHERE id = ?", (reply, address, key))
     purge = "UPDATE agents SET name = '', title = NULL, tags = '{}', killed = coalesce(killed, updated) WHERE id = ?"
     cursor.executemany(purge, [(row,) for row in decision.purged])
     if decision.milestones is not None:

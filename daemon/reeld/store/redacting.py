@@ -18,8 +18,9 @@ from reel.kinds import CONVERSATION, INERT
 from reel.msgpack_codec import packer, unpack
 from reeld.core.item_forms import place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
+from reeld.core.reply_redaction import redacted_reply
 from reeld.store.connection import Connection, Numbers
-from reeld.store.erasures import Change, KeptKey, Labels
+from reeld.store.erasures import Change, KeptKey, Labels, hidden
 from reeld.store.history import NEWEST, lineage
 
 T = TypeVar("T")
@@ -32,8 +33,6 @@ Text: TypeAlias = tuple[str, str | None, str | None]
 # Events, and keys, that are read at a time.
 _PAGE = 500
 _KEYS = 5000
-# Fields of a reply that are kept.
-_PLAIN = ("agent", "id", "name", "head", "command", "time")
 # Kinds that a seq may name: the others have content only in a title or a tag.
 _BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed"}
 _COLUMNS = "e.id, e.agent, e.seq, e.kind, e.content, e.data_json, e.ref, e.time"
@@ -93,7 +92,7 @@ class Redactions(NamedTuple):
         found: the events, in the order of their ids.
         affected: the rows of all agents whose past has one of them, or whose title or tags change.
         labels: the titles and tags that change.
-        keys: the replies that change.
+        keys: the keys that change.
     """
 
     found: list[Found]
@@ -104,7 +103,7 @@ class Redactions(NamedTuple):
     @property
     def is_nothing(self) -> bool:
         """Whether nothing is redacted."""
-        return not (self.found or self.labels)
+        return not (self.found or self.labels or self.keys)
 
     @property
     def milestones(self) -> int | None:
@@ -325,7 +324,9 @@ def plan_redaction(
             after = yield partial(scan.repeats, owner=agent, after=after)
     labels: list[Labels] = yield partial(_labels, redaction=redaction, rows=affected)
     found = sorted(scan.found.values())
-    keys = [] if not (found or labels) else (yield from _plan_keys(redaction, affected))
+    # A clone's former name is nowhere but in its keys.
+    rows = affected if redaction.is_whole else affected | own
+    keys = (yield from _plan_keys(redaction, rows)) if rows else []
     return Redactions(found, affected, labels, keys)
 
 
@@ -386,32 +387,34 @@ def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> lis
     return made
 
 
-def _plan_keys(redaction: Redaction, affected: set[int]) -> Plan[list[KeptKey]]:
-    """Find the stored replies that contain something removed: prompts, titles, tags, labels, names and ids of calls."""
+def _plan_keys(redaction: Redaction, rows: set[int]) -> Plan[list[KeptKey]]:
+    """Find the keys of which the stored reply, or the former name of an agent, contains something removed."""
+    names: dict[str, str] = yield partial(_names, rows=rows)
     made: list[KeptKey] = []
     after: int | None = 0
     while after is not None:
-        page, after = yield partial(_keys, after=after, affected=Numbers(sorted(affected)))
-        for number, reply in page:
+        page, after = yield partial(_keys, after=after, rows=Numbers(sorted(rows)))
+        for number, reply, address in page:
             told = unpack(reply)
-            kept = _without_texts(told) if redaction.is_whole else redaction.value(told)
-            kept |= {field: told[field] for field in _PLAIN if field in told}
-            if kept != told:
-                made.append(KeptKey(number, packer()(kept)))
+            kept = redacted_reply(redaction, told, names)
+            touched = address is not None and not redaction.is_whole and redaction.touches(address)
+            left = hidden(address) if touched else address
+            if (kept, left) != (told, address):
+                made.append(KeptKey(number, packer()(kept), left))
     return made
 
 
-def _without_texts(reply: dict[str, Any]) -> dict[str, Any]:
-    """Return a reply without prompt, labels and calls, in a form that every client can read."""
-    empty: dict[str, Any] = {"system": None, "marks": [], "open_calls": [], "orphans": [], "label": None}
-    return {field: empty.get(field, value) for field, value in reply.items()}
+def _names(connection: Connection, rows: set[int]) -> dict[str, str]:
+    """Return the names of the agents in these rows, by their ids."""
+    query = "SELECT uid, name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(query, (Numbers(sorted(rows)),)).fetchall())
 
 
-def _keys(connection: Connection, after: int, affected: Numbers) -> tuple[list[tuple[int, bytes]], int | None]:
+def _keys(connection: Connection, after: int, rows: Numbers) -> tuple[list[tuple[int, bytes, str | None]], int | None]:
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
-    rows = connection.execute(
-        "SELECT id, reply FROM keys WHERE id > ? AND id <= ?"
+    found = connection.execute(
+        "SELECT id, reply, address FROM keys WHERE id > ? AND id <= ?"
         " AND (agent IN (SELECT value FROM json_each(?)) OR about IN (SELECT value FROM json_each(?)))",
-        (after, after + _KEYS, affected, affected),
+        (after, after + _KEYS, rows, rows),
     ).fetchall()
-    return rows, after + _KEYS if after + _KEYS < newest else None
+    return found, after + _KEYS if after + _KEYS < newest else None

@@ -415,6 +415,51 @@ async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
         assert await intact(peer)
 
 
+async def test_a_former_name(connect: Connect, services: Services) -> None:
+    """A name that an agent no longer has goes from everywhere; a command that was sent to it is still repeated."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "root")
+        sent = [
+            ("create", "secret-one", {"key": "k1"}),
+            ("add", "secret-one", "a", {"key": "k2"}),
+            ("clone", "root", "secret-two", {"key": "k3"}),
+            ("add", "secret-two", "b", {"key": "k4"}),
+            ("create", "secret-three", {"key": "k5"}),
+            ("purge", "secret-three", {"key": "k6"}),
+        ]
+        first = [await peer.call(*call) for call in sent]
+        for name in ("one", "two"):
+            await peer.call("change", f"secret-{name}", name)
+            await peer.call("redact", name, {"text": "secret"})
+        again = [await peer.call(*call) for call in sent if call[0] != "create"]
+        file = await anyio.Path(services.store.path).read_bytes()
+
+        assert b"secret" not in file
+        kept = [first[1], {**first[2], "name": "redacted"}, first[3], first[5]]
+        assert [{**reply, "repeated": True} for reply in kept] == again
+        assert await intact(peer)
+
+
+async def test_a_reply_keeps_its_form(connect: Connect) -> None:
+    """What a text has in common with the fields, the seqs and the ids of a stored reply does not count."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "one", "first 2 results")
+        sent = [
+            ("add", "one", "a", {"key": "k1"}),
+            ("commit", {"parts": [{"method": "add", "agent": "one", "messages": "b"}], "key": "k2"}),
+            ("change", "one", {"tags": {"first": "2"}, "key": "k3"}),
+        ]
+        added, committed, changed = [await peer.call(*call) for call in sent]
+        await peer.call("redact", "one", {"text": ["first", "2", "results", *"0123456789abcdef"]})
+        again = [await peer.call(*call) for call in sent]
+
+        assert [{**reply, "repeated": True} for reply in (added, committed)] == again[:2]
+        assert {*changed, "repeated"} == {*again[2]}
+        assert changed["head"] == again[2]["head"]
+
+
 @pytest.mark.parametrize("asked", [{"seqs": [2, 3]}, {"text": "secret"}])
 async def test_a_backup_of_another_database(connect: Connect, tmp_path: Path, asked: dict[str, Any]) -> None:
     """A redaction leaves a backup alone that has other agents in the place of the agent and of what it took over."""
