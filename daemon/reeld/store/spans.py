@@ -3,6 +3,9 @@
 Between two jumps (a clear, a rewind, a restore or a clone) a log only grows. So the events in effect are a few spans:
 from the last jump to the end; before that, up to the target of that jump from the jump that precedes the target; and so
 on.
+
+A rewind goes to a place in the conversation, which may have come with a ``clone`` into the agent. The seqs of such a
+place are those of another log. So the way back then leads through that clone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +18,8 @@ _JUMP = """
     SELECT seq, kind, data_json FROM events
     WHERE agent = ? AND seq <= ? AND kind IN ('clear', 'rewind', 'restore', 'clone') ORDER BY seq DESC LIMIT 1
 """
+_FIRST = "SELECT coalesce(min(seq), 0) FROM events WHERE agent = ?"
+_TOOK_OVER = "SELECT 1 FROM events WHERE agent = ? AND seq > ? AND seq < ? AND kind = 'clone' LIMIT 1"
 
 
 class Span(NamedTuple):
@@ -34,11 +39,16 @@ class Span(NamedTuple):
 
 
 class _Jump(NamedTuple):
-    """The target of a jump: a seq; ``into`` is the id of the agent that has it, if that is another one."""
+    """The target of a jump: a seq.
+
+    ``into`` is the id of the agent that has it, if that is another one. With ``is_rewind`` it is a place in the
+    conversation.
+    """
 
     seq: int
     to: int
     into: str | None
+    is_rewind: bool
 
 
 def whole(line: Sequence[tuple[int, str, int]]) -> list[Span]:
@@ -58,17 +68,22 @@ def in_effect(connection: Connection, line: Sequence[tuple[int, str, int]]) -> l
 
 
 def _back(connection: Connection, line: Sequence[tuple[int, str, int]]) -> Iterator[Span]:
-    last = line[-1][2]
+    # The events in effect are those in effect at `last`, but not those after `cap`.
+    last = cap = line[-1][2]
     uids = [uid for _, uid, _ in line]
     for number in range(len(line) - 1, -1, -1):
         row, uid, upto = line[number]
-        last = min(last, upto)
+        cap = min(cap, upto)
+        (first,) = connection.execute(_FIRST, (row,)).fetchone()
         while last > 0:
             jump = _newest_jump(connection, row, last)
             if jump is None:
-                yield Span(row, uid, 0, last)
+                yield Span(row, uid, 0, min(last, cap))
                 break
-            yield Span(row, uid, jump.seq, last)
+            yield Span(row, uid, jump.seq, min(last, cap))
+            if jump.is_rewind and _took_over(connection, row, max(jump.to, first), jump.seq):
+                last, cap = jump.seq - 1, min(cap, jump.to)
+                continue
             last = min(jump.to, jump.seq - 1)  # never ahead, whatever a damaged row says
             if jump.into is not None:
                 if number == 0 or jump.into != uids[number - 1]:
@@ -88,4 +103,9 @@ def _newest_jump(connection: Connection, row: int, last: int) -> _Jump | None:
     if type(before) is int:
         to = before - 1
     into = str(data.get("from")) if kind == "clone" else None
-    return _Jump(seq, to if type(to) is int else 0, into)
+    return _Jump(seq, to if type(to) is int else 0, into, kind == "rewind")
+
+
+def _took_over(connection: Connection, row: int, after: int, before: int) -> bool:
+    """Return whether an agent took over a state between two seqs."""
+    return connection.execute(_TOOK_OVER, (row, after, before)).fetchone() is not None

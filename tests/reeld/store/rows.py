@@ -55,6 +55,10 @@ class Rows:
         self.connection.execute("UPDATE agents SET head = ? WHERE id = ?", (seq, agent))
         return event_id
 
+    def skip(self, agent: int, seq: int) -> None:
+        """Let the next event of an agent come after a seq, as a ``clone`` into it does."""
+        self._seqs[agent] = max(self._seqs[agent], seq)
+
     def unlock(self) -> None:
         """Let events be changed and deleted."""
         unlock(self.connection)

@@ -36,48 +36,73 @@ class Log:
         self.rows.agent(row, source=source, at=at)
         self.states[row] = [[]] if source is None else self.states[source][: at + 1]
         if source is not None:
-            self.event(row, "clone", {"from": f"{source:032x}", "at": at}, at)
+            self.take(row, source, at)
 
-    def event(self, row: int, kind: str, data: dict[str, Any] | None = None, to: int | None = None) -> None:
-        """Add an event; one that goes back is not itself in effect."""
+    def take(self, row: int, source: int, at: int) -> None:
+        """Take over the state of another agent."""
+        states = self.states[row]
+        states += [states[-1]] * (at + 1 - len(states))
+        self.rows.skip(row, at)
+        self.event(row, "clone", {"from": f"{source:032x}", "at": at}, self.states[source][at])
+
+    def event(
+        self, row: int, kind: str, data: dict[str, Any] | None = None, to: list[tuple[int, int]] | None = None
+    ) -> None:
+        """Add an event; one that goes back, to a state, is not itself in effect."""
         states = self.states[row]
         self.rows.event(row, kind, None, None if data is None else json.dumps(data))
-        states.append([*states[-1], (row, len(states))] if to is None else states[to])
+        states.append([*states[-1], (row, len(states))] if to is None else to)
 
     def step(self, row: int, chance: random.Random) -> None:
-        head = len(self.states[row]) - 1
-        to = chance.randint(0, head)
+        states = self.states[row]
+        at, live = chance.randrange(len(states)), states[-1]
         kind = chance.choice(["user", "note", "note", "user", "clear", "restore", "rewind", "replace"])
+        seq = chance.choice(live)[1] if live else 0
         if kind == "clear":
-            self.event(row, kind, None, 0)
-        elif kind == "replace":
-            self.event(row, "rewind", {"before": to + 1}, to)
-        elif kind in ("restore", "rewind"):
-            self.event(row, kind, {"to" if kind == "restore" else "target": to}, to)
+            self.event(row, kind, None, [])
+        elif kind == "restore":
+            self.event(row, kind, {"to": at}, states[at])
+        elif kind == "replace" and live:
+            self.event(row, "rewind", {"before": seq}, [event for event in live if event[1] < seq])
+        elif kind == "rewind" and live:
+            self.event(row, kind, {"target": seq}, [event for event in live if event[1] <= seq])
         else:
-            self.event(row, kind)
+            self.event(row, "user")
+
+    def head(self, row: int) -> int:
+        return len(self.states[row]) - 1
 
 
 @given(seed=st.integers(0, 2**32))
 def test_what_is_in_effect(seed: int) -> None:
-    """An event is live if no jump went back before it, also in what a clone inherited; pages select among these."""
+    """An event is live if no jump went back before it, also in what a clone inherited; pages select among these.
+
+    What a clone into an agent brought is not in its past, but the agent may go back in it.
+    """
     chance = random.Random(seed)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection, MIGRATIONS)
         log = Log(Rows(connection))
         log.agent(1)
-        for _ in range(8):
-            log.step(1, chance)
-        log.agent(2, source=1, at=chance.randint(0, 8))
-        for _ in range(6):
-            log.step(2, chance)
+        log.agent(3)
+        for row in (1, 3):
+            for _ in range(8):
+                log.step(row, chance)
+        log.agent(2, source=1, at=(at := chance.randint(0, 8)))
+        for taker, source in ((1, 3), (2, 1), (2, 3)):
+            for _ in range(3):
+                log.step(taker, chance)
+            if chance.random() < 0.6:
+                log.take(taker, source, chance.randint(0, log.head(source)))
+                for _ in range(3):
+                    log.step(taker, chance)
         for row in (1, 2):
-            live, count = log.states[row][-1], chance.randint(1, 4)
-            before = chance.randint(1, 15)
-            older = [event for event in live if event[1] < before]
+            known = [event for event in log.states[row][-1] if event[0] == row or (row == 2 and (1, at) >= event)]
+            count, before = chance.randint(1, 4), chance.randint(1, 30)
+            older = [event for event in known if event[1] < before]
 
-            assert page(log.rows, row, live=True, inherited=True) == live
-            assert page(log.rows, row, live=True) == [event for event in live if event[0] == row]
+            assert page(log.rows, row, live=True, inherited=True) == known
+            assert page(log.rows, row, live=True) == [event for event in known if event[0] == row]
             assert page(log.rows, row, live=True, inherited=True, before=before) == older
             assert page(log.rows, row, live=True, inherited=True, before=before, last=count) == older[-count:]
 
