@@ -206,9 +206,10 @@ class Search:
                         raise Outdated("is damaged")
                     if self._is_removed:
                         return
-                    began, commits = time.monotonic(), self._store.writer.commits
+                    began, commits, newest = time.monotonic(), self._store.writer.commits, self._store.writer.newest
                     filled = await writer.run(index.fill)
-                self.indexed = filled.event
+                # The newest event may have been purged before it came into the index.
+                self.indexed = filled.event if filled.more else max(filled.event, newest)
                 is_busy = self._store.writer.commits > commits
                 pause = pause_after(time.monotonic() - began, is_busy=is_busy)
                 if not filled.more:

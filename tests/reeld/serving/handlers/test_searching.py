@@ -234,3 +234,18 @@ async def until_search(peer: Peer, *, succeeds: bool) -> None:
             except Storage as error:
                 if not succeeds and "soon after" in str(error):
                     return
+
+
+async def test_the_newest_event_is_purged_before_it_is_indexed(services: Services, connect: Connect) -> None:
+    """The index lacks nothing, although it never has an event that is gone."""
+    async with anyio.create_task_group() as tasks:
+        peer = connect()
+        await peer.call("add", {"agent": "left", "messages": "a word", "create": True})
+        await peer.call("create", "gone")
+        await peer.call("purge", "gone")
+        tasks.start_soon(services.search.run)
+        await caught_up(services)
+        found = await peer.call("search", "word")
+        tasks.cancel_scope.cancel()
+
+    assert (["a word"], 0) == (texts(found), found["behind"])
