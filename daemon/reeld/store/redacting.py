@@ -3,7 +3,7 @@
 The past of an agent is its own log, what it inherited, and what it took over from others with ``clone`` into it. What
 is redacted there is redacted for all agents. Those that inherited it are *affected*; what they repeat of it in their
 own events is redacted as well: the prompt after a ``clear``, the label of a ``rewind``, and a title or tag that came
-with a clone.
+with a clone. So is the reason that a ``kill`` with ``cascade`` gave to all that it killed.
 
 A plan is a generator of jobs for a reading connection, so that others read in between: see :func:`carry_out`.
 """
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from reel.errors import InvalidParams
 from reel.kinds import CONVERSATION, INERT
 from reel.msgpack_codec import packer, unpack
+from reeld.core.events import data_of
 from reeld.core.item_forms import place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
 from reeld.core.reply_redaction import redacted_reply
@@ -42,7 +43,7 @@ _AT = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = ? AND e.seq = ?"
 _OF_SEQS = " AND e.seq IN (SELECT value FROM json_each(:seqs))"
 # Kinds of events in which an agent repeats what it inherited.
 _REPEATING = """
-    AND (e.kind IN ('changed', 'rewind') OR e.kind = 'system' AND EXISTS (
+    AND (e.kind IN ('changed', 'rewind', 'agent_killed') OR e.kind = 'system' AND EXISTS (
         SELECT 1 FROM events c WHERE c.agent = e.agent AND c.seq = e.command AND c.kind = 'clear'))
 """
 _BY_ID = f"SELECT {_COLUMNS} FROM events e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id"
@@ -138,6 +139,8 @@ class _Scan:
         self._known = known
         self._names: dict[int, str] = {}
         self.found: dict[int, Found] = {}
+        # Who killed others for which redacted reason: the id of the agent, and the reason.
+        self.kills: set[tuple[Any, Any]] = set()
         # The seqs of events that may have content.
         self.seen: set[int] = set()
 
@@ -186,6 +189,8 @@ class _Scan:
         _, _, _, kind, content, data_json, _, _ = row
         if kind == "system":
             return (content, data_json) in prompts
+        if kind == "agent_killed":
+            return _kill(data_json) in self.kills
         if kind == "rewind":
             return not self._redaction.is_whole or json.loads(data_json or "{}").get("target") in marks
         return not self._redaction.is_whole
@@ -271,7 +276,7 @@ def _identify(connection: Connection, past: Past, seqs: list[int] | None) -> Kno
 def _uids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     """Return the ids of the agents in these rows, by their rows."""
     query = "SELECT id, uid FROM agents WHERE id IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(query, (Numbers(rows),)).fetchall())
+    return dict(connection.execute(query, (Numbers(sorted(rows)),)).fetchall())
 
 
 def _in_this_file(connection: Connection, past: Past) -> Past:
@@ -316,6 +321,7 @@ def plan_redaction(
             seq=missing[0],
         )
     affected: set[int] = yield partial(_affected, found=list(scan.found.values()))
+    affected |= yield partial(_killed_with, scan=scan)
     if not redaction.is_whole:
         affected |= yield partial(_with_labels, redaction=redaction, rows=own | affected)
     for agent in sorted(affected):
@@ -362,14 +368,40 @@ def _affected(connection: Connection, found: list[Found]) -> set[int]:
     return set(first)
 
 
-def _with_labels(connection: Connection, redaction: Redaction, rows: set[int]) -> set[int]:
-    """Return the agents, among these and their clones, whose title or tags change: a clone has both from its source."""
-    seen, waiting = set(rows), list(rows)
+def _killed_with(connection: Connection, scan: _Scan) -> set[int]:
+    """Return the rows of the agents that were killed together with one whose reason is redacted; note these reasons."""
+    kills = [each for each in scan.found.values() if each.kind == "agent_killed"]
+    roots = {each.owner for each in kills}
+    uids = _uids(connection, roots)
+    scan.kills = {(uids[each.owner], _kill(each.data_json)[1]) for each in kills}
+    killed: set[int] = set()
+    for row in _clones_of(connection, roots) if roots else ():
+        rows = connection.execute("SELECT data_json FROM events WHERE agent = ? AND kind = 'agent_killed'", (row,))
+        if any(_kill(data_json) in scan.kills for (data_json,) in rows.fetchall()):
+            killed.add(row)
+    return killed
+
+
+def _kill(data_json: str | None) -> tuple[Any, Any]:
+    """Return which other agent an agent was killed with, and the reason."""
+    data = data_of(data_json)
+    return data.get("by"), data.get("reason")
+
+
+def _clones_of(connection: Connection, rows: Iterable[int]) -> set[int]:
+    """Return agents and their clones, recursively."""
+    seen = set(rows)
+    waiting = list(seen)
     while waiting:
         later = {clone for clone, _ in connection.execute(_CLONES, (waiting.pop(),))} - seen
         seen |= later
         waiting += later
-    return {labels.row for labels in _labels(connection, redaction, seen)}
+    return seen
+
+
+def _with_labels(connection: Connection, redaction: Redaction, rows: set[int]) -> set[int]:
+    """Return the agents, among these and their clones, whose title or tags change: a clone has both from its source."""
+    return {labels.row for labels in _labels(connection, redaction, _clones_of(connection, rows))}
 
 
 def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> list[Labels]:

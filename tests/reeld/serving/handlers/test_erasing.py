@@ -415,6 +415,23 @@ async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
         assert await intact(peer)
 
 
+@pytest.mark.parametrize("asked", [{"seqs": [2]}, {"text": "secret"}])
+async def test_the_reason_of_a_cascade(connect: Connect, asked: dict[str, Any]) -> None:
+    """The reason of a kill goes from all clones that it killed, but not one that a clone was given by itself."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "root")
+        for source, name in (("root", "a"), ("a", "b"), ("root", "own")):
+            await peer.call("clone", source, name)
+        await peer.call("kill", "own", "its own secret")
+        await peer.call("kill", "root", "a secret", {"cascade": True})
+        told = await peer.call("redact", "root", asked)
+        left = [name for name in ("root", "a", "b", "own") if "secret" in str(await logged(peer, name))]
+
+        assert (3, ["own"]) == (told["redacted"], left)
+        assert await intact(peer)
+
+
 async def test_a_former_name(connect: Connect, services: Services) -> None:
     """A name that an agent no longer has goes from everywhere; a command that was sent to it is still repeated."""
     with anyio.fail_after(PATIENCE):
