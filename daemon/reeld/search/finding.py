@@ -29,6 +29,7 @@ _HIT = """
     FROM log.events e JOIN log.agents a ON a.id = e.agent
     WHERE e.id = ? AND a.name <> ''
 """
+_FIRST = "SELECT id FROM log.events WHERE agent = ? ORDER BY seq LIMIT 1"
 _JUMP = "SELECT seq, parent FROM jumps WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 # Comparing with the stored text is an optimization: reading the tags of 100,000 agents takes 300 ms.
 _TAGGED = "SELECT id, tags FROM log.agents WHERE instr(tags, ?) > 0"
@@ -212,6 +213,9 @@ class Paths:
     end, then from where that jump went back to the jump before that place, and so on. Intervals are looked up once, on
     first use, and reflect that moment. Jumps that are not in the index yet are read from the log, so that the current
     conversation is known even if the index lags behind.
+
+    A ``clone`` into the agent leads to the log of another one. If that is a clone of the agent, or has taken over a
+    state of it, the way leads back to the agent's own log.
     """
 
     def __init__(self) -> None:
@@ -226,16 +230,25 @@ class Paths:
         """
         if kind in STATE:
             return True
-        walk = self._walks.setdefault(agent, _Walk())
+        walk = self._walks.setdefault(agent, _Walk(agent))
         while walk.last is not None and walk.last >= seq:
-            jump, parent = self._jump(connection, agent, walk.last)
-            walk.add(jump)
+            jump, parent = self._jump(connection, walk.owner, walk.last)
+            if walk.owner == agent:
+                walk.add(jump)
             place = log_of(connection).execute("SELECT agent, seq FROM log.events WHERE id = ?", (parent,)).fetchone()
-            # Events beyond it are those of the source of a clone, or of a damaged log.
-            walk.last = place[1] if place is not None and place[0] == agent and place[1] < jump else None
+            is_sound = place is not None and place[1] < jump
+            if is_sound and (place[0] == agent or self._may_return(connection, agent, parent)):
+                walk.owner, walk.last = place
+            else:
+                walk.last = None
             if time.monotonic() > ends:
                 raise OutOfTime
         return walk.has(seq)
+
+    def _may_return(self, connection: sqlite3.Connection, agent: int, event_id: int | None) -> bool:
+        """Return whether the way back from an event of another agent may lead to this one: it is older otherwise."""
+        found = log_of(connection).execute(_FIRST, (agent,)).fetchone()
+        return found is not None and event_id is not None and event_id > found[0]
 
     def _jump(self, connection: sqlite3.Connection, agent: int, last: int) -> tuple[int, int | None]:
         """Return an agent's newest jump up to a seq, and its destination."""
@@ -249,9 +262,15 @@ class Paths:
 
 
 class _Walk:
-    """A conversation as intervals of seqs, newest first, walked back only partly."""
+    """A conversation as intervals of seqs, newest first, walked back only partly.
 
-    def __init__(self) -> None:
+    Args:
+        owner: the agent.
+    """
+
+    def __init__(self, owner: int) -> None:
+        # The agent whose log is next. Only the intervals of the agent itself are noted.
+        self.owner = owner
         # Where the next interval ends; `None` after the last one.
         self.last: int | None = (1 << 63) - 1
         # For each interval, the number before its first and its negated last: `bisect` needs ascending numbers.

@@ -249,3 +249,20 @@ async def test_the_newest_event_is_purged_before_it_is_indexed(services: Service
         tasks.cancel_scope.cancel()
 
     assert (["a word"], 0) == (texts(found), found["behind"])
+
+
+async def test_what_comes_back_by_way_of_a_clone(peer: Peer, services: Services) -> None:
+    """An agent's own message is in its conversation again after it took over the state of its clone."""
+    for text in ("before", "apart"):
+        await peer.call("add", {"agent": "own", "messages": text, "create": True})
+    await peer.call("clone", "own", {"at": 2, "name": "copy"})
+    await peer.call("add", "copy", "more")
+    await peer.call("clear", "own")
+    await caught_up(services)
+    cleared = await peer.call("search", "before OR apart", {"agent": "own"})
+    await peer.call("clone", "copy", {"into": "own"})
+    await caught_up(services)
+    back = await peer.call("search", "before OR apart", {"agent": "own"})
+
+    live = [{hit["snippet"]: hit["live"] for hit in reply["hits"]} for reply in (cleared, back)]
+    assert [{"before": False, "apart": False}, {"before": True, "apart": False}] == live
