@@ -4,8 +4,8 @@ Between two jumps (a clear, a rewind, a restore or a clone) a log only grows. So
 from the last jump to the end; before that, up to the target of that jump from the jump that precedes the target; and so
 on.
 
-A rewind goes to a place in the conversation, which may have come with a ``clone`` into the agent. The seqs of such a
-place are those of another log. So the way back then leads through that clone.
+A rewind goes to a place in the conversation, which may have come with a ``clone`` into the agent, or into one that it
+inherits from. The seqs of such a place are those of another log. So the way back then leads through that clone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,7 +81,7 @@ def _back(connection: Connection, line: Sequence[tuple[int, str, int]]) -> Itera
                 yield Span(row, uid, 0, min(last, cap))
                 break
             yield Span(row, uid, jump.seq, min(last, cap))
-            if jump.is_rewind and _took_over(connection, row, max(jump.to, first), jump.seq):
+            if jump.is_rewind and (jump.to < first or _took_over(connection, row, jump.to, jump.seq)):
                 last, cap = jump.seq - 1, min(cap, jump.to)
                 continue
             last = min(jump.to, jump.seq - 1)  # never ahead, whatever a damaged row says

@@ -88,7 +88,10 @@ def test_what_is_in_effect(seed: int) -> None:
         for row in (1, 3):
             for _ in range(8):
                 log.step(row, chance)
-        log.agent(2, source=1, at=(at := chance.randint(0, 8)))
+        if chance.random() < 0.5:
+            log.take(1, 3, chance.randint(0, log.head(3)))
+            log.step(1, chance)
+        log.agent(2, source=1, at=(at := chance.randint(0, log.head(1))))
         for taker, source in ((1, 3), (2, 1), (2, 3)):
             for _ in range(3):
                 log.step(taker, chance)
