@@ -122,6 +122,22 @@ def test_opening_a_loaded_conversation_makes_it_the_last_opened(nvim: Nvim, clie
     assert [3, 1] == [client.agent(name).messages for name in ("one", "two")]
 
 
+def test_a_name_that_another_conversation_has_now_in_nvim(nvim: Nvim, client: Client) -> None:
+    """``:Reel open`` shows the conversation that has the name now, not the one that had it before."""
+    client.add("demo", "old", create=True)
+    opened(nvim)
+    nvim.shows(*heading("user", 2, "old"))
+    client.change("demo", name="moved")
+    client.add("demo", "new", create=True)
+    nvim.command("enew")
+    opened(nvim)
+    nvim.shows(*heading("user", 2, "new"))
+    nvim.command("Reel send more")
+
+    nvim.shows(*heading("user", 2, "new"), *heading("user", 3, "more"))
+    assert client.agent("moved").messages == 1
+
+
 def test_changes_by_others_appear_in_nvim(nvim: Nvim, client: Client) -> None:
     """A change by another client is in the buffer at once, whatever its kind."""
     client.create("demo", system="old")

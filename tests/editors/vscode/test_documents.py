@@ -36,6 +36,20 @@ def test_changes_by_others_appear_in_vs_code(client: Client, editor: VSCode) -> 
     assert first == last - 1
 
 
+def test_a_name_that_another_conversation_has_now_in_vs_code(client: Client, editor: VSCode) -> None:
+    """Opening a conversation shows the one that has the name now, not the one that had it before."""
+    client.add("demo", "old", create=True)
+    editor.run("open", "demo")
+    client.change("demo", name="moved")
+    client.add("demo", "new", create=True)
+    editor.run("open", "demo")
+    assert laid(("user #2", "new")) == editor.shows("demo", "new")
+    editor.run("send", "more")
+
+    assert laid(("user #2", "new"), ("user #3", "more")) == editor.shows("demo", "more")
+    assert client.agent("moved").messages == 1
+
+
 def test_every_kind_of_block_in_vs_code(client: Client, editor: VSCode) -> None:
     """A document shows what the other editors show."""
     alike.converse(client)

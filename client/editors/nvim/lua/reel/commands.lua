@@ -52,17 +52,17 @@ function all.open(given)
   if not name then
     return all.list(given)
   end
-  calls.send('agent', { name }, function(problem)
+  calls.send('agent', { name }, function(problem, agent)
     if problem then
       return errors.show(errors.naming(problem, name))
     end
-    conversation.show(name)
+    conversation.show(name, agent.id)
   end)
 end
 
 function all.new(given)
   calls.command('create', { agent = optional(given.text) }, or_show(function(made)
-    conversation.show(made.name)
+    conversation.show(made.name, made.id)
   end))
 end
 
@@ -70,7 +70,7 @@ function all.clone(given)
   local current = conversation.current()
   local params = { agent = current.agent, at = current.past, name = optional(given.text) }
   calls.command('clone', params, or_show(function(made)
-    conversation.show(made.name)
+    conversation.show(made.name, made.id)
   end))
 end
 
@@ -207,7 +207,7 @@ function M.list_with(show, prefix)
         items = found,
         line = summary.line_of(found),
         choose = function(agent)
-          conversation.show(agent.name)
+          conversation.show(agent.name, agent.id)
         end,
       }
     end

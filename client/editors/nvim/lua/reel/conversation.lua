@@ -188,7 +188,7 @@ function M.attach(number, path)
   end
   local name, past = path:match '^(.+)#(%d+)$'
   name = name or path
-  local conversation = { buffer = number, name = name, agent = name, past = tonumber(past) }
+  local conversation = { buffer = number, name = name, agent = name, asked = name, past = tonumber(past) }
   conversation.copy, conversation.tools, conversation.drafts, conversation.rows = copies.new(0), {}, {}, {}
   open[number], newest = conversation, conversation
   buffer.prepare(number)
@@ -218,14 +218,24 @@ function M.current()
   return found
 end
 
+--- Have a buffer show an agent if it shows another one, which had the name before.
+local function correct(number, path, agent)
+  local shown = open[number]
+  if shown and shown.agent ~= agent and shown.agent ~= shown.asked then -- as long as it is the name, it is being read
+    M.attach(number, path)
+  end
+end
+
 --- Show a conversation in the current window.
 --- @param path string as in `attach`
+--- @param agent string its id
 --- @param hit table|nil a hit of a search, to go to its message
-function M.show(path, hit)
+function M.show(path, agent, hit)
   local ok, problem = pcall(vim.cmd, 'edit ' .. vim.fn.fnameescape('reel://' .. path))
   if not ok then
     return errors.show(problem)
   end
+  correct(vim.api.nvim_get_current_buf(), path, agent)
   newest = open[vim.api.nvim_get_current_buf()] or newest -- :edit does not attach a buffer that is already loaded
   if newest and hit then
     newest.target = hit

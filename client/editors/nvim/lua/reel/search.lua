@@ -61,7 +61,7 @@ local function open(hit)
       notices.say(('%s: #%d is a note; reel log %s shows it'):format(agent.name, hit.seq, agent.name))
     end
     local has_place = hit.role or hit.kind == 'note'
-    conversation.show(path(hit, agent), has_place and hit or nil)
+    conversation.show(path(hit, agent), agent.id, has_place and hit or nil)
   end))
 end
 

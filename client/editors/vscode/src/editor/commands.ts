@@ -74,13 +74,13 @@ export interface Desk {
 export type Command = (desk: Desk, given?: string) => Promise<void>;
 
 export const commands: Record<string, Command> = {
-  async open({ client, screen }, given) {
-    const name = given ?? (await chooseAgent(client, screen));
+  async open(desk, given) {
+    const name = given ?? (await chooseAgent(desk.client, desk.screen));
     if (name === undefined) return;
-    await client.call("agent", { agent: name }).catch((error) => {
+    const agent = await desk.client.call<AgentInfo>("agent", { agent: name }).catch((error) => {
       throw error instanceof ReelError ? naming(error, name) : error;
     });
-    await screen.show(name);
+    await show(desk, name, agent);
   },
 
   async search(desk, given) {
@@ -143,11 +143,11 @@ export const commands: Record<string, Command> = {
     if (above.length) screen.goTo({ line: above.at(-1)!, first: 0, last: 0 });
   },
 
-  async new({ client, screen }, given) {
-    const name = given ?? (await screen.ask("Name (empty: the daemon chooses one)"));
+  async new(desk, given) {
+    const name = given ?? (await desk.screen.ask("Name (empty: the daemon chooses one)"));
     if (name === undefined) return;
-    const made = await client.call<AgentInfo>("create", name ? { agent: name } : {});
-    await screen.show(made.name);
+    const made = await desk.client.call<AgentInfo>("create", name ? { agent: name } : {});
+    await show(desk, made.name, made);
   },
 
   async clone(desk, given) {
@@ -156,7 +156,7 @@ export const commands: Record<string, Command> = {
     const name = given ?? (await desk.screen.ask(`Name of the clone of ${from} (empty: the daemon chooses one)`));
     if (name === undefined) return;
     const made = await callOn<AgentInfo>(desk, from, "clone", { ...(name ? { name } : {}), at });
-    await desk.screen.show(made.name);
+    await show(desk, made.name, made);
   },
 
   async mark(desk, given) {
@@ -200,7 +200,7 @@ export const commands: Record<string, Command> = {
     if (to === undefined) return;
     const made = await callOn<AgentInfo>(desk, name, "change", { name: to });
     desk.screen.say(`${name} renamed to ${made.name}`);
-    await desk.screen.show(made.name);
+    await show(desk, made.name, made);
   },
 
   async title(desk, given) {
@@ -251,11 +251,12 @@ function past({ screen }: Desk): number | undefined {
  * Show the conversation of a hit, and go to the match. What is not in the conversation any more is shown in the
  * conversation as it was.
  */
-async function visit({ client, documents, screen }: Desk, hit: Hit): Promise<void> {
+async function visit(desk: Desk, hit: Hit): Promise<void> {
+  const { client, documents, screen } = desk;
   const agent = await client.call<AgentInfo>("agent", { agent: hit.agent });
   const replaced = hit.role === "system" && !agent.system?.includes(hit.snippet);
   const path = pathTo(agent.alive ? agent.name : agent.id, hit.live && !replaced ? undefined : hit.seq);
-  await screen.show(path);
+  await show(desk, path, agent);
   const isNote = hit.kind === "note";
   if (isNote) screen.say(`${agent.name}: #${hit.seq} is a note; reel log ${agent.name} shows it`);
   if (hit.role === null && !isNote) return;
@@ -264,6 +265,12 @@ async function visit({ client, documents, screen }: Desk, hit: Hit): Promise<voi
     screen.say(`${agent.name}: #${hit.seq} is not in the conversation any more; search again to see it`);
   }
   screen.goTo(place(section, hit));
+}
+
+/** Show what a path names: this agent, also if the path has named another one until now. */
+async function show({ documents, screen }: Desk, path: string, { id }: AgentInfo): Promise<void> {
+  await documents.correct(path, id);
+  await screen.show(path);
 }
 
 /** Call a method on a conversation. */

@@ -66,6 +66,15 @@ export class Documents {
     return this.open.get(name)?.begun;
   }
 
+  /** Have a document read again if it shows another agent than this one, which has the name now. */
+  async correct(name: string, agent: string): Promise<void> {
+    const document = this.open.get(name);
+    const following = await document?.following.catch(() => undefined);
+    if (!following || following.agent === agent || this.open.get(name) !== document) return;
+    this.close(name);
+    this.changed(name);
+  }
+
   /** Stop following a conversation. */
   close(name: string): void {
     const document = this.open.get(name);
