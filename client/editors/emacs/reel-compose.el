@@ -8,6 +8,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'reel-link)
 (require 'reel-text)
 
@@ -33,12 +34,20 @@
 (defun reel-compose-open (conversation agent name)
   "Show the compose buffer of CONVERSATION, a buffer.
 It is about AGENT, whose name is NAME."
-  (pop-to-buffer (get-buffer-create (format "*reel compose %s*" name)))
+  (pop-to-buffer (or (reel-compose--buffer agent)
+                     (generate-new-buffer (format "*reel compose %s*" name))))
   (unless reel-compose--agent
-    (reel-compose-mode)
-    (setq reel-compose-conversation conversation
-          reel-compose--agent (cons agent name)
-          header-line-format (format " To %s: C-c C-c sends this buffer" name))))
+    (reel-compose-mode))
+  (setq reel-compose-conversation conversation
+        reel-compose--agent (cons agent name)
+        header-line-format (format " To %s: C-c C-c sends this buffer" name)))
+
+(defun reel-compose--buffer (agent)
+  "Return the buffer that composes a message to AGENT, or nil.
+Its name may be one that another conversation has now."
+  (cl-find agent (buffer-list)
+           :key (lambda (buffer) (car (buffer-local-value 'reel-compose--agent buffer)))
+           :test #'equal))
 
 (defun reel-compose-send ()
   "Send the buffer, and close its window."

@@ -223,9 +223,15 @@ LIMIT is the end of the buffer in that direction."
 (defun reel--buffer ()
   "Return the buffer of the conversation that a command is about."
   (cond (reel-copy-agent (current-buffer))
-        ((buffer-live-p reel-compose-conversation) reel-compose-conversation)
+        (reel-compose-conversation (reel--composed))
         ((buffer-live-p reel--last) reel--last)
         (t (user-error "No conversation is open (M-x reel-open opens one)"))))
+
+(defun reel--composed ()
+  "Return the buffer of the conversation that the current buffer composes to."
+  (if (buffer-live-p reel-compose-conversation)
+      reel-compose-conversation
+    (user-error "The buffer of this conversation was killed (M-x reel-open shows it again)")))
 
 (defun reel--name ()
   "Return the name of the conversation that a command is about."

@@ -43,6 +43,27 @@ def test_a_compose_buffer_of_emacs_keeps_what_was_not_sent(composing: Emacs, cli
     assert "hello" == composing.text()
 
 
+def test_a_compose_buffer_of_emacs_stays_with_its_conversation(composing: Emacs, client: Client) -> None:
+    """A buffer sends to the conversation that it was opened for, also if another one has its name now."""
+    composing.type("to moved")
+    client.change("demo", name="moved")
+    client.create("demo")
+    composing.command("reel-open", "demo")
+    composing.until(lambda: composing.eval("(buffer-name)") == "*reel demo*" and client.agent("demo").attached == 1)
+    composing.type("w")
+    composing.until(lambda: composing.eval("(buffer-name)") == "*reel compose demo*<2>")
+    composing.type("to demo\x03\x03")
+    composing.until_said("demo: added #2")
+    composing.command("reel-open", "moved")
+    composing.until(lambda: composing.eval("(buffer-name)") == "*reel moved*")
+    composing.type("w")
+    composing.until_text("to moved")
+    composing.type("\x03\x03")
+    composing.until_said("moved: added #3")
+
+    assert (["to moved"], ["to demo"]) == (texts(client, "moved"), texts(client))
+
+
 def test_a_blank_compose_buffer_is_not_sent_in_emacs(composing: Emacs, client: Client) -> None:
     """A buffer with nothing but blanks is not sent."""
     composing.type("  \r\x03\x03")

@@ -46,6 +46,37 @@ def test_a_compose_buffer_keeps_what_was_not_sent(demo: Nvim, daemon: Daemon, cl
     assert Path(daemon.socket).is_socket()
 
 
+def test_a_compose_buffer_stays_with_its_conversation(demo: Nvim, client: Client) -> None:
+    """A buffer sends to the conversation that it was opened for, also if another one has its name now."""
+    client.add("demo", "one")
+    demo.until("vim.fn.search('one', 'nw') > 0")
+    compose(demo, "to moved")
+    demo.command("wincmd p")
+    client.change("demo", name="moved")
+    demo.until("require('reel').status() == 'moved'")
+    client.create("demo")
+    demo.command("enew")
+    opened(demo)
+    compose(demo, "to demo")
+    demo.command("wq")
+    demo.command("buffer reel-compose://demo")
+    demo.command("Reel mark here")
+    demo.until("vim.fn.execute('messages'):find('moved: marked', 1, true)")
+    demo.command("write")
+
+    assert (["one", "to moved"], ["to demo"]) == (texts(client, "moved"), texts(client))
+
+
+def test_a_compose_buffer_that_a_session_restored(demo: Nvim, client: Client) -> None:
+    """A buffer that only has the name of a compose buffer, as after a session, becomes one with its text."""
+    demo.command("set noswapfile | new | file reel-compose://demo | call setline(1, 'hello') | wincmd p")
+    demo.command("Reel compose")
+    assert ["hello"] == demo.lines()
+    demo.command("write")
+
+    assert ["hello"] == texts(client)
+
+
 def test_a_deleted_compose_buffer_opens_again(demo: Nvim, client: Client) -> None:
     """A compose buffer that was deleted opens again, and sends once."""
     for text in ("one", "two"):

@@ -42,6 +42,31 @@ def test_a_compose_buffer_of_vim_keeps_what_was_not_sent(vim: Vim, client: Clien
     assert "killed" in said
 
 
+def test_a_compose_buffer_of_vim_stays_with_its_conversation(vim: Vim, client: Client) -> None:
+    """A buffer sends to the conversation that it was opened for, also if another one has its name now."""
+    vim.run("Reel new demo")
+    compose(vim, "to moved")
+    vim.run("wincmd p", "Reel rename moved")
+    vim.until(lambda: vim.eval("reel#status#Text()"), "moved")
+    client.create("demo")
+    vim.run("Reel open demo")
+    compose(vim, "to demo")
+    vim.run("wq", "buffer reel-compose://demo")
+
+    assert "moved: marked as here (#3)" == vim.run("Reel mark here")
+    assert "moved: added #4" == vim.run("write")
+    assert (["to moved"], ["to demo"]) == (texts(client, "moved"), texts(client))
+
+
+def test_a_compose_buffer_that_a_session_of_vim_restored(vim: Vim, client: Client) -> None:
+    """A buffer that only has the name of a compose buffer, as after a session, becomes one with its text."""
+    vim.run("Reel new demo", "new", "file reel-compose://demo", "call setline(1, 'hello')", "wincmd p", "Reel compose")
+    assert ["hello"] == vim.lines()
+
+    assert "demo: added #2" == vim.run("write")
+    assert ["hello"] == texts(client)
+
+
 def test_commands_in_a_compose_buffer_of_vim(vim: Vim) -> None:
     """A command in a compose buffer is about its conversation, not the one that was opened last."""
     vim.run("Reel new one")

@@ -6,12 +6,16 @@ local sending = require 'reel.sending'
 
 local M = {}
 
+local SCHEME = 'reel-compose://'
+
+local composing = {} -- the conversation that each buffer composes a message to
+
 --- Send the text of a buffer. It waits for the reply, so that :wq closes the window only after it. If that fails, the
 --- buffer keeps its text and stays modified.
-local function write(buffer, conversation)
+local function write(buffer)
   local text = table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
   local problem, line = calls.await('add', function(done)
-    sending.send(conversation, text, done)
+    sending.send(composing[buffer], text, done)
   end)
   if problem then
     return errors.show(problem)
@@ -21,30 +25,54 @@ local function write(buffer, conversation)
   vim.api.nvim_echo({ { line } }, true, {})
 end
 
+--- Return the compose buffer of a conversation. It stays with that conversation, whatever name this gets.
+local function buffer_of(conversation)
+  for buffer, to in pairs(composing) do
+    if to.agent == conversation.agent and vim.api.nvim_buf_is_loaded(buffer) then
+      return buffer
+    end
+  end
+  local buffer = vim.fn.bufadd(SCHEME .. conversation.name)
+  if composing[buffer] and vim.bo[buffer].modified then -- a message to another conversation, which had the name before
+    return vim.fn.bufadd(SCHEME .. conversation.agent)
+  end
+  return buffer
+end
+
+local function prepare(buffer, conversation)
+  vim.bo[buffer].filetype = 'markdown'
+  vim.api.nvim_clear_autocmds { event = 'BufWriteCmd', buffer = buffer } -- :bdelete leaves it
+  vim.api.nvim_create_autocmd('BufWriteCmd', {
+    buffer = buffer,
+    callback = function()
+      write(buffer)
+    end,
+  })
+  composing[buffer] = conversation
+end
+
 --- Show the compose buffer of a conversation in a window below; text that was not sent is still in it.
 function M.open(conversation)
-  local buffer = vim.fn.bufadd('reel-compose://' .. conversation.name)
+  local buffer = buffer_of(conversation)
   local window = vim.fn.bufwinid(buffer)
-  if window ~= -1 then
-    return vim.api.nvim_set_current_win(window)
-  end
-  local new = not vim.api.nvim_buf_is_loaded(buffer)
+  local is_new = composing[buffer] ~= conversation or not vim.api.nvim_buf_is_loaded(buffer)
   vim.bo[buffer].buftype = 'acwrite'
   vim.bo[buffer].bufhidden = 'hide'
-  vim.cmd('silent botright sbuffer ' .. buffer)
-  vim.api.nvim_win_set_height(0, math.min(12, math.floor(vim.o.lines / 3)))
-  if new then
-    vim.bo[buffer].filetype = 'markdown'
-    vim.b[buffer].reel_conversation = conversation.buffer
-    vim.api.nvim_clear_autocmds { event = 'BufWriteCmd', buffer = buffer } -- :bdelete leaves it
-    vim.api.nvim_create_autocmd('BufWriteCmd', {
-      buffer = buffer,
-      callback = function()
-        write(buffer, conversation)
-      end,
-    })
+  if window ~= -1 then
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.cmd('silent botright sbuffer ' .. buffer)
+    vim.api.nvim_win_set_height(0, math.min(12, math.floor(vim.o.lines / 3)))
+  end
+  if is_new then
+    prepare(buffer, conversation)
   end
   vim.api.nvim_echo({ { ('To %s: :write sends this buffer'):format(conversation.name) } }, false, {})
+end
+
+--- Return the conversation that a buffer composes a message to; nil if it composes none.
+function M.conversation(buffer)
+  return composing[buffer]
 end
 
 return M

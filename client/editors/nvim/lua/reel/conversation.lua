@@ -2,6 +2,7 @@
 
 local buffer = require 'reel.buffer'
 local calls = require 'reel.calls'
+local compose = require 'reel.compose'
 local copies = require 'reel.copy'
 local errors = require 'reel.errors'
 local following = require 'reel.following'
@@ -206,7 +207,16 @@ end
 
 --- Return the conversation of a buffer, also of one that composes a message to it; nil if it has none.
 function M.of(buffer)
-  return open[buffer] or open[vim.b[buffer].reel_conversation or -1]
+  local composed = compose.conversation(buffer)
+  if not composed or open[composed.buffer] == composed then
+    return composed or open[buffer]
+  end
+  for _, conversation in pairs(open) do -- its buffer was closed, but it may have another one now
+    if conversation.agent == composed.agent and not conversation.past then
+      return conversation
+    end
+  end
+  return composed
 end
 
 --- Return the conversation of the current buffer, else the one that was opened last. Raises if there is none.
@@ -221,9 +231,13 @@ end
 --- Have a buffer show an agent if it shows another one, which had the name before.
 local function correct(number, path, agent)
   local shown = open[number]
-  if shown and shown.agent ~= agent and shown.agent ~= shown.asked then -- as long as it is the name, it is being read
+  if not shown then
+    return
+  end
+  if shown.agent ~= agent and shown.agent ~= shown.asked then -- as long as it is the name, the daemon has not replied
     M.attach(number, path)
   end
+  open[number].agent = agent
 end
 
 --- Show a conversation in the current window.

@@ -14,14 +14,19 @@ const END = "call cursor('$', 1) | call line('w0')"
 
 var current = ''
 
-# Returns the conversation that was opened or entered last; {} if there is none.
+# Returns the conversation of the current buffer, else the one that was opened or entered last; {} if there is none.
 export def Current(): dict<any>
-  return follow.Get(current)
+  return Of(bufnr()) ?? follow.Get(current)
 enddef
 
 # Returns the conversation of a buffer, also of one that composes a message to it; {} if it has none.
 export def Of(buffer: number): dict<any>
-  return follow.Get(getbufvar(buffer, 'reel_conversation', string(buffer)))
+  const composed: dict<any> = getbufvar(buffer, 'reel_compose', {})
+  if empty(composed)
+    return follow.Get(string(buffer))
+  endif
+  # Its buffer may have been closed, and it may have another one now.
+  return follow.Get(composed.id) is composed ? composed : follow.Find(composed.agent) ?? composed
 enddef
 
 # Shows an agent in the current window. past: the seq of an event, to show the conversation as it was then, or 0. hit: one
@@ -70,7 +75,7 @@ enddef
 
 export def Enter(buffer: number)
   const conversation = Of(buffer)
-  if !empty(conversation)
+  if !empty(conversation) && follow.Get(conversation.id) is conversation
     current = conversation.id
   endif
 enddef

@@ -7,8 +7,8 @@ import autoload './sending.vim'
 
 # Shows the compose buffer of a conversation in a window below; text that was not sent is still in it.
 export def Open(conversation: dict<any>)
-  const buffer = bufadd($'reel-compose://{conversation.name}')
-  const new = !bufloaded(buffer)
+  const buffer = BufferOf(conversation)
+  const new = !bufloaded(buffer) || getbufvar(buffer, 'reel_compose', {}) isnot conversation
   # This comes before loading: otherwise Vim looks for a file of this name.
   setbufvar(buffer, '&buftype', 'acwrite')
   setbufvar(buffer, '&bufhidden', 'hide')
@@ -18,11 +18,25 @@ export def Open(conversation: dict<any>)
   endif
   if new
     setlocal filetype=markdown
-    b:reel_conversation = conversation.id
-    b:reel_compose = {agent: conversation.agent, name: conversation.name}
+    b:reel_compose = conversation
     autocmd_add([{group: 'reel', event: 'BufWriteCmd', bufnr: buffer, cmd: 'call reel#compose#Write()', replace: true}])
   endif
   echo $'To {conversation.name}: :write sends this buffer'
+enddef
+
+# Returns the compose buffer of a conversation. It stays with that conversation, whatever name this gets.
+def BufferOf(conversation: dict<any>): number
+  for buffer in getbufinfo({bufloaded: 1})
+    if buffer.variables->get('reel_compose', {})->get('agent', '') ==# conversation.agent
+      return buffer.bufnr
+    endif
+  endfor
+  const buffer = bufadd($'reel-compose://{conversation.name}')
+  if !empty(getbufvar(buffer, 'reel_compose', {})) && getbufvar(buffer, '&modified')
+    # It has a message to another conversation, which had the name before.
+    return bufadd($'reel-compose://{conversation.agent}')
+  endif
+  return buffer
 enddef
 
 # Sends the text of the current buffer. If that fails, the buffer keeps its text and stays modified.

@@ -41,6 +41,11 @@ export def Get(id: string): dict<any>
   return followed->get(id, {})
 enddef
 
+# Returns a conversation that shows an agent as it is now; {} if there is none.
+export def Find(agent: string): dict<any>
+  return Where((each) => each.agent ==# agent && each.past == 0)->get(0, {})
+enddef
+
 def Leave(conversation: dict<any>)
   conversation.turn += 1
   if conversation.sub != 0
