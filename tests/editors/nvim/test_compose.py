@@ -104,6 +104,21 @@ def test_commands_in_a_compose_buffer(nvim: Nvim, client: Client) -> None:
     assert [2, 1] == [client.agent(name).head for name in ("one", "two")]
 
 
+def test_write_to_a_file_does_not_send(demo: Nvim, client: Client, tmp_path: Path) -> None:
+    """``:write FILE`` writes the file, and ``:saveas`` makes the buffer that of a file: nothing is sent."""
+    compose(demo, "one", "two")
+    demo.command(f"write {tmp_path}/copy")
+    assert (["one", "two"], True) == (demo.lines(), demo.lua("return vim.bo.modified"))
+    demo.command(f"write {tmp_path}/none/copy")
+    demo.complains(f"cannot write {tmp_path}/none/copy")
+    demo.command(f"saveas {tmp_path}/own")
+    demo.command("write")
+
+    assert ["one\ntwo\n"] * 2 == [(tmp_path / name).read_text() for name in ("copy", "own")]
+    assert (["one", "two"], False) == (demo.lines(), demo.lua("return vim.bo.modified"))
+    assert [] == texts(client)
+
+
 def test_a_blank_compose_buffer_is_not_sent(demo: Nvim, client: Client) -> None:
     """A buffer with nothing but blanks is not sent."""
     compose(demo, " ", "")

@@ -1,5 +1,7 @@
 """The compose buffer in Vim: :write sends it."""
 
+from pathlib import Path
+
 from reel.sync.client import Client
 from tests.editors.texts import texts
 from tests.editors.vim.driver import Vim
@@ -74,6 +76,20 @@ def test_commands_in_a_compose_buffer_of_vim(vim: Vim) -> None:
     vim.run("wincmd p", "Reel new two", "wincmd p", "set hidden", "Reel new three", "buffer reel-compose://one")
 
     assert "one: marked as here (#2)" == vim.run("Reel mark here")
+
+
+def test_write_to_a_file_does_not_send_in_vim(vim: Vim, client: Client, tmp_path: Path) -> None:
+    """``:write FILE`` writes the file, and ``:saveas`` makes the buffer that of a file: nothing is sent."""
+    vim.run("Reel new demo")
+    compose(vim, "one", "two")
+    assert f'"{tmp_path}/copy" written; nothing sent' == vim.run(f"write {tmp_path}/copy")
+    assert (["one", "two"], 1) == (vim.lines(), vim.eval("&modified"))
+    assert f"cannot write {tmp_path}/none/copy" == vim.run(f"write {tmp_path}/none/copy")
+    vim.run(f"saveas {tmp_path}/own", "write")
+
+    assert ["one\ntwo\n"] * 2 == [(tmp_path / name).read_text() for name in ("copy", "own")]
+    assert (["one", "two"], 0) == (vim.lines(), vim.eval("&modified"))
+    assert [] == texts(client)
 
 
 def test_a_blank_compose_buffer_is_not_sent_in_vim(vim: Vim, client: Client) -> None:

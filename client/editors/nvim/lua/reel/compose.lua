@@ -12,10 +12,9 @@ local composing = {} -- the conversation that each buffer composes a message to
 
 --- Send the text of a buffer. It waits for the reply, so that :wq closes the window only after it. If that fails, the
 --- buffer keeps its text and stays modified.
-local function write(buffer)
-  local text = table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
+local function send(buffer, lines)
   local problem, line = calls.await('add', function(done)
-    sending.send(composing[buffer], text, done)
+    sending.send(composing[buffer], table.concat(lines, '\n'), done)
   end)
   if problem then
     return errors.show(problem)
@@ -23,6 +22,26 @@ local function write(buffer)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, {})
   vim.bo[buffer].modified = false
   vim.api.nvim_echo({ { line } }, true, {})
+end
+
+--- Write lines of a buffer to a file. With :saveas, the buffer has the name of the file already, and composes no more.
+local function save(buffer, lines, path)
+  local ok = pcall(vim.fn.writefile, lines, path)
+  if not ok then
+    return errors.show(errors.new('storage', ('cannot write %s'):format(path)))
+  end
+  if vim.api.nvim_buf_get_name(buffer) == path then
+    composing[buffer] = nil
+    vim.bo[buffer].modified = false
+  end
+  vim.api.nvim_echo({ { ('"%s" written; nothing sent'):format(path) } }, true, {})
+end
+
+--- Send a buffer; with :write FILE, write it to that file instead.
+local function write(event)
+  local lines = vim.api.nvim_buf_get_lines(event.buf, 0, -1, false)
+  local what = vim.startswith(event.match, SCHEME) and send or save
+  what(event.buf, lines, event.match)
 end
 
 --- Return the compose buffer of a conversation. It stays with that conversation, whatever name this gets.
@@ -42,12 +61,7 @@ end
 local function prepare(buffer, conversation)
   vim.bo[buffer].filetype = 'markdown'
   vim.api.nvim_clear_autocmds { event = 'BufWriteCmd', buffer = buffer } -- :bdelete leaves it
-  vim.api.nvim_create_autocmd('BufWriteCmd', {
-    buffer = buffer,
-    callback = function()
-      write(buffer)
-    end,
-  })
+  vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buffer, callback = write })
   composing[buffer] = conversation
 end
 

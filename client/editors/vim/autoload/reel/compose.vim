@@ -5,6 +5,8 @@ vim9script
 import autoload './link.vim'
 import autoload './sending.vim'
 
+const SCHEME = 'reel-compose://'
+
 # Shows the compose buffer of a conversation in a window below; text that was not sent is still in it.
 export def Open(conversation: dict<any>)
   const buffer = BufferOf(conversation)
@@ -31,16 +33,22 @@ def BufferOf(conversation: dict<any>): number
       return buffer.bufnr
     endif
   endfor
-  const buffer = bufadd($'reel-compose://{conversation.name}')
+  const buffer = bufadd(SCHEME .. conversation.name)
   if !empty(getbufvar(buffer, 'reel_compose', {})) && getbufvar(buffer, '&modified')
     # It has a message to another conversation, which had the name before.
-    return bufadd($'reel-compose://{conversation.agent}')
+    return bufadd(SCHEME .. conversation.agent)
   endif
   return buffer
 enddef
 
-# Sends the text of the current buffer. If that fails, the buffer keeps its text and stays modified.
+# Sends the text of the current buffer; with :write FILE, writes it to that file instead. If that fails, the buffer keeps
+# its text and stays modified.
 export def Write()
+  const path = expand('<amatch>')
+  if stridx(path, SCHEME) != 0
+    Save(path)
+    return
+  endif
   try
     const message = sending.Send(b:reel_compose, getline(1, '$')->join("\n"))
     silent :%delete _
@@ -49,4 +57,20 @@ export def Write()
   catch /^reel: /
     link.Complain(v:exception)
   endtry
+enddef
+
+# Writes the lines of the current buffer to a file. With :saveas, the buffer has the name of the file already, and
+# composes no more.
+def Save(path: string)
+  try
+    writefile(getline(1, '$'), path)
+  catch /^Vim\%((\a\+)\)\=:E482/
+    link.Complain($'reel: storage: cannot write {path}')
+    return
+  endtry
+  if expand('%:p') ==# path
+    unlet! b:reel_compose
+    setlocal nomodified
+  endif
+  echo $'"{path}" written; nothing sent'
 enddef
