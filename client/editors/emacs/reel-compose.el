@@ -52,14 +52,33 @@ Its name may be one that another conversation has now."
 (defun reel-compose-send ()
   "Send the buffer, and close its window."
   (interactive)
-  (message "%s" (reel-link-send (car reel-compose--agent) (cdr reel-compose--agent) (buffer-string)))
+  (message "%s" (reel-link-send (car reel-compose--agent) (cdr reel-compose--agent) (reel-compose--text)))
   (erase-buffer)
   (quit-window))
 
+(defun reel-compose--text ()
+  "Return the whole text, also if the buffer is narrowed."
+  (save-restriction
+    (widen)
+    (buffer-string)))
+
 (defun reel-compose--may-kill ()
   "Return whether the buffer may be killed: it is empty, or the user agrees."
-  (or (string-blank-p (buffer-string))
+  (or (string-blank-p (reel-compose--text))
       (yes-or-no-p "This message was not sent; kill it anyway? ")))
+
+(defun reel-compose--may-exit ()
+  "Return whether Emacs may exit: every message was sent, or the user agrees.
+Emacs itself asks about buffers with files only."
+  (cl-every (lambda (buffer)
+              (with-current-buffer buffer
+                (or (null reel-compose--agent)
+                    (string-blank-p (reel-compose--text))
+                    (yes-or-no-p (format "The message to %s was not sent; exit anyway? "
+                                         (cdr reel-compose--agent))))))
+            (buffer-list)))
+
+(add-hook 'kill-emacs-query-functions #'reel-compose--may-exit)
 
 (provide 'reel-compose)
 ;;; reel-compose.el ends here

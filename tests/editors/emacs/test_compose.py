@@ -64,6 +64,28 @@ def test_a_compose_buffer_of_emacs_stays_with_its_conversation(composing: Emacs,
     assert (["to moved"], ["to demo"]) == (texts(client, "moved"), texts(client))
 
 
+def test_emacs_asks_before_it_exits_with_an_unsent_message(composing: Emacs) -> None:
+    """``C-x C-c`` asks about a message that was not sent, and does not exit if the answer is no."""
+    composing.type("hello\x18\x03")
+    composing.until_shown("The message to demo was not sent; exit anyway?")
+    composing.type("no\r")
+    composing.eval('(ignore (message "answered"))')
+    composing.until_said("answered")
+
+    assert "hello" == composing.text()
+
+
+def test_a_narrowed_compose_buffer_is_sent_whole(composing: Emacs, client: Client) -> None:
+    """If the buffer is narrowed, the whole text is sent, because the whole text is removed from the buffer."""
+    composing.type("one\rtwo")
+    composing.until_text("one\ntwo")
+    composing.eval("(ignore (narrow-to-region 1 4))")
+    composing.type("\x03\x03")
+    composing.until_said("demo: added #2")
+
+    assert ["one\ntwo"] == texts(client)
+
+
 def test_a_blank_compose_buffer_is_not_sent_in_emacs(composing: Emacs, client: Client) -> None:
     """A buffer with nothing but blanks is not sent."""
     composing.type("  \r\x03\x03")
