@@ -25,6 +25,10 @@
 (defconst reel-copy--prompting '("system" "clear" "rewind" "restore" "clone")
   "The kinds of events that may change the prompt.")
 
+(defconst reel-copy--grace 1
+  "For how many seconds a draft that has ended is still shown.
+Its message comes a moment later: who reads it must not lose the place.")
+
 (defvar-local reel-copy-agent nil
   "The id of the agent that this buffer shows.")
 
@@ -70,6 +74,9 @@ It is only read then, and not followed.")
 
 (defvar-local reel-copy--drafts nil
   "Pairs of a connection and the push of its draft, oldest first.")
+
+(defvar-local reel-copy--ended nil
+  "The connections whose drafts have ended, but are still shown.")
 
 (defvar-local reel-copy--tools nil
   "The name of each tool by the id of its call, or nil before the first message.")
@@ -203,8 +210,8 @@ connection with the number LINK, that is ended."
         (name (plist-get event :name))
         (message (plist-get event :message)))
     (reel-copy--keep (plist-get event :keep))
-    (when message
-      (reel-copy--append (list message)))
+    (cond ((and message reel-copy--ended) (reel-copy--supersede message))
+          (message (reel-copy--append (list message))))
     (unless (equal name reel-copy-name)
       (setq reel-copy-name name)
       (rename-buffer (reel-copy-buffer-name name nil) t))
@@ -313,12 +320,65 @@ or there is no message before, it is that of the prompt, without a seq."
 (defun reel-copy--draft (push)
   "Show the draft in PUSH; if its text is empty, remove the draft."
   (let ((connection (plist-get push :connection)))
-    (reel-copy--draft-all
-     (if (string-empty-p (plist-get push :text))
-         (assoc-delete-all connection reel-copy--drafts)
+    (if (string-empty-p (plist-get push :text))
+        (progn (push connection reel-copy--ended)
+               (run-at-time reel-copy--grace nil #'reel-copy--end-drafts-in (current-buffer)))
+      (setq reel-copy--ended (delete connection reel-copy--ended))
+      (reel-copy--draft-all
        (if-let* ((known (assoc connection reel-copy--drafts)))
            (progn (setcdr known push) reel-copy--drafts)
          (append reel-copy--drafts (list (cons connection push))))))))
+
+(defun reel-copy--end-drafts-in (buffer)
+  "Remove the drafts in BUFFER that have ended."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (reel-copy--end-drafts)
+      (force-mode-line-update))))
+
+(defun reel-copy--end-drafts ()
+  "Remove the drafts that have ended."
+  (let ((ended reel-copy--ended))
+    (setq reel-copy--ended nil)
+    (reel-copy--draft-all
+     (cl-remove-if (lambda (draft) (memql (car draft) ended)) reel-copy--drafts))))
+
+(defun reel-copy--supersede (message)
+  "Append MESSAGE in place of the drafts that have ended.
+Who reads a draft goes on in the same line of the message."
+  (let* ((begin (reel-copy--end))
+         (windows (get-buffer-window-list nil nil t))
+         (point (reel-copy--offset begin (point)))
+         (places (mapcar (lambda (window)
+                           (list window
+                                 (reel-copy--offset begin (window-point window))
+                                 (reel-copy--offset begin (window-start window))))
+                         windows)))
+    (reel-copy--append (list message))
+    (reel-copy--end-drafts)
+    (when point
+      (goto-char (reel-copy--at begin point)))
+    (pcase-dolist (`(,window ,its-point ,its-start) places)
+      (when its-point
+        (set-window-point window (reel-copy--at begin its-point)))
+      (when its-start
+        (set-window-start window (reel-copy--at begin its-start) t)))))
+
+(defun reel-copy--offset (begin position)
+  "Return the lines from BEGIN to POSITION and its column, as a cons.
+Return nil if POSITION is before BEGIN or at the end of the buffer."
+  (when (and (<= begin position) (< position (point-max)))
+    (save-excursion
+      (goto-char position)
+      (cons (count-lines begin (line-beginning-position))
+            (- position (line-beginning-position))))))
+
+(defun reel-copy--at (begin offset)
+  "Return the position that has OFFSET from BEGIN; see `reel-copy--offset'."
+  (save-excursion
+    (goto-char begin)
+    (forward-line (car offset))
+    (min (+ (point) (cdr offset)) (line-end-position))))
 
 (defun reel-copy-writers ()
   "Return the names of the clients that are writing; nil for one without."
@@ -328,11 +388,22 @@ or there is no message before, it is that of the prompt, without a seq."
   "Show DRAFTS at the end, and nothing else."
   (when (or drafts reel-copy--drafts)
     (setq reel-copy--drafts drafts)
-    (reel-copy--editing
-      (delete-region (reel-copy--end) (point-max))
-      (goto-char (point-max))
-      (dolist (draft drafts)
-        (insert (reel-text-draft (plist-get (cdr draft) :client) (plist-get (cdr draft) :text)))))))
+    (let* ((text (mapconcat (lambda (draft)
+                              (reel-text-draft (plist-get (cdr draft) :client)
+                                               (plist-get (cdr draft) :text)))
+                            drafts ""))
+           (shown (buffer-substring-no-properties (reel-copy--end) (point-max)))
+           (same (compare-strings shown nil nil text nil nil)))
+      (unless (eq same t)
+        (reel-copy--rewrite (1- (abs same)) text)))))
+
+(defun reel-copy--rewrite (same text)
+  "Replace what is after the entries by TEXT, except the first SAME characters.
+A draft grows at its end: point stays where somebody reads it."
+  (reel-copy--editing
+    (delete-region (+ (reel-copy--end) same) (point-max))
+    (goto-char (point-max))
+    (insert (substring text same))))
 
 (provide 'reel-copy)
 ;;; reel-copy.el ends here

@@ -194,3 +194,21 @@ def test_a_reset_is_read_again_by_emacs(emacs: Emacs, client: Client, demo: Call
 
     assert before != emacs.eval("reel-copy--subscription")
     assert 1 == client.agent("demo").attached
+
+
+def test_who_reads_a_draft_in_emacs_keeps_the_place(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """Point inside a draft stays in its line when the draft grows, and when its message replaces it."""
+    place = "(list (buffer-substring (line-beginning-position) (point)) (count-lines (window-start) (point)))"
+    lines = [f"line {number}." for number in range(100)]
+    client.draft("demo", "\n".join(lines))
+    emacs.until(lambda: "line 99." in emacs.text())
+    emacs.type("\x1b<\x13line 50.\r\x0c")
+    emacs.until(lambda: emacs.eval(place)[0] == "line 50.")
+    before = emacs.eval(place)
+    client.draft("demo", "\n".join([*lines, "more"]))
+    emacs.until(lambda: "more" in emacs.text())
+    assert before == emacs.eval(place)
+    client.add("demo", [{"role": "assistant", "content": "\n".join(lines)}])
+    demo()
+
+    assert before == emacs.eval(place)

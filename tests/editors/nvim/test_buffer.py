@@ -194,6 +194,26 @@ def test_a_cursor_at_the_end_follows_in_nvim(nvim: Nvim, client: Client) -> None
     assert [1, 0] == nvim.call("nvim_win_get_cursor", 0)
 
 
+def test_who_reads_a_draft_in_nvim_keeps_the_place(nvim: Nvim, client: Client) -> None:
+    """A cursor inside a draft stays in its line when the draft grows, and when its message replaces it."""
+    client.add("demo", "a", create=True)
+    opened(nvim)
+    lines = [f"line {number}" for number in range(100)]
+    client.draft("demo", "\n".join(lines))
+    nvim.until("vim.fn.search('line 99', 'nw') > 0")
+    nvim.command("normal! gg")
+    nvim.command("call search('line 50') | normal! zz")
+    before = nvim.call("nvim_eval", "[getline('.'), line('.') - line('w0')]")
+    client.draft("demo", "\n".join([*lines, "more"]))
+    nvim.until("vim.fn.search('more', 'nw') > 0")
+    client.draft("demo", "")
+    nvim.lua("return require('reel').call('ping')")
+    client.add("demo", [{"role": "assistant", "content": "\n".join(lines)}])
+    nvim.until("vim.fn.search('^## assistant #3', 'nw') > 0")
+
+    assert before == nvim.call("nvim_eval", "[getline('.'), line('.') - line('w0')]")
+
+
 def test_editing_an_unknown_name_says_how_to_create_it(nvim: Nvim) -> None:
     """``:edit`` of an unknown conversation shows the command that creates it."""
     nvim.command("edit reel://zed")

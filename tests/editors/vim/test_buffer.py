@@ -161,3 +161,20 @@ def test_edit_by_name_in_vim(vim: Vim, client: Client) -> None:
     vim.until(lambda: client.agent("a/b").attached, 0)
 
     assert "no conversation zed (:Reel new zed creates it)" in vim.run("edit reel://zed")
+
+
+def test_who_reads_a_draft_in_vim_keeps_the_place(vim: Vim, client: Client) -> None:
+    """A cursor inside a draft stays in its line when the draft grows, and when its message replaces it."""
+    client.add("demo", "a", create=True)
+    vim.run("Reel open demo")
+    lines = [f"line {number}" for number in range(100)]
+    client.draft("demo", "\n".join(lines))
+    vim.until(lambda: vim.eval("search('line 99', 'nw') > 0"), 1)
+    vim.run("normal! gg", "call search('line 50')", "normal! zz")
+    before = vim.eval("[getline('.'), line('.') - line('w0')]")
+    client.draft("demo", "\n".join([*lines, "more"]))
+    vim.until(lambda: vim.eval("search('more', 'nw') > 0"), 1)
+    client.add("demo", [{"role": "assistant", "content": "\n".join(lines)}])
+    vim.until(lambda: vim.eval("search('^## assistant #3', 'nw') > 0"), 1)
+
+    assert before == vim.eval("[getline('.'), line('.') - line('w0')]")

@@ -14,6 +14,7 @@ local M = {}
 
 local open, newest = {}, nil
 
+local GRACE_MS = 1000 -- for how long a draft that has ended is shown
 local NOTHING = { lines = {}, levels = {}, marks = {} }
 
 --- Return the sections after the first `unchanged` messages; -1 includes the system prompt. The prompt is section 1
@@ -70,7 +71,7 @@ end
 local function paint(conversation)
   local unchanged = conversation.unchanged
   conversation.unchanged = nil
-  if not (unchanged and open[conversation.buffer]) then
+  if not (unchanged and open[conversation.buffer] == conversation) then
     return
   end
   local rows = conversation.rows
@@ -140,9 +141,16 @@ function hear.event(conversation, push)
   end
 end
 
+--- Take a draft. The end of one is shown with its message, which comes a moment later: who reads the draft must not lose
+--- the place.
 function hear.draft(conversation, push)
   conversation.drafts[push.connection] = push.text ~= '' and push or nil
-  changed_at_the_end(conversation)
+  if push.text ~= '' then
+    return changed_at_the_end(conversation)
+  end
+  vim.defer_fn(function()
+    changed_at_the_end(conversation)
+  end, GRACE_MS)
 end
 
 function hear.reset(conversation, push)

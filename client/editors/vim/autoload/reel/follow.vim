@@ -11,6 +11,8 @@ import autoload './link.vim'
 
 # Vim decodes a message as a whole, and does not respond to the user meanwhile.
 const PAGE = 131'072
+# For how long a draft that has ended is shown, in milliseconds.
+const GRACE = 1'000
 # The position before the first page is read.
 const NEWEST = -1
 
@@ -154,10 +156,23 @@ def Hear(method: string, params: dict<any>)
       if method == 'reset'
         ReadAgain(conversation)
       elseif conversation.sub != 0
-        copy.Draft(conversation.copy, params)
-        conversation.changed = true
+        Draft(conversation, params)
       endif
     endfor
+  endif
+enddef
+
+# Takes a draft. The end of one is shown with its message, which comes a moment later: who reads the draft must not lose
+# the place.
+def Draft(conversation: dict<any>, push: dict<any>)
+  const end = push.text == ''
+  copy.Draft(conversation.copy, push)
+  conversation.changed = conversation.changed || !end
+  if end
+    timer_start(GRACE, (_) => {
+      conversation.changed = followed->get(conversation.id, {}) is conversation
+      Settle()
+    })
   endif
 enddef
 
