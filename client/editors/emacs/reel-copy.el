@@ -199,7 +199,11 @@ connection with the number LINK, that is ended."
   (pcase method
     ('event (reel-copy--event params))
     ('draft (reel-copy--draft params))
-    ('reset (reel-copy-refresh))
+    ('reset
+     ;; What was erased must not stay if there is nothing to read any more.
+     (reel-copy--keep 0)
+     (reel-copy--prompt nil)
+     (reel-copy-refresh))
     ('lagged
      (setq reel-copy--seq (1- (plist-get params :from)))
      (reel-copy-follow))))

@@ -212,3 +212,13 @@ def test_who_reads_a_draft_in_emacs_keeps_the_place(client: Client, emacs: Emacs
     demo()
 
     assert before == emacs.eval(place)
+
+
+def test_a_purged_conversation_leaves_nothing_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """What was purged goes from the buffer."""
+    client.add("demo", [{"role": "system", "content": "secret"}, {"role": "user", "content": "secret"}])
+    demo()
+    client.kill("demo")
+    client.purge("demo")
+
+    emacs.until_text("")

@@ -178,3 +178,17 @@ def test_who_reads_a_draft_in_vim_keeps_the_place(vim: Vim, client: Client) -> N
     vim.until(lambda: vim.eval("search('^## assistant #3', 'nw') > 0"), 1)
 
     assert before == vim.eval("[getline('.'), line('.') - line('w0')]")
+
+
+def test_a_purged_conversation_leaves_nothing_in_vim(vim: Vim, client: Client) -> None:
+    """What was purged goes from the buffer, and the message says that there is no such conversation."""
+    client.create("demo", system="secret")
+    client.add("demo", "secret")
+    vim.run("Reel open demo")
+    vim.until(lambda: vim.eval("search('secret', 'nw') > 0"), 1)
+    client.kill("demo")
+    client.purge("demo")
+    vim.until(vim.lines, [""])
+
+    assert ["no conversation demo (:Reel new demo creates it)"] == vim.said()
+    assert "demo · away" == vim.eval("reel#status#Text()")

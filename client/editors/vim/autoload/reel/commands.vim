@@ -61,8 +61,7 @@ enddef
 def Find(name: string): dict<any>
   const reply = link.Ask('agent', {agent: name})
   if reply->has_key('error')
-    const unknown = $'not_found: no conversation {name} (:Reel new {name} creates it)'
-    throw 'reel: ' .. (reply.error.data.name == 'not_found' ? unknown : reply.error.message)
+    throw 'reel: ' .. (reply.error.data.name == 'not_found' ? layout.Unknown(name) : reply.error.message)
   endif
   return reply.result
 enddef

@@ -7,6 +7,7 @@ vim9script
 # again. A reply to a request from before that start (an earlier turn) is ignored.
 
 import autoload './copy.vim'
+import autoload './layout.vim'
 import autoload './link.vim'
 
 # Vim decodes a message as a whole, and does not respond to the user meanwhile.
@@ -28,7 +29,8 @@ enddef
 # as it was then. 0: it is followed.
 export def Begin(id: string, agent: dict<any>, past: number): dict<any>
   followed[id] = {id: id, agent: agent.id, name: agent.name, past: past, copy: copy.New(), at: NEWEST, reading: true,
-    turn: 0, sub: 0, changed: true, prompt_stale: false}
+    turn: 0, sub: 0, changed: true, prompt_stale: false,
+    gone: false}
   Read(followed[id], past ?? NEWEST)
   return followed[id]
 enddef
@@ -115,7 +117,7 @@ def Send(conversation: dict<any>, method: string, params: dict<any>, Done: func(
   link.Send(method, params, (reply) => {
     if turn == conversation.turn
       if reply->has_key('error')
-        link.Complain($'{reply.error.message} ({conversation.name})')
+        Fail(conversation, reply.error)
       else
         Done(reply.result)
       endif
@@ -123,6 +125,18 @@ def Send(conversation: dict<any>, method: string, params: dict<any>, Done: func(
       link.Send('unsubscribe', {sub: reply.result.sub})
     endif
   })
+enddef
+
+# Shows an error. What was erased from the daemon goes from the copy as well.
+def Fail(conversation: dict<any>, error: dict<any>)
+  if error.data.name == 'not_found'
+    copy.Truncate(conversation.copy, 0)
+    conversation->extend({gone: true, changed: true})
+    conversation.copy->extend({system: '', drafts: {}})
+    link.Complain($'reel: {layout.Unknown(conversation.name)}')
+  else
+    link.Complain($'{error.message} ({conversation.name})')
+  endif
 enddef
 
 # --- following

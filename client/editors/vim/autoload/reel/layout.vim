@@ -23,6 +23,11 @@ export def Past(name: string, seq: number): list<list<any>>
   return Unfolded($'*{name} as it was at #{seq} (:Reel open {name} shows it as it is now)*')
 enddef
 
+# Returns the error that there is no conversation of a name, with what creates it.
+export def Unknown(name: string): string
+  return $'not_found: no conversation {name} (:Reel new {name} creates it)'
+enddef
+
 # Returns a time in local time.
 export def Time(milliseconds: number): string
   return strftime('%Y-%m-%d %H:%M:%S', milliseconds / 1000)

@@ -17,7 +17,7 @@ export def Text(buffer: number = bufnr()): string
   if conversation.past > 0
     words->add($'as it was at #{conversation.past}')
   endif
-  if !link.IsOpen()
+  if !link.IsOpen() || conversation.gone
     words->add('away')
   elseif conversation.reading
     words->add('reading')
