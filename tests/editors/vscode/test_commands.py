@@ -4,6 +4,7 @@ import pytest
 
 from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.editors.texts import texts
 from tests.editors.vscode.driver import MEGABYTE, VSCode, laid
 
 
@@ -78,3 +79,28 @@ def test_an_error_is_one_line_in_vs_code(client: Client, editor: VSCode) -> None
     assert editor.refused("send", "x" * (17 * MEGABYTE)).startswith("add: ")
     editor.run("send", "it goes on")
     editor.shows("demo", "it goes on")
+
+
+def test_what_is_typed_while_a_composed_document_is_sent_stays(client: Client, editor: VSCode) -> None:
+    """A composed document in which more was typed while it was sent is not closed."""
+    client.create("demo")
+    editor.run("open", "demo")
+    editor.run("compose")
+    editor.ask("write", text="hello")
+    editor.ask("run", command="send", typed="hello and more")
+
+    assert ["hello"] == texts(client)
+    assert "hello and more" == editor.ask("active")
+
+
+def test_no_other_document_is_closed_after_a_composed_one_was_sent(client: Client, editor: VSCode) -> None:
+    """A document that the user goes to while a composed one is sent stays open."""
+    for name in ("demo", "other"):
+        client.create(name)
+        editor.run("open", name)
+    editor.run("open", "demo")
+    editor.run("compose")
+    editor.ask("write", text="hello")
+
+    assert "/other.reel" == editor.ask("run", command="send", seen="other")["looksAt"]
+    assert ["hello"] == texts(client)

@@ -30,11 +30,15 @@ function shown(name: string, wanted: string, gone: boolean): Promise<void> {
 }
 
 const actions: Record<string, (asked: any) => unknown> = {
-  async run({ command, given, answers = [], meanwhile }) {
+  /** `typed` is what the user types, `seen` the document that the user goes to, while the command waits for the daemon. */
+  async run({ command, given, answers = [], meanwhile, typed, seen }) {
     user.answers = answers;
     user.meanwhile = meanwhile === undefined ? undefined : () => user.look(path(meanwhile));
     for (const list of [user.asked, user.said, user.complained, user.markup]) list.length = 0;
-    await user.run(command, ...(given === undefined ? [] : [given]));
+    const running = user.run(command, ...(given === undefined ? [] : [given]));
+    if (typed !== undefined) user.write(typed);
+    if (seen !== undefined) await user.look(path(seen));
+    await running;
     const { asked, said, complained, markup } = user;
     return { asked, said, complained, markup, looksAt: vscode.window.activeTextEditor?.document.uri.path };
   },
@@ -62,6 +66,7 @@ const actions: Record<string, (asked: any) => unknown> = {
     return [line, line.slice(selection.start.character, selection.end.character)];
   },
   line: () => vscode.window.activeTextEditor!.selection.active.line,
+  active: () => vscode.window.activeTextEditor!.document.getText(),
   scheme: () => vscode.window.activeTextEditor!.document.uri.scheme,
   close: ({ name }) => user.close(path(name)),
   commands: () => user.commands(),

@@ -42,10 +42,13 @@ class Window implements Screen {
     const document = vscode.window.activeTextEditor?.document;
     const conversation = document && this.composing.get(document);
     if (conversation === undefined) return undefined;
+    const text = document!.getText();
     const close = async () => {
+      // The user may have typed more, or gone to another editor, while the text was sent.
+      if (document!.getText() !== text || vscode.window.activeTextEditor?.document !== document) return;
       await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
     };
-    return { conversation, text: document!.getText(), close };
+    return { conversation, text, close };
   }
 
   /** The document is an untitled one. Saving a file could send it, but VS Code may save files while one is typing. */
