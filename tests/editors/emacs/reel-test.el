@@ -189,7 +189,7 @@
       (reel-copy--prompt nil)
       (reel-copy--draft (list :connection 5 :client "vim" :text ""))
       (reel-copy--draft (list :connection 6 :client "vim" :text "later"))
-      (reel-copy--append (list (reel-test-message 4 '(:type "text" :text "a"))))
+      (reel-copy--supersede (reel-test-message 4 '(:type "text" :text "a")))
       (should (equal-including-properties
                (concat (funcall text 1) (funcall text 4) (reel-text-draft "vim" "later"))
                (buffer-string)))
