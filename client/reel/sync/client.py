@@ -52,7 +52,7 @@ def _subscription(
         from reel.sync.subscription import Subscription  # noqa: PLC0415 - as above
 
         state = SubscriptionState(request(*args, **kwargs), self._name)
-        return Subscription(state, lambda: self._reach()[0], self._patience, self._timeout)
+        return Subscription(state, lambda: self._reach(self._deadline())[0], self._patience, self._timeout)
 
     return describe(method, request, "Subscription")
 
@@ -176,9 +176,9 @@ class Client:
         with self._lock:
             # Only a connection that was lost is worth waiting for; a first one fails at once.
             is_worth_it = self._socket is not None or (self._awaits_restart and self._may_come_back())
-            patience = self._patience if is_worth_it else 0.0
-            until = time.monotonic() + patience
+            until: float | None = None
             while True:
+                began = time.monotonic()
                 try:
                     deadline = self._open(deadline)
                     return call.read(self._exchange(call, deadline))
@@ -186,8 +186,12 @@ class Client:
                     self._disconnect()
                     if call.method == "shutdown" and not isinstance(error, NotRunning):
                         return call.read({})
-                    if patience == 0 and not isinstance(error, NotRunning):
-                        patience, until = self._patience, time.monotonic() + self._patience
+                    was_connected = not isinstance(error, NotRunning)
+                    is_worth_it = is_worth_it or was_connected
+                    now = time.monotonic()
+                    # The time begins anew after a connection that was not short.
+                    if until is None or (was_connected and now - began > self._patience):
+                        until = now + (self._patience if is_worth_it else 0.0)
                     self._pause(error, until if deadline is None else min(until, deadline))
 
     def pages(self, call: "Call[R]") -> "Iterator[R]":
@@ -302,7 +306,7 @@ class Client:
         """Connect unless there is a connection; return the deadline, which is later if a daemon had to be started."""
         if self._socket is not None:
             return deadline
-        self._socket, deadline = self._reach()
+        self._socket, deadline = self._reach(deadline)
         self._framing = MessagePack(MAX_REPLY)
         hello = greeting(self._name)
         try:
@@ -312,12 +316,11 @@ class Client:
             raise
         return deadline
 
-    def _reach(self) -> tuple[socket.socket, float | None]:
+    def _reach(self, deadline: float | None) -> tuple[socket.socket, float | None]:
         """Open a connection, and return it with the deadline; with ``autostart``, start a daemon if none answers.
 
         The start of a daemon has its own limit, because migrating an old database may take minutes.
         """
-        deadline = self._deadline()
         try:
             return self._dial(deadline), deadline
         except TimeoutError:

@@ -1,12 +1,13 @@
 """What the blocking client does when the daemon goes away."""
 
 import threading
+import time
 
 import pytest
 
 import reel
 from reel.sync.client import Client, connect
-from tests.daemon import Daemon, short_directory
+from tests.daemon import Daemon, short_directory, until
 from tests.patience import PATIENCE
 from tests.reel.blocking.scripted_daemon import HELLO, Line, Script, greeting_and
 
@@ -94,6 +95,33 @@ def test_daemon_that_is_stopping(script: Script) -> None:
     script.play(stop, greeting_and({"pong": True}))
     with Client(script.path) as client:
         assert client.ping() is True
+
+
+def test_a_call_that_was_lost_late(script: Script) -> None:
+    """The time for reconnecting begins when the connection is lost, however long the call had waited by then."""
+    patience = 0.05
+
+    def hang_up_late(line: Line) -> None:
+        line.answer(HELLO).take()
+        began = time.monotonic()
+        until(lambda: time.monotonic() > began + 2 * patience)
+
+    script.play(hang_up_late, greeting_and({"pong": True}))
+    with connect(script.path, patience=patience) as client:
+        assert client.ping() is True
+
+
+def test_reconnecting_counts_for_the_timeout(script: Script) -> None:
+    """A call on which the daemon hangs up again and again does not get its whole time each time."""
+
+    def hang_up(line: Line) -> None:
+        line.answer(HELLO).take()
+
+    script.play(hang_up, greeting_and({"pong": True}))
+    with connect(script.path, timeout=PATIENCE) as client:
+        client._timeout = 0.2  # less than the pause between two attempts
+        with pytest.raises((reel.Timeout, reel.NotRunning)):
+            client.ping()
 
 
 def test_shutdown_needs_no_answer(script: Script) -> None:
