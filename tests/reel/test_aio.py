@@ -151,6 +151,108 @@ async def test_the_async_client_gives_up_reconnecting(daemon: Daemon) -> None:
             assert await client.ping()
 
 
+@pytest.mark.usefixtures("autojump_clock")
+async def test_a_daemon_that_hangs_up_on_a_call(tmp_path: Path) -> None:
+    """A call on which the daemon hangs up each time fails after the time for reconnecting; the client still works."""
+    path = str(tmp_path / "s")
+    async with anyio.create_task_group() as tasks:
+        seen: list[Request] = []
+        # Fifty connections would take longer, and without a pause between them no time at all.
+        tasks.start_soon(_answer, await anyio.create_unix_listener(path), [None] * 50, seen)
+        async with reel.aio.connect(path, patience=2.0) as client:
+            began = anyio.current_time()
+            with pytest.raises(reel.NotRunning, match="went away"):
+                await client.ping()
+
+            assert 2.0 <= anyio.current_time() - began < 3.0
+            assert 4 < len(seen) < 12
+        tasks.cancel_scope.cancel()
+
+
+async def test_the_async_client_without_patience(tmp_path: Path) -> None:
+    """Without time for reconnecting, a lost call fails at once, and the next one connects again."""
+    path = str(tmp_path / "s")
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_answer, await anyio.create_unix_listener(path), [None, PONG])
+            async with reel.aio.connect(path, patience=0.0) as client:
+                with pytest.raises(reel.NotRunning):
+                    await client.ping()
+
+                assert await client.ping()
+
+
+async def test_the_async_client_finds_a_daemon_that_is_stopping(tmp_path: Path) -> None:
+    """A daemon that is stopping when the client reconnects is waited for like one that is gone."""
+    path = str(tmp_path / "s")
+    with anyio.fail_after(PATIENCE):
+        async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
+
+            async def play() -> None:
+                await _answer_one(listener, None)
+                async with await listener.accept() as stream:
+                    framing = MessagePack(error_maps=True)
+                    greeting = await _request(stream, framing)
+                    await stream.send(framing.refuse(greeting.id, reel.ShuttingDown("it ends")))
+                await _answer_one(listener, PONG)
+
+            tasks.start_soon(play)
+            async with reel.aio.connect(path) as client:
+                assert await client.ping()
+
+
+async def test_more_calls_than_the_daemon_accepts_at_once(client: Client) -> None:
+    """Calls beyond the limit of a connection wait for others to be answered; so do those after cancelled ones."""
+    await client.create("demo")
+
+    async def add(text: str) -> None:
+        await client.add("demo", text)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(1000):
+            tasks.start_soon(add, "hi")
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(1000):
+            tasks.start_soon(add, "ho")
+
+    assert {"ho"} == {
+        message["content"][0]["text"]  # type: ignore[typeddict-item]
+        for message in (await client.messages("demo", last=1000)).messages
+    }
+
+
+async def test_long_waits_are_no_calls_in_flight(client: Client, daemon: Daemon) -> None:
+    """After a restart, a wait for something to happen does not hold up the call that makes it happen."""
+    head = (await client.create("demo")).head
+
+    async def wait() -> None:
+        await client.wait("demo", head, timeout=3_600_000)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        daemon.kill()
+        daemon.start()
+        await client.add("demo", "hi")
+
+
+async def test_large_replies_at_once(client: Client) -> None:
+    """Thirty tasks read replies of four megabytes at once, more than the daemon keeps for one connection."""
+    await client.add("demo", "x" * (4 << 20), create=True)
+    read: list[int] = []
+
+    async def read_all() -> None:
+        read.append(len((await client.messages("demo")).messages))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(30):
+            tasks.start_soon(read_all)
+
+    assert [1] * 30 == read
+
+
 async def test_the_async_client_stops_the_daemon(client: Client, daemon: Daemon) -> None:
     """After a shutdown the daemon has ended."""
     await client.shutdown()
@@ -232,18 +334,23 @@ async def _answer(
     """Play a daemon for as many connections: greet, send this reply or none, and hang up."""
     async with listener:
         for part in parts:
-            async with await listener.accept() as stream:
-                framing = MessagePack(error_maps=True)
-                await stream.send(framing.answer((await _request(stream, framing)).id, HELLO))
-                request = await _request(stream, framing)
-                if seen is not None:
-                    seen.append(request)
-                if isinstance(part, dict):
-                    await stream.send(framing.answer(request.id, part))
-                elif isinstance(part, ReelError):
-                    await stream.send(framing.refuse(request.id, part))
-                elif part is not None:
-                    await stream.send(part)
+            request = await _answer_one(listener, part)
+            if seen is not None:
+                seen.append(request)
+
+
+async def _answer_one(listener: SocketListener, part: _Part) -> Request:
+    async with await listener.accept() as stream:
+        framing = MessagePack(error_maps=True)
+        await stream.send(framing.answer((await _request(stream, framing)).id, HELLO))
+        request = await _request(stream, framing)
+        if isinstance(part, dict):
+            await stream.send(framing.answer(request.id, part))
+        elif isinstance(part, ReelError):
+            await stream.send(framing.refuse(request.id, part))
+        elif part is not None:
+            await stream.send(part)
+        return request
 
 
 async def _request(stream: SocketStream, framing: MessagePack) -> Request:

@@ -4,8 +4,13 @@ Theory of operation. The *keeper* task owns the connection: it connects, greets,
 connection is lost. Then it reconnects as soon as a call is waiting, and resends all calls without a response, commands
 under their keys. The *sender* task writes what is queued, so that a caller that is cancelled never leaves half a frame
 behind. Callers wait for their responses. One that is cancelled is forgotten, and its response is dropped.
+
+The sender leaves no more calls unanswered than the *window* allows. At first these are as many as the daemon accepts.
+The calls themselves may be the reason why a connection was lost: the daemon hangs up if too many bytes of replies wait
+for the client. So the next window begins with one call, and doubles with each response.
 """
 
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -39,19 +44,31 @@ P = ParamSpec("P")
 
 # How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
+# How many calls a daemon that does not say so accepts at once.
+_IN_FLIGHT = 256
+# Methods whose calls do not count as in flight, because they may wait for long.
+_ASIDE = frozenset({"wait", "verify", "backup", "search"})
+# The least time for an attempt to reconnect, in seconds.
+_ATTEMPT = 1.0
 
 
 class _Waiting:
     """A call without a response.
 
     Args:
+        number: its id.
         method: the method that it calls.
         request: the bytes to send, on each connection until a response comes.
     """
 
-    def __init__(self, method: str, request: bytes) -> None:
+    def __init__(self, number: int, method: str, request: bytes) -> None:
+        self.number = number
         self.method = method
         self.request = request
+        # Whether it was sent on the current connection.
+        self.is_sent = False
+        # When to stop sending it again; ``None`` before a connection was lost on which it was sent.
+        self.give_up_at: float | None = None
         self.answered = anyio.Event()
         self.result: dict[str, Any] = {}
         self.error: ReelError | None = None
@@ -106,7 +123,11 @@ class Client:
         self._framing = MessagePack(MAX_REPLY)
         self._waiting: dict[Id, _Waiting] = {}
         self._number = 0
-        self._outbox: list[bytes] = []
+        # The calls that are still to be sent on this connection, and the ids of those that are in flight on it. A call
+        # whose caller was cancelled stays in flight.
+        self._outbox: deque[_Waiting] = deque()
+        self._in_flight: set[Id] = set()
+        self._window = _IN_FLIGHT
         self._mail = Signal()
         # Whether there is a connection that has been greeted. Without one, a call wakes the keeper.
         self._connected = False
@@ -152,7 +173,7 @@ class Client:
         number = self._number
         request = self._framing.request(number, call.method, [call.params])
         require_size(request, self.server)
-        waiting = self._waiting[number] = _Waiting(call.method, request)
+        waiting = self._waiting[number] = _Waiting(number, call.method, request)
         try:
             if self._connected:
                 self._post(waiting)
@@ -288,7 +309,7 @@ class Client:
 
     def _post(self, waiting: _Waiting) -> None:
         """Queue a request for the sender."""
-        self._outbox.append(waiting.request)
+        self._outbox.append(waiting)
         self._mail.set()
 
     # --- the keeper
@@ -299,10 +320,17 @@ class Client:
         Args:
             stream: the first connection, from :meth:`open`.
         """
+        self._window = self._most_in_flight
         try:
             while True:
+                began = anyio.current_time()
                 await self._converse(stream)
+                lasted = anyio.current_time() - began
+                self._count_loss(lasted)
+                if lasted < RETRY_INTERVAL:
+                    await anyio.sleep(RETRY_INTERVAL - lasted)  # it may hang up at once again
                 stream = await self._reopen()
+                self._window = 1
         finally:
             self._closed = True
             for waiting in self._waiting.values():
@@ -314,16 +342,40 @@ class Client:
             while not self._waiting:
                 await self._wanted.wait()
             error: ReelError = NotRunning(f"the daemon on {self.path} went away and did not come back")
-            with anyio.move_on_after(self._patience):
-                while isinstance(error, NotRunning):
+            until = anyio.current_time() + self._patience
+            with anyio.move_on_after(max(self._patience, _ATTEMPT)):
+                while isinstance(error, NotRunning | ShuttingDown):
                     try:
                         return await self.open()
                     except ReelError as refused:
                         error = refused
-                        await anyio.sleep(RETRY_INTERVAL)
+                    if anyio.current_time() >= until:
+                        break
+                    await anyio.sleep(RETRY_INTERVAL)
             for waiting in self._waiting.values():
                 waiting.end(None, error)
             self._waiting.clear()
+
+    def _count_loss(self, lasted: float) -> None:
+        """Fail the calls that were sent again and again for as long as ``patience``, each time in vain.
+
+        Args:
+            lasted: how long the connection lasted, in seconds. The time begins anew after one that was not short.
+        """
+        now = anyio.current_time()
+        for number, waiting in list(self._waiting.items()):
+            if not waiting.is_sent:
+                continue
+            if waiting.give_up_at is None or lasted > self._patience:
+                waiting.give_up_at = now + self._patience
+            if now >= waiting.give_up_at:
+                del self._waiting[number]
+                waiting.end(None, NotRunning(f"the daemon on {self.path} went away: connection closed"))
+
+    @property
+    def _most_in_flight(self) -> int:
+        most = None if self.server is None else self.server.limits.get("in_flight")
+        return most or _IN_FLIGHT
 
     async def open(self) -> SocketStream:
         """Connect and greet."""
@@ -375,8 +427,10 @@ class Client:
     async def _converse(self, stream: SocketStream) -> None:
         """Send the queued requests and hand out responses, until the connection is lost."""
         self._outbox.clear()
+        self._in_flight.clear()
         self._connected = True
         for waiting in self._waiting.values():
+            waiting.is_sent = False
             self._post(waiting)
         failed: ParseError | None = None
         try:
@@ -399,15 +453,36 @@ class Client:
     async def _send(self, stream: SocketStream) -> None:
         while True:
             await self._mail.wait()
-            while self._outbox:
-                data = b"".join(self._outbox)
-                self._outbox.clear()
+            while data := self._take_sendable():
                 await stream.send(data)
+
+    def _take_sendable(self) -> bytes:
+        """Take the calls that may be sent now out of the queue, in their order; return their bytes."""
+        requests = []
+        while self._outbox and (len(self._in_flight) < self._window or self._outbox[0].method in _ASIDE):
+            waiting = self._outbox.popleft()
+            if waiting.number not in self._waiting:
+                continue  # its caller was cancelled
+            if waiting.method not in _ASIDE:
+                self._in_flight.add(waiting.number)
+            waiting.is_sent = True
+            requests.append(waiting.request)
+        return b"".join(requests)
+
+    def _widen(self, number: Id) -> None:
+        """Take note of the response to a call: others may be sent."""
+        if number in self._in_flight:
+            self._in_flight.remove(number)
+            self._window = min(2 * self._window, self._most_in_flight)
+            if self._outbox:
+                self._mail.set()
 
     async def _hand_out(self, stream: SocketStream) -> None:
         while True:
             for answer in self._answers(await stream.receive(_CHUNK)):
                 error = None if answer.error is None else from_wire(answer.error)
+                if answer.id is not None:
+                    self._widen(answer.id)
                 if isinstance(error, ShuttingDown):
                     continue  # it was not carried out; it is sent again when the daemon is back
                 if answer.id is None:
