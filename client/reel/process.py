@@ -144,18 +144,26 @@ def _start(path: str, database: str | None, *options: str) -> bool:
         if not answers(path):
             raise NotRunning(f"{UNIT} runs but does not listen on {path}; see: systemctl --user status {UNIT}")
         return True
-    log = Path(state_directory()) / "reeld.log"
     command = [*executable(), "--socket", path, *(["--database", database] if database else []), *options]
+    log = Path(state_directory()) / "reeld.log"
+    _launch_until_it_answers(path, command, log, _prepare(log))
+    return True
+
+
+def _prepare(log: Path) -> int:
+    """Make the log unless it is there; return its size.
+
+    Raises:
+        NotRunning: it cannot be written.
+    """
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with log.open("ab") as out:
             os.chmod(log, 0o600)  # noqa: PTH101 - whatever the umask, if it was just made
-            size = out.tell()
+            return out.tell()
     except OSError as error:
-        why = f"{error.filename}: {error.strerror}"
-        raise NotRunning(f"the daemon's log {log} cannot be written: {why}; choose another $XDG_STATE_HOME") from error
-    _launch_until_it_answers(path, command, log, size)
-    return True
+        why = f"its log {log} cannot be written: {error.strerror}"
+        raise NotRunning(f"cannot start reeld, because {why}; choose another $XDG_STATE_HOME") from error
 
 
 def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int) -> None:

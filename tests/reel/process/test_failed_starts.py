@@ -7,9 +7,11 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+import anyio
 import pytest
 
 import reel
+import reel.aio
 from reel.process import start
 from reel.sync.client import Client
 from tests.patience import PATIENCE
@@ -44,16 +46,21 @@ def test_the_error_has_the_last_line_of_the_log(home: Path) -> None:
     assert error.value.data["log"] == str(home / "state" / "reel" / "reeld.log")
 
 
-def test_a_log_that_cannot_be_written(home: Path) -> None:
-    """If there is no place for the log, the error names it, and what to do; no daemon is called gone."""
-    (home / "state").write_text("a file")
-    with pytest.raises(reel.NotRunning) as error:
-        start(str(home / "s.sock"))
+@pytest.mark.parametrize("blocking", [True, False])
+def test_a_log_that_cannot_be_written(home: Path, blocking: bool) -> None:
+    """If the log of the daemon cannot be written, both clients say so, with its name and the reason."""
+    log, path = home / "state" / "reel" / "reeld.log", str(home / "s.sock")
+    log.mkdir(parents=True)
 
-    assert error.value.message == (
-        f"the daemon's log {home}/state/reel/reeld.log cannot be written:"
-        f" {home}/state/reel: Not a directory; choose another $XDG_STATE_HOME"
-    )
+    async def connect() -> None:
+        async with reel.aio.connect(path, autostart=True):
+            pass
+
+    with pytest.raises(reel.NotRunning) as error:
+        reel.connect(path, autostart=True) if blocking else anyio.run(connect)
+
+    why = f"its log {log} cannot be written: Is a directory"
+    assert f"cannot start reeld, because {why}; choose another $XDG_STATE_HOME" == error.value.message
 
 
 def test_another_that_is_about_to_end(home: Path) -> None:
