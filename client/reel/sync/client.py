@@ -1,6 +1,7 @@
 """The blocking client: the standard library and msgpack, nothing else."""
 
 import _socket as socket  # as in reel.peer
+import os
 import time
 from _thread import allocate_lock  # documented; all of threading takes a millisecond to import
 from collections.abc import Callable, Generator, Iterator
@@ -17,6 +18,7 @@ from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
 
 if TYPE_CHECKING:
+    from _thread import LockType
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -74,7 +76,8 @@ class Client:
     """A connection to the daemon, with a method for each method of the protocol.
 
     If the daemon is restarted, the client reconnects, and repeats the call that had no reply: questions as they are,
-    commands under a key, so that nothing is done twice. Threads may share a client; their calls take turns.
+    commands under a key, so that nothing is done twice. Threads may share a client; their calls take turns. After a
+    fork, the child gets a connection of its own at its next call.
 
     Args:
         path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
@@ -102,7 +105,9 @@ class Client:
         self._timeout = timeout
         self._name = name
         self._awaits_restart = awaits_restart
+        # For the turns of the threads of one process.
         self._lock = allocate_lock()
+        self._process = os.getpid()
         self._socket: socket.socket | None = None
         self._framing = MessagePack(MAX_REPLY)
         self._next_id = 0
@@ -115,7 +120,7 @@ class Client:
             Timeout: what listens there does not accept the connection or answer within ``timeout``.
             ProtocolMismatch: the daemon has no version of the protocol in common with this client.
         """
-        with self._lock:
+        with self._turn:
             try:
                 self._open(self._deadline())
             except (OSError, EOFError) as error:
@@ -124,8 +129,16 @@ class Client:
 
     def close(self) -> None:
         """Close the connection, after the call of another thread if there is one; the next call opens another."""
-        with self._lock:
+        with self._turn:
             self._disconnect()
+
+    @property
+    def _turn(self) -> "LockType":
+        """The lock of this process; after a fork, the connection is the parent's, whose threads may hold its lock."""
+        if self._process != os.getpid():
+            self._lock, self._process = allocate_lock(), os.getpid()
+            self._disconnect()
+        return self._lock
 
     def _disconnect(self) -> None:
         if self._socket is not None:
@@ -173,7 +186,7 @@ class Client:
 
     def _repeat(self, call: "Call[R]", deadline: float | None) -> "R":
         """Send a request until its reply arrives, over as many connections as that takes."""
-        with self._lock:
+        with self._turn:
             # Only a connection that was lost is worth waiting for; a first one fails at once.
             is_worth_it = self._socket is not None or (self._awaits_restart and self._may_come_back())
             until: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket as socket  # as in reel.peer
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -49,6 +50,8 @@ class Subscription(Iterator[Push]):
         self._timeout = timeout
         self._ready: deque[Push] = deque()
         self._socket: socket.socket | None = None
+        # The process that made the connection.
+        self._process = os.getpid()
         self._closed = Event()
         try:
             while state.head is None:
@@ -106,7 +109,7 @@ class Subscription(Iterator[Push]):
         """End the subscription; the iterator stops, also in another thread that waits for the next push."""
         self._closed.set()
         self._ready.clear()
-        if self._socket is not None:
+        if self._socket is not None and self._process == os.getpid():
             with suppress(OSError):  # the connection was lost already
                 self._socket.shutdown(socket.SHUT_RDWR)
         self._hang_up()
@@ -120,7 +123,9 @@ class Subscription(Iterator[Push]):
         self.close()
 
     def _read(self) -> None:
-        """Read what has arrived; connect first if there is no connection."""
+        """Read what has arrived; connect first if there is no connection, or only that of the parent of a fork."""
+        if self._process != os.getpid():
+            self._hang_up()
         # In a variable, since another thread may close the subscription at any time.
         connection = self._socket or self._connect()
         data = connection.recv(_CHUNK)
@@ -138,6 +143,7 @@ class Subscription(Iterator[Push]):
 
     def _connect(self) -> socket.socket:
         self._socket = connection = self._dial()
+        self._process = os.getpid()
         if self._closed.is_set():
             raise EOFError("closed by another thread, which found no connection to close")
         if self._state.head is None:
