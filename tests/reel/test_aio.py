@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -251,6 +252,23 @@ async def test_large_replies_at_once(client: Client) -> None:
             tasks.start_soon(read_all)
 
     assert [1] * 30 == read
+
+
+async def test_no_large_call_stays_in_memory(client: Client) -> None:
+    """When a large request has been answered and a large reply been read, the client keeps neither."""
+    await client.ping()
+    tracemalloc.start()
+    try:
+        await client.add("demo", "x" * (4 << 20), create=True)
+        await anyio.wait_all_tasks_blocked()
+        after_request, _ = tracemalloc.get_traced_memory()
+        await client.messages("demo")
+        await anyio.wait_all_tasks_blocked()
+        after_reply, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert max(after_request, after_reply) < 1 << 20
 
 
 async def test_the_async_client_stops_the_daemon(client: Client, daemon: Daemon) -> None:

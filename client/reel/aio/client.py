@@ -312,6 +312,14 @@ class Client:
         self._outbox.append(waiting)
         self._mail.set()
 
+    def _post_all(self) -> None:
+        """Queue all calls without a response, for a new connection."""
+        self._outbox.clear()
+        self._in_flight.clear()
+        for waiting in self._waiting.values():
+            waiting.is_sent = False
+            self._post(waiting)
+
     # --- the keeper
 
     async def keep(self, stream: SocketStream) -> None:
@@ -426,12 +434,8 @@ class Client:
 
     async def _converse(self, stream: SocketStream) -> None:
         """Send the queued requests and hand out responses, until the connection is lost."""
-        self._outbox.clear()
-        self._in_flight.clear()
+        self._post_all()
         self._connected = True
-        for waiting in self._waiting.values():
-            waiting.is_sent = False
-            self._post(waiting)
         failed: ParseError | None = None
         try:
             async with stream, anyio.create_task_group() as tasks:
@@ -479,17 +483,21 @@ class Client:
 
     async def _hand_out(self, stream: SocketStream) -> None:
         while True:
-            for answer in self._answers(await stream.receive(_CHUNK)):
-                error = None if answer.error is None else from_wire(answer.error)
-                if answer.id is not None:
-                    self._widen(answer.id)
-                if isinstance(error, ShuttingDown):
-                    continue  # it was not carried out; it is sent again when the daemon is back
-                if answer.id is None:
-                    for waiting in self._waiting.values():
-                        waiting.end(None, error)
-                elif (found := self._waiting.get(answer.id)) is not None:
-                    found.end(answer.result, error)
+            # By a function of its own: a variable here would keep the last call in memory until the next response.
+            self._hand_out_all(self._answers(await stream.receive(_CHUNK)))
+
+    def _hand_out_all(self, answers: list[Response]) -> None:
+        for answer in answers:
+            error = None if answer.error is None else from_wire(answer.error)
+            if answer.id is not None:
+                self._widen(answer.id)
+            if isinstance(error, ShuttingDown):
+                continue  # it was not carried out; it is sent again when the daemon is back
+            if answer.id is None:
+                for waiting in self._waiting.values():
+                    waiting.end(None, error)
+            elif (found := self._waiting.get(answer.id)) is not None:
+                found.end(answer.result, error)
 
     def _answers(self, data: bytes) -> list[Response]:
         frames = self._framing.feed(data)
