@@ -1,5 +1,7 @@
 """A stored reply loses what a redaction removes, and nothing else."""
 
+from typing import Any
+
 from reeld.core.redaction import Redaction
 from reeld.core.reply_redaction import redacted_reply
 
@@ -51,5 +53,5 @@ def test_all_content_of_a_reply() -> None:
     """If all content is redacted, prompts, labels and calls go, and titles, tags and names stay."""
     kept = redacted_reply(Redaction("now", b"k"), _REPLY, {})
 
-    empty = {"system": None, "marks": [], "open_calls": [], "orphans": [], "label": None}
+    empty: dict[str, Any] = {"system": None, "marks": [], "open_calls": [], "orphans": [], "label": None}
     assert {**_REPLY, **empty} == kept

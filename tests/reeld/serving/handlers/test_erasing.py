@@ -437,7 +437,7 @@ async def test_a_former_name(connect: Connect, services: Services) -> None:
     with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("create", "root")
-        sent = [
+        sent: list[tuple[Any, ...]] = [
             ("create", "secret-one", {"key": "k1"}),
             ("add", "secret-one", "a", {"key": "k2"}),
             ("clone", "root", "secret-two", {"key": "k3"}),
@@ -463,7 +463,7 @@ async def test_a_reply_keeps_its_form(connect: Connect) -> None:
     with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("create", "one", "first 2 results")
-        sent = [
+        sent: list[tuple[Any, ...]] = [
             ("add", "one", "a", {"key": "k1"}),
             ("commit", {"parts": [{"method": "add", "agent": "one", "messages": "b"}], "key": "k2"}),
             ("change", "one", {"tags": {"first": "2"}, "key": "k3"}),
