@@ -31,10 +31,10 @@ from reeld.agents.foreign import completes
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.agents.jobs import Exclusive, Job, Read, Write, WriteTexts
 from reeld.agents.many_rows import prepare
+from reeld.agents.packing import loop_packer
 from reeld.core.commands import Reply, Stage, add_texts, used_at
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.events import Event
-from reeld.core.packing import loop_packer
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
 from reeld.store.elsewhere import ForeignEvent

@@ -13,11 +13,11 @@ from reeld.agents.agent import Agent, now, write
 from reeld.agents.exclusive import Addition, state_at
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.agents.jobs import Exclusive, Write
+from reeld.agents.packing import loop_packer
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation
-from reeld.core.packing import loop_packer
 from reeld.core.state import Profile, Source, State, info
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Transaction

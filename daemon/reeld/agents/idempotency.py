@@ -19,8 +19,8 @@ from msgpack import Packer, unpackb
 
 from reel.errors import Conflict, ReelError
 from reel.msgpack_codec import LastingPacker
+from reeld.agents.packing import loop_packer
 from reeld.core.commands import Reply
-from reeld.core.packing import loop_packer
 from reeld.store.erasures import hidden
 from reeld.store.queries import StoredKey
 from reeld.store.store import Store

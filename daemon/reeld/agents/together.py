@@ -16,11 +16,11 @@ from reeld.agents.creation import AgentFactory, short_name, taken
 from reeld.agents.exclusive import Addition, require_values, stage_rows
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.many_rows import prepare
+from reeld.agents.packing import loop_packer
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation, Takeover
-from reeld.core.packing import loop_packer
 from reeld.core.state import State
 from reeld.core.validation import why_not_a_name
 from reeld.store.transactions import AgentWrite, Transaction

@@ -30,7 +30,7 @@ from reel.wakeup import Signal
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
 from reeld.agents.jobs import Job, Write, WriteTexts
-from reeld.core.packing import loop_packer
+from reeld.agents.packing import loop_packer
 from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method, asks_to_create

@@ -25,10 +25,10 @@ from reel.frames import SharedPush
 from reel.framing import Framing
 from reel.kinds import CONVERSATION
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
+from reeld.agents.packing import loop_packer
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Mark
 from reeld.core.milestones import Extent
-from reeld.core.packing import loop_packer
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import Profile
 from reeld.serving.flow import do_nothing

@@ -141,6 +141,14 @@ def test_what_servers_send_in_place_of_no_reason(reason: str) -> None:
     assert [None, "stop"] == [found.body()["choices"][0]["finish_reason"] for found in (begun, ended)]
 
 
+def test_other_fields_of_a_choice() -> None:
+    """The newest value of a field that only some servers send is kept; null is none."""
+    choices = [{"index": 0, "delta": {"content": "a"}, "stop_reason": value} for value in (None, 7, None)]
+    folded = fold(*({"choices": [choice]} for choice in choices))
+
+    assert 7 == folded.body()["choices"][0]["stop_reason"]
+
+
 def test_a_whole_completion_is_one_chunk() -> None:
     """Its message counts, unless there is a delta beside it, which some servers send with the message so far."""
     called = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
