@@ -3,10 +3,15 @@
 The daemon keeps messages encoded in this form, so its core needs these functions, and no framing.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from __future__ import annotations
 
 from msgpack import Packer, unpackb
+
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 _BUFFER = 1 << 16
 # From this many bytes on, a value is large: a new encoder costs nothing beside it.
