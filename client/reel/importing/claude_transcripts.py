@@ -290,7 +290,7 @@ class Transcript:
 
     @property
     def base(self) -> int | None:
-        """The seq of the prompt at the beginning; ``None`` if there is none."""
+        """The seq of the prompt that the conversation begins with, or ``None``."""
         return next(map(_seq_of, self._prompts & self._live), None)
 
     def brought(self) -> tuple[list[int], int]:

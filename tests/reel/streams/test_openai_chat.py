@@ -142,7 +142,7 @@ def test_what_servers_send_in_place_of_no_reason(reason: str) -> None:
 
 
 def test_other_fields_of_a_choice() -> None:
-    """The newest value of a field that only some servers send is kept; null is none."""
+    """The newest value of a field that only some servers send is kept; ``null`` does not replace it."""
     choices = [{"index": 0, "delta": {"content": "a"}, "stop_reason": value} for value in (None, 7, None)]
     folded = fold(*({"choices": [choice]} for choice in choices))
 
