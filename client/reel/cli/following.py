@@ -5,8 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from typing import TypeVar
 
 from reel import requests
 from reel.cli.arguments import UsageError
@@ -15,16 +13,14 @@ from reel.cli.event_lines import EventLines
 from reel.cli.exits import OK, REFUSED, describe_end
 from reel.cli.names import Names
 from reel.cli.output import Line, Span, screen_height, to_json
+from reel.cli.reconnecting import retry_until_running
 from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
 from reel.cli.terminal import count, cut, wrap, writing
 from reel.cli.transcript import Transcript, in_short
-from reel.errors import NotFound, NotRunning, Timeout
-from reel.peer import RETRY_INTERVAL
+from reel.errors import NotFound
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
 from reel.replies import AgentInfo
-
-R = TypeVar("R")
 
 # How many seconds one request waits at most, before the next one is sent.
 _LONGEST_WAIT = 30.0
@@ -58,7 +54,7 @@ def follow(ctx: Context) -> None:
         if not ctx.out.as_json and not args.exec:
             ctx.out.hint(f"following {info.name if info else 'all agents'}; Ctrl-C ends it")
         while True:
-            push = _retry_until_running(ctx, lambda: next(subscription), printer.lose)
+            push = retry_until_running(ctx, lambda: next(subscription), printer.lose)
             if info is not None and isinstance(push, ResetPush):
                 _require_agent(ctx, info)
             show(push)
@@ -68,7 +64,7 @@ def follow(ctx: Context) -> None:
 def _require_agent(ctx: Context, info: AgentInfo) -> None:
     """Raise an error if the agent was purged: nothing can happen to it any more."""
     try:
-        _retry_until_running(ctx, lambda: ctx.client.agent(info.id))
+        retry_until_running(ctx, lambda: ctx.client.agent(info.id))
     except NotFound:
         raise NotFound(f"agent {info.name} was purged", agent=info.id) from None
 
@@ -84,36 +80,6 @@ def _show_last(ctx: Context, agent: str, transcript: Transcript) -> int:
                 ctx.out.lines(transcript.message(message))
         sys.stdout.flush()
     return page.head
-
-
-def _retry_until_running(ctx: Context, ask: Callable[[], R], lost: Callable[[], None] | None = None) -> R:
-    """Try again until the daemon is running.
-
-    Args:
-        ctx: the command's context.
-        ask: what may fail because the daemon does not run.
-        lost: called if it fails.
-    """
-    while True:
-        try:
-            return ask()
-        except NotRunning:
-            ctx.out.transient(())
-            sys.stdout.flush()
-            ctx.out.warn("lost the connection to the daemon; waiting for it to come back")
-            if lost is not None:
-                lost()
-            _wait_for_daemon(ctx)
-            ctx.out.warn("the daemon is back")
-
-
-def _wait_for_daemon(ctx: Context) -> None:
-    """Wait until a daemon answers."""
-    while True:
-        time.sleep(RETRY_INTERVAL)  # nothing signals that it is back
-        with suppress(NotRunning, Timeout):
-            ctx.client.ping()
-            return
 
 
 def _printer(ctx: Context, printer: "_PushPrinter") -> Callable[[Push], None]:
@@ -145,7 +111,7 @@ class _PushPrinter:
         self._count = info.messages if info is not None and ctx.args.since is None else None
 
     def _name_of(self, agent: str) -> str:
-        return _retry_until_running(self._ctx, lambda: self._names.of(agent))
+        return retry_until_running(self._ctx, lambda: self._names.of(agent))
 
     def lose(self) -> None:
         """Forget the drafts after the connection was lost: the daemon sends those that are left again."""
@@ -175,7 +141,7 @@ class _PushPrinter:
         """Show an event as the log does; the push does not contain its content, so ask for it."""
         out = self._ctx.out
         client = self._ctx.client
-        page = _retry_until_running(self._ctx, lambda: client.history(push.agent, since=push.seq - 1, limit=1))
+        page = retry_until_running(self._ctx, lambda: client.history(push.agent, since=push.seq - 1, limit=1))
         if self._one:
             out.lines(self._transcript.remark(self._lines.layout(event) for event in page.events))
             out.lines(self._moved(push))
@@ -197,7 +163,7 @@ class _PushPrinter:
         if number <= 0:
             return
         client, last = self._ctx.client, min(number, _LISTED)
-        page = _retry_until_running(self._ctx, lambda: client.messages(agent, last=last, at=at))
+        page = retry_until_running(self._ctx, lambda: client.messages(agent, last=last, at=at))
         if number > last:
             yield [(f"  {sign} {count(number - last, 'more message')}", "dim")]
         for message in page.messages:

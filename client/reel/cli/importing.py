@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -13,9 +14,9 @@ from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import INTERRUPTED, OK, REFUSED
 from reel.cli.output import Line
+from reel.cli.reconnecting import retry_until_running
 from reel.cli.suggestions import like
 from reel.cli.terminal import age, count, duration, full_time, pad, size
-from reel.errors import NotRunning
 from reel.importing import MODULES, tool_named
 from reel.importing.conversation import CLIENT
 from reel.importing.importer import Importer, Totals
@@ -185,6 +186,14 @@ def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> 
     return importer.totals
 
 
+def _look_and_import(
+    ctx: Context, pipeline: Pipeline, seen: Seen, tool: Tool, paths: list[Path]
+) -> tuple[_History, Totals]:
+    """Look for what a tool has written, import it, and return both."""
+    history = _look(tool, paths)
+    return history, _import(ctx, pipeline, seen, history)
+
+
 class _Progress:
     """One line on a terminal, which says how far the import is."""
 
@@ -215,28 +224,20 @@ class _Progress:
 
 def _watch(ctx: Context, pipeline: Pipeline, seen: Seen, tools: list[Tool], paths: list[Path]) -> int:
     """Import everything, and then whatever is written, until Ctrl-C. Wait for a daemon that is restarted."""
-    first, away = True, False
+    first = True
     try:
         while True:
-            try:
-                for tool in tools:
-                    history = _look(tool, paths)
-                    totals = _import(ctx, pipeline, seen, history)
-                    if (first and history.sources) or totals.messages:
-                        _report(ctx, history, totals)
-                        sys.stdout.flush()
-                    if totals.interrupted:
-                        return INTERRUPTED
-            except NotRunning:
-                if not away:
-                    ctx.out.warn("lost the connection to the daemon; waiting for it to come back")
-                away = True
-            else:
-                if away:
-                    ctx.out.warn("the daemon is back")
-                if first:
-                    ctx.out.hint("waiting for what the tools write; Ctrl-C ends it")
-                first = away = False
+            for tool in tools:
+                look_and_import = partial(_look_and_import, ctx, pipeline, seen, tool, paths)
+                history, totals = retry_until_running(ctx, look_and_import)
+                if (first and history.sources) or totals.messages:
+                    _report(ctx, history, totals)
+                    sys.stdout.flush()
+                if totals.interrupted:
+                    return INTERRUPTED
+            if first:
+                ctx.out.hint("waiting for what the tools write; Ctrl-C ends it")
+            first = False
             time.sleep(_WATCH)  # a file system reports changes of directories only, and not everywhere
     except KeyboardInterrupt:
         return INTERRUPTED

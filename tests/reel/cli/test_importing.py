@@ -472,6 +472,7 @@ def test_watching_while_the_daemon_is_restarted(session: str, agent: str, tmp_pa
         save(made.user("u4", "Later"), tmp_path)
         daemon.start()
         command.until("the daemon is back")
+        command.until("1 went on; 1 message")
         command.interrupt("^C")
         with daemon.client() as client:
             messages = client.agent(agent).messages
