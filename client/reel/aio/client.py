@@ -5,12 +5,9 @@ connection is lost. Then it reconnects as soon as a call is waiting, and resends
 under their keys. The *sender* task writes what is queued, so that a caller that is cancelled never leaves half a frame
 behind. Callers wait for their responses. One that is cancelled is forgotten, and its response is dropped.
 
-The sender leaves no more calls unanswered than the *window* allows. At first these are as many as the daemon accepts.
-The calls themselves may be the reason why a connection was lost: the daemon hangs up if too many bytes of replies wait
-for the client. So the next window begins with one call, and doubles with each response.
+Which calls may be sent at a time is in :mod:`reel.aio.outgoing`.
 """
 
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -22,6 +19,7 @@ from anyio.abc import SocketAttribute, SocketStream
 
 from reel import replies, requests
 from reel.address import default_socket
+from reel.aio.outgoing import Outgoing, Waiting
 from reel.aio.subscription import LOST, Subscription
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
@@ -44,39 +42,8 @@ P = ParamSpec("P")
 
 # How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
-# How many calls a daemon that does not say so accepts at once.
-_IN_FLIGHT = 256
-# Methods whose calls do not count as in flight, because they may wait for long.
-_ASIDE = frozenset({"wait", "verify", "backup", "search"})
 # The least time for an attempt to reconnect, in seconds.
 _ATTEMPT = 1.0
-
-
-class _Waiting:
-    """A call without a response.
-
-    Args:
-        number: its id.
-        method: the method that it calls.
-        request: the bytes to send, on each connection until a response comes.
-    """
-
-    def __init__(self, number: int, method: str, request: bytes) -> None:
-        self.number = number
-        self.method = method
-        self.request = request
-        # Whether it was sent on the current connection.
-        self.is_sent = False
-        # When to stop sending it again; ``None`` before a connection was lost on which it was sent.
-        self.give_up_at: float | None = None
-        self.answered = anyio.Event()
-        self.result: dict[str, Any] = {}
-        self.error: ReelError | None = None
-
-    def end(self, result: dict[str, Any] | None, error: ReelError | None = None) -> None:
-        """Wake the caller, with a result or an error."""
-        self.result, self.error = result or {}, error
-        self.answered.set()
 
 
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], Awaitable[R]]":
@@ -121,13 +88,9 @@ class Client:
         self._patience = patience
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
-        self._waiting: dict[Id, _Waiting] = {}
+        self._waiting: dict[Id, Waiting] = {}
         self._number = 0
-        # The calls that are still to be sent on this connection, and the ids of those that are in flight on it. A call
-        # whose caller was cancelled stays in flight.
-        self._outbox: deque[_Waiting] = deque()
-        self._in_flight: set[Id] = set()
-        self._window = _IN_FLIGHT
+        self._outgoing = Outgoing()
         self._mail = Signal()
         # Whether there is a connection that has been greeted. Without one, a call wakes the keeper.
         self._connected = False
@@ -173,7 +136,7 @@ class Client:
         number = self._number
         request = self._framing.request(number, call.method, [call.params])
         require_size(request, self.server)
-        waiting = self._waiting[number] = _Waiting(number, call.method, request)
+        waiting = self._waiting[number] = Waiting(number, call.method, request)
         try:
             if self._connected:
                 self._post(waiting)
@@ -307,18 +270,10 @@ class Client:
     stats = _method(requests.stats)
     shutdown = _method(requests.shutdown)
 
-    def _post(self, waiting: _Waiting) -> None:
+    def _post(self, waiting: Waiting) -> None:
         """Queue a request for the sender."""
-        self._outbox.append(waiting)
+        self._outgoing.put(waiting)
         self._mail.set()
-
-    def _post_all(self) -> None:
-        """Queue all calls without a response, for a new connection."""
-        self._outbox.clear()
-        self._in_flight.clear()
-        for waiting in self._waiting.values():
-            waiting.is_sent = False
-            self._post(waiting)
 
     # --- the keeper
 
@@ -328,7 +283,7 @@ class Client:
         Args:
             stream: the first connection, from :meth:`open`.
         """
-        self._window = self._most_in_flight
+        self._outgoing.widen_to(self._most_in_flight)
         try:
             while True:
                 began = anyio.current_time()
@@ -338,7 +293,7 @@ class Client:
                 if lasted < RETRY_INTERVAL:
                     await anyio.sleep(RETRY_INTERVAL - lasted)  # it may hang up at once again
                 stream = await self._reopen()
-                self._window = 1
+                self._outgoing.narrow(self._most_in_flight)
         finally:
             self._closed = True
             for waiting in self._waiting.values():
@@ -381,9 +336,8 @@ class Client:
                 waiting.end(None, NotRunning(f"the daemon on {self.path} went away: connection closed"))
 
     @property
-    def _most_in_flight(self) -> int:
-        most = None if self.server is None else self.server.limits.get("in_flight")
-        return most or _IN_FLIGHT
+    def _most_in_flight(self) -> int | None:
+        return None if self.server is None else self.server.limits.get("in_flight")
 
     async def open(self) -> SocketStream:
         """Connect and greet."""
@@ -434,7 +388,8 @@ class Client:
 
     async def _converse(self, stream: SocketStream) -> None:
         """Send the queued requests and hand out responses, until the connection is lost."""
-        self._post_all()
+        self._outgoing.begin(self._waiting.values())
+        self._mail.set()
         self._connected = True
         failed: ParseError | None = None
         try:
@@ -457,29 +412,8 @@ class Client:
     async def _send(self, stream: SocketStream) -> None:
         while True:
             await self._mail.wait()
-            while data := self._take_sendable():
+            while data := self._outgoing.take(self._waiting):
                 await stream.send(data)
-
-    def _take_sendable(self) -> bytes:
-        """Take the calls that may be sent now out of the queue, in their order; return their bytes."""
-        requests = []
-        while self._outbox and (len(self._in_flight) < self._window or self._outbox[0].method in _ASIDE):
-            waiting = self._outbox.popleft()
-            if waiting.number not in self._waiting:
-                continue  # its caller was cancelled
-            if waiting.method not in _ASIDE:
-                self._in_flight.add(waiting.number)
-            waiting.is_sent = True
-            requests.append(waiting.request)
-        return b"".join(requests)
-
-    def _widen(self, number: Id) -> None:
-        """Take note of the response to a call: others may be sent."""
-        if number in self._in_flight:
-            self._in_flight.remove(number)
-            self._window = min(2 * self._window, self._most_in_flight)
-            if self._outbox:
-                self._mail.set()
 
     async def _hand_out(self, stream: SocketStream) -> None:
         while True:
@@ -489,8 +423,8 @@ class Client:
     def _hand_out_all(self, answers: list[Response]) -> None:
         for answer in answers:
             error = None if answer.error is None else from_wire(answer.error)
-            if answer.id is not None:
-                self._widen(answer.id)
+            if answer.id is not None and self._outgoing.answered(answer.id):
+                self._mail.set()
             if isinstance(error, ShuttingDown):
                 continue  # it was not carried out; it is sent again when the daemon is back
             if answer.id is None:
