@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from reeld.memory import give_back, use_one_heap
 from tests.places import FILES
-from tests.thoroughness import FUZZ, THOROUGH
+from tests.thoroughness import use_profile
 
 # For what pytest and the tests put there, and the programs that they start.
 os.environ["TMPDIR"] = tempfile.tempdir = FILES
@@ -38,12 +37,7 @@ os.environ["REEL_NO_START"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What fails for one change and passes for the next with the same code says nothing about either: Hypothesis tries the
-# same examples each time, and other ones in `make fuzz`.
-# Without a deadline: a slow machine fails no property.
-settings.register_profile("same", derandomize=True, max_examples=40, deadline=None)
-settings.register_profile("other", print_blob=True, deadline=None, max_examples=FUZZ // 50 or 40)
-settings.load_profile("other" if THOROUGH else "same")
+use_profile()
 
 # The Debian package of a program, if it is called otherwise.
 _PACKAGES = {

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.sync.client import Client
@@ -19,6 +19,7 @@ from tests.editors.nvim.shown import headings, opened, shows
 from tests.editors.surroundings import Require
 from tests.editors.texts import texts
 from tests.model import refusal
+from tests.thoroughness import SHARED
 
 
 def test_one_byte_at_a_time_in_nvim(launch: Launch, client: Client, dripping: str) -> None:
@@ -102,7 +103,7 @@ ACTIONS: dict[str, Callable[[Client], Any]] = {
 }
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=SHARED)
 @given(names=st.lists(st.sampled_from(sorted(ACTIONS)), max_size=20))
 def test_any_commands_leave_the_buffer_equal_to_the_log(nvim: Nvim, client: Client, names: list[str]) -> None:
     """After any commands, the buffer has exactly the daemon's messages and prompt."""

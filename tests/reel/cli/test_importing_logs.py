@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel import no_state, requests, state
@@ -14,6 +14,7 @@ from reel.errors import ReelError
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
+from tests.thoroughness import SHARED
 
 from .conftest import Reel, texts
 
@@ -107,7 +108,7 @@ def same(here: Client, there: Client, agent: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=SHARED)
 @given(
     commands=st.lists(st.tuples(st.sampled_from(_COMMANDS), st.integers(0, 40)), max_size=25),
     system=st.none() | st.text(max_size=5).filter(str.isprintable),

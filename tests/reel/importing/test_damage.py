@@ -6,11 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.ids import is_name
-from tests.thoroughness import FUZZ, THOROUGH, sampled
+from tests.thoroughness import FUZZ, SHARED, THOROUGH, sampled
 
 from .samples import SAMPLES, Sample, read_all
 
@@ -85,7 +85,7 @@ def test_cut(sample: Sample, whole: bytes, tmp_path: Path) -> None:
         check_read(sample, tmp_path, whole, whole[:end], 1)
 
 
-@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=EXAMPLES, suppress_health_check=SHARED)
 @given(data=st.data())
 def test_flipped_byte(sample: Sample, whole: bytes, tmp_path: Path, data: st.DataObject) -> None:
     """A byte that is another one costs what it is in, and what it was separated from."""

@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.errors import Conflict, InvalidParams
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
+from tests.thoroughness import SHARED
 
 
 def said(ref: str, text: str = "hi") -> dict[str, Any]:
@@ -77,7 +78,7 @@ _COMMANDS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=SHARED)
 @given(commands=_COMMANDS)
 async def test_each_reference_is_once_in_a_past(opened: Open, commands: list[tuple[int, str, set[str]]]) -> None:
     """Whatever is added, undone and cloned: what is known is what was said in the agent's past."""
