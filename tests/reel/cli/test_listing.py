@@ -3,6 +3,7 @@
 import pytest
 
 from reel.sync.client import Client
+from tests.daemon import later
 
 from .conftest import Reel
 from .running import started
@@ -32,6 +33,7 @@ def test_list_has_the_last_changed_agent_first(reel: Reel, client: Client, name:
     """The order is that of the last change, of creation, or of the names."""
     for letter in "cab":
         client.add(f"{name}-{letter}", "hi", create=True)
+    later()  # of agents that changed in the same millisecond, the newest is first
     client.add(f"{name}-c", "hi")
 
     def order(*options: str) -> str:
