@@ -128,8 +128,8 @@ class Daemon:
         return int(line.split()[1]) << 10
 
     def client(self) -> Client:
-        """Connect to it."""
-        return Client(self.socket).connect()
+        """Connect to it; a restart may take as long as it does."""
+        return Client(self.socket, patience=PATIENCE).connect()
 
     def kill(self) -> None:
         """Kill it."""

@@ -152,11 +152,12 @@ def test_backups_are_the_servers(url: str, prepared: Daemon) -> None:
     assert (2, True) == (scheduled.returncode, "pg_dump" in scheduled.stderr)
 
 
-def test_the_server_restarts(prepared: Daemon) -> None:
+def test_the_server_restarts(directory: Path) -> None:
     """While the server is down, commands are refused and name the reason; when it is back, everything works again."""
+    daemon = ImpatientDaemon(directory)
     with own_server() as server, ExitStack() as stack:
-        prepared.database = server.url
-        client = stack.enter_context(prepared.start().client())
+        daemon.database = server.url
+        client = stack.enter_context(daemon.start().client())
         client.add("demo", "before", create=True)
         server.stop()
         unread = client.stats(details=True)
@@ -168,7 +169,7 @@ def test_the_server_restarts(prepared: Daemon) -> None:
         client.add("demo", "after")
         texts = [record["content"] for record in client.iter_conversation("demo")]
         stack.close()
-        prepared.close()
+        daemon.close()
 
     assert "connection" in refused
     assert (2, None, None) == (unread["newest_event"], unread["agents"], unread["living_agents"])

@@ -17,9 +17,9 @@ Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
 
 
 class Run(Protocol):
-    """Run a scenario with a client that tries to reconnect for some seconds, and return what it returns."""
+    """Run a scenario with a client that tries to reconnect for so long, and return what it returns."""
 
-    def __call__(self, scenario: Scenario, patience: float = 20.0) -> Any: ...
+    def __call__(self, scenario: Scenario, patience: float = PATIENCE) -> Any: ...
 
 
 def runner(
@@ -37,7 +37,7 @@ def runner(
         concurrent: does the same for the async client.
     """
 
-    def run(scenario: Scenario, patience: float = 20.0) -> Any:
+    def run(scenario: Scenario, patience: float = PATIENCE) -> Any:
         async def run_blocking() -> Any:
             with anyio.fail_after(PATIENCE), Client(daemon.socket, patience=patience).connect() as client:
                 return await scenario(blocking(client))

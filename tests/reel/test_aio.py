@@ -11,6 +11,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 from anyio.abc import SocketListener, SocketStream
+from trio.testing import MockClock
 
 import reel
 from reel.aio import Client
@@ -152,8 +153,10 @@ async def test_the_async_client_gives_up_reconnecting(daemon: Daemon) -> None:
             assert await client.ping()
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_a_daemon_that_hangs_up_on_a_call(tmp_path: Path) -> None:
+async def test_a_daemon_that_hangs_up_on_a_call(
+    tmp_path: Path,
+    autojump_clock: MockClock,  # noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
+) -> None:
     """A call on which the daemon hangs up each time fails after the time for reconnecting; the client still works."""
     path = str(tmp_path / "s")
     async with anyio.create_task_group() as tasks:

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import msgpack
 
+from tests.patience import PATIENCE
+
 PLUGIN = Path(__file__).parents[3] / "client" / "editors" / "nvim"
-# Generous: what takes longer has hung. In milliseconds, the unit of Neovim.
-PATIENCE = 20_000
 
 
 def newest() -> str | None:
@@ -50,7 +50,7 @@ class Nvim:
         assert self._process.stdout is not None
         self._process.stdin.close()  # an embedded Neovim ends with its input
         self._process.stdout.close()
-        self._process.wait(PATIENCE / 1000)
+        self._process.wait(PATIENCE)
 
     @property
     def pid(self) -> int:
@@ -91,7 +91,7 @@ class Nvim:
 
     def until(self, condition: str, *arguments: Any) -> None:
         """Run the event loop until an expression of Lua is true; in it, ``a`` is the list of ``arguments``."""
-        code = f"local a = {{...}}; return vim.wait({PATIENCE}, function() return {condition} end, 5)"
+        code = f"local a = {{...}}; return vim.wait({PATIENCE * 1000:.0f}, function() return {condition} end, 5)"
         if not self.lua(code, *arguments):
             raise AssertionError(f"not {condition}, but {self.lines()[:40]}; notified: {self.notified()}")
 

@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 
 from tests.editors.surroundings import Require
+from tests.patience import PATIENCE
 
 SOURCE = Path(__file__).parents[3] / "client" / "editors" / "vscode"
-PATIENCE = 100
 MEGABYTE = 1 << 20
-END = 20
 
 
 def build(require: Require, place: Path) -> Path:
@@ -103,10 +102,10 @@ class VSCode:
         self._process.stdin.close()
         self._process.stdout.close()
         try:
-            return self._process.wait(END)
+            return self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            return self._process.wait(END)
+            return self._process.wait(PATIENCE)
 
 
 def timeless(text: str) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.documented import blocks
-from tests.editors.vscode.driver import PATIENCE, node, script
+from tests.editors.vscode.driver import node, script
+from tests.patience import PATIENCE
 
 
 def test_pipelined_calls_and_pushes(built: Path, environment: dict[str, str], client: Client) -> None:

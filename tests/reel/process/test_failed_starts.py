@@ -20,8 +20,9 @@ from tests.reel.process.running import children, server_pid
 pytestmark = pytest.mark.slow
 
 
-def test_the_slower_one_is_not_left_behind(home: Path) -> None:
+def test_the_slower_one_is_not_left_behind(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon that lost the race of two starts is ended: it would take over when the other one stops."""
+    monkeypatch.setattr("reel.process._BUSY", 0.1)
     path, before = str(home / "s.sock"), children()
     with socket.socket(socket.AF_UNIX) as faster:
         faster.bind(path)
@@ -81,6 +82,7 @@ def test_another_that_is_about_to_end(home: Path) -> None:
 def test_a_database_that_another_daemon_has(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the other one listens is said at once; nothing is tried again and again, and no daemon is left."""
     monkeypatch.setattr("reel.process.READY_WITHIN", 3600)
+    monkeypatch.setattr("reel.process._AGAIN", 0.01)
     start(str(home / "s.sock"), database=str(home / "r.db"))
     before = children()
     with Client(str(home / "s.sock")).connect() as client:

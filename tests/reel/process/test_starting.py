@@ -15,8 +15,9 @@ from tests.planted import Planted
 pytestmark = pytest.mark.slow
 
 
-def test_a_socket_that_a_daemon_answers_on(home: Path) -> None:
+def test_a_socket_that_a_daemon_answers_on(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon answers on a socket if it listens there, and not on a socket that it left behind."""
+    monkeypatch.setattr(process, "_BUSY", 0.1)
     path = str(home / "s")
     with socket.socket(socket.AF_UNIX) as listener:
         assert not answers(path)

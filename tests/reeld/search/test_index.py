@@ -12,7 +12,14 @@ from reeld.search import finding, index, volumes
 from reeld.search.finding import Paths, Wanted
 from reeld.search.query import match_expression, parse_query
 from reeld.store.schema import prepare as prepare_log
+from tests.patience import PATIENCE
 from tests.reeld.store.rows import Rows
+
+
+@pytest.fixture(autouse=True)
+def _in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no job yield to others half-way, on a busy machine either, unless that is what the test is about."""
+    monkeypatch.setattr(finding, "_SECONDS", PATIENCE)
 
 
 @pytest.fixture

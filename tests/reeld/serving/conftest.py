@@ -22,6 +22,7 @@ from reeld.agents.registry import Registry
 from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
+from reeld.search import service
 from reeld.search.service import Search
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.connection import Connection
@@ -33,6 +34,7 @@ from reeld.serving.params import Signature
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.store import open_store
 from tests.empty_database import empty_database
+from tests.patience import PATIENCE
 
 Outcome: TypeAlias = dict[str, Any] | ReelError
 # What is sent: the name of a method, and its parameters.
@@ -160,8 +162,9 @@ def stopped() -> list[str]:
 
 
 @pytest.fixture
-async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services]:
-    """The services of handlers, over a store of the test's own."""
+async def services(tmp_path: Path, stopped: list[str], monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
+    """The services of handlers, over a store of the test's own; a page of a search is whole, however long it takes."""
+    monkeypatch.setattr(service, "_PATIENCE", PATIENCE)
     async with open_store(empty_database(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
         registry = Registry(store, tasks)
         drafts = Drafts(registry.bus)
