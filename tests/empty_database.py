@@ -1,6 +1,6 @@
 """An empty database for a test that is not about its creation.
 
-Ten migrations create a database, which takes 7 ms of CPU, and the fast tests need 1,500 databases. So it is created
+Eleven migrations create a database, which takes 7 ms of CPU, and the fast tests need 1,500 databases. So it is created
 once in each process, and copied.
 """
 

@@ -5,13 +5,13 @@ It is a module of its own so that the list that decides about privacy can be rea
 
 CONVERSATION = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "tool"})
 STATE = frozenset(
-    {"created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived", "redacted"}
+    {"created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived", "redacted", "lost"}
 )
 INERT = frozenset({"usage", "note", "interrupted", "command", "state", "fork"})
 # Read from old logs, but never written any more.
 LEGACY = frozenset({"tool", "fork"})
 # After one of these, the conversation is not just the previous one with more entries.
-REPLACING = frozenset({"clear", "rewind", "clone", "restore", "redacted"})
+REPLACING = frozenset({"clear", "rewind", "clone", "restore", "redacted", "lost"})
 KNOWN = CONVERSATION | STATE | INERT
 ADDABLE = (CONVERSATION | INERT) - LEGACY
 

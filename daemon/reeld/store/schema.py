@@ -215,6 +215,12 @@ DROP INDEX events_of_unknown_kind;
 """
 _ADD_STATE += _INDEX_OF_UNKNOWN_KINDS
 
+# The index is rebuilt for the new kind, which only a server's log has; a copy of that log may be a file.
+_ADD_LOST = """
+DROP INDEX events_of_unknown_kind;
+"""
+_ADD_LOST += _INDEX_OF_UNKNOWN_KINDS
+
 # Statements, or a function that takes the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
@@ -229,6 +235,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ADD_REFERENCES,
     _ADD_ERASURES,
     _ADD_STATE,
+    _ADD_LOST,
 )
 VERSION = len(MIGRATIONS)
 

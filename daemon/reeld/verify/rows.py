@@ -87,6 +87,7 @@ _MUST: dict[str, dict[str, tuple[type, ...]]] = {
     "clone": {"from": (str,), "at": (int,)},
     "restore": {"to": (int,)},
     "redacted": {"events": (int,), "by": (str,)},
+    "lost": {"from": (int,), "to": (int,)},
 }
 _MAY: dict[str, dict[str, tuple[type, ...]]] = {
     "created": {"title": (str,), "tags": (dict,)},

@@ -143,6 +143,8 @@ class LogValidator:
             yield from self._check_first(event, data, at)
         elif event.kind == "clone":
             at = data.get("at", 0)
+        elif event.kind == "lost":
+            at = data.get("to", 0)
         if before is not None and event.id <= before.id:
             yield Problem("order", f"its id is not larger than {before.id}, that of the event before")
         expected = max(before.seq if before else 0, at) + 1
@@ -179,7 +181,7 @@ class LogValidator:
         return event.kind in _FOLLOWS and (self._begun in _BEGINS or self._replaces or self._begun not in KNOWN)
 
     def _check_life(self, event: EventRow) -> Iterator[Problem]:
-        if self._killed is not None and event.kind not in ("revived", "redacted"):
+        if self._killed is not None and event.kind not in ("revived", "redacted", "lost"):
             yield Problem("dead", "it was written to an agent that was dead")
         elif self._killed is None and event.kind == "revived":
             yield Problem("dead", "it brings back an agent that was alive")

@@ -131,6 +131,20 @@ CREATE TRIGGER events_are_never_changed BEFORE UPDATE OR DELETE ON events FOR EA
 CREATE TRIGGER events_are_never_emptied BEFORE TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION keep_events();
 """
 
+# A row for each start of the server with this database; see :mod:`reeld.store.postgres.runs`. The index is rebuilt for
+# the new kind.
+_ADD_RUNS = f"""
+CREATE TABLE runs (
+    first bigint PRIMARY KEY,
+    survivor bigint NOT NULL,
+    server text COLLATE "C" NOT NULL,
+    lost bigint NOT NULL,
+    time bigint NOT NULL
+);
+DROP INDEX events_of_unknown_kind;
+CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE {UNKNOWN_KIND};
+"""
+
 _EXISTING = """
     SELECT relname::text FROM pg_class LEFT JOIN pg_index ON indexrelid = pg_class.oid
     WHERE relnamespace = to_regnamespace(:schema) AND coalesce(indisvalid, true)
@@ -144,7 +158,7 @@ _CONSTRAINT = re.compile(r'CONSTRAINT "([^"]+)"')
 _REFERS = re.compile(r"\s+(\w+) .*REFERENCES")
 
 # The n-th migration brings the tables from version n to n+1.
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _ADD_RUNS)
 VERSION = len(MIGRATIONS)
 
 
