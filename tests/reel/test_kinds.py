@@ -18,6 +18,7 @@ STATE_WORDS = [
     "agent_killed",
     "revived",
     "redacted",
+    "lost",
 ]
 INERT_WORDS = ["usage", "note", "interrupted", "command", "state", "fork"]
 
