@@ -5,6 +5,7 @@ Each connection has one draft per agent. A draft is replaced by the next one, an
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -51,6 +52,9 @@ class Drafts:
         # Drafts that changed too soon after their last push, in the order in which they are due.
         self._due: dict[_Key, None] = {}
         self._wake = Signal()
+        # The characters of all drafts, and how many have not ended, by their connection.
+        self.characters = 0
+        self._open = Counter[int]()
         # Called with each new text; an empty one ends the draft.
         self.on_text: Callable[[Writer, Whose, str], None] = _ignore
 
@@ -84,22 +88,30 @@ class Drafts:
         draft = self._drafts.get(key)
         if text and (draft is None or not draft.text):
             self._require_room(writer.connection)
-        others = sum(len(each.text) for each in self._drafts.values() if each is not draft)
+        others = self.characters - (0 if draft is None else len(draft.text))
         if text and others + len(text) > MAX_ALL:
             raise Busy(
                 f"all drafts together may have {MAX_ALL} characters; add what is finished, show the end of the rest"
             )
         if draft is None:
             draft = self._drafts[key] = _Draft(writer, whose)
-        draft.writer, draft.whose, draft.text = writer, whose, text
+        draft.writer, draft.whose = writer, whose
+        self._set_text(key, draft, text)
         self.on_text(writer, whose, text)
         if key not in self._due and anyio.current_time() >= draft.pushed + _GAP:
             self._push(key)
         else:
             self._push_later(key)
 
+    def _set_text(self, key: _Key, draft: _Draft, text: str) -> None:
+        self.characters += len(text) - len(draft.text)
+        self._open[key.connection] += bool(text) - bool(draft.text)
+        if not self._open[key.connection]:
+            del self._open[key.connection]
+        draft.text = text
+
     def _require_room(self, connection: int) -> None:
-        if sum(key.connection == connection and draft.text != "" for key, draft in self._drafts.items()) >= MAX_DRAFTS:
+        if self._open[connection] >= MAX_DRAFTS:
             raise Busy(f"a connection may have drafts of {MAX_DRAFTS} agents; end some with an empty text")
 
     def _push_later(self, key: _Key) -> None:
@@ -113,7 +125,7 @@ class Drafts:
         key = _Key(connection, row)
         if key in self._drafts:
             draft = self._drafts[key]
-            draft.text = ""
+            self._set_text(key, draft, "")
             self.on_text(draft.writer, draft.whose, "")
             self._push(key)
 
@@ -137,7 +149,7 @@ class Drafts:
         return writing
 
     def __len__(self) -> int:
-        return sum(draft.text != "" for draft in self._drafts.values())
+        return self._open.total()
 
     def show_to(self, subscriber: Subscriber, row: int | None) -> None:
         """Push the current drafts to a new subscriber."""

@@ -9,14 +9,17 @@ import anyio
 import pytest
 import trio
 import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reel.errors import Busy
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.core.state import Profile
-from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, Drafts
+from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, MAX_DRAFTS, Drafts
 from tests.reeld.core.memory import profile
 
 ONE, TWO = profile(1), profile(2)
+TEXTS = st.sampled_from(["", "a", "longer"])
 
 
 def by(connection: int) -> Writer:
@@ -226,3 +229,49 @@ async def test_nothing_is_kept(drafts: Drafts, autojump_clock: trio.testing.Mock
 
     assert not drafts._drafts
     assert not drafts._due
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["write", "end", "end_all", "forget"]), st.integers(1, 3), st.integers(1, 3), TEXTS)
+    )
+)
+def test_what_all_drafts_take(steps: list[tuple[str, int, int, str]]) -> None:
+    """The totals that are kept are the sums over the drafts that are shown to a new subscriber."""
+    bus = EventBus(0, lambda *_: pytest.fail("nobody is told later"))
+    drafts, texts = Drafts(bus), dict[tuple[int, int], str]()
+
+    async def run() -> None:
+        for what, connection, row, text in steps:
+            if what == "write":
+                drafts.write(by(connection), profile(row), text)
+                texts[connection, row] = text
+            elif what == "end":
+                drafts.end(connection, row)
+                texts.pop((connection, row), None)
+            elif what == "end_all":
+                drafts.end_all(connection)
+                for key in [key for key in texts if key[0] == connection]:
+                    del texts[key]
+            else:
+                drafts.forget({row}, lambda _: True)
+                for key in [key for key in texts if key[1] == row]:
+                    del texts[key]
+            left = [each for each in texts.values() if each]
+            assert (sum(map(len, left)), len(left)) == (drafts.characters, len(drafts))
+
+    trio.run(run)
+
+
+async def test_as_many_drafts_as_a_connection_may_have(drafts: Drafts) -> None:
+    """A connection at its limit may change its drafts, and begin another one when one of them has ended."""
+    for row in range(1, MAX_DRAFTS + 1):
+        drafts.write(by(1), profile(row), "a")
+    drafts.write(by(1), profile(1), "b")
+    drafts.write(by(2), profile(1), "c")
+    with pytest.raises(Busy):
+        drafts.write(by(1), profile(MAX_DRAFTS + 1), "a")
+    drafts.write(by(1), profile(1), "")
+    drafts.write(by(1), profile(MAX_DRAFTS + 1), "a")
+
+    assert MAX_DRAFTS + 1 == len(drafts)
