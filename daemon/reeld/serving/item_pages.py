@@ -66,7 +66,7 @@ class KeptItems:
     """The cached items of an agent in one format, as MessagePack, by the ids of their events.
 
     Args:
-        room: how many bytes they may take; further items are not cached.
+        room: how many bytes they may take; beyond that, the items that were written first go.
     """
 
     def __init__(self, room: int = _KEPT) -> None:
@@ -79,11 +79,18 @@ class KeptItems:
         return self._items.get(event)
 
     def keep(self, event: int, items: list[bytes]) -> None:
-        """Keep the items of a message."""
-        size = _OBJECT_SIZE + sum(map(len, items))
-        if self.size + size <= self._room:
-            self._items[event] = items
-            self.size += size
+        """Keep the items of a message, in place of the oldest ones if there is no room."""
+        size = _size_kept(items)
+        if size > self._room:
+            return
+        self._items[event] = items
+        self.size += size
+        while self.size > self._room:
+            self.size -= _size_kept(self._items.pop(next(iter(self._items))))
+
+
+def _size_kept(items: list[bytes]) -> int:
+    return _OBJECT_SIZE + sum(map(len, items))
 
 
 async def read_item_page(services: Services, row: int, shown: View, window: Window, name: str) -> dict[str, Any]:

@@ -141,13 +141,14 @@ async def test_a_result_finds_its_call_that_was_read_before(connect: Connect) ->
 
 
 def test_items_are_kept_up_to_a_size() -> None:
-    """Items that there is no room for are not kept; what is kept is found by the event that it is of."""
-    kept = KeptItems(room=1000)
-    kept.keep(1, [b"a" * 500])
-    kept.keep(2, [b"b" * 500])
+    """The oldest items make room for new ones; those that are too large for the room are not kept."""
+    kept = KeptItems(room=1500)
+    for event in range(1, 5):
+        kept.keep(event, [b"%d" % event * 500])
+    kept.keep(5, [b"5" * 1500])
 
-    assert ([b"a" * 500], None) == (kept.find(1), kept.find(2))
-    assert 500 < kept.size <= 1000
+    assert [None, None, [b"3" * 500], [b"4" * 500], None] == [kept.find(event) for event in range(1, 6)]
+    assert 1000 < kept.size <= 1500
 
 
 async def test_a_long_conversation_is_read_in_a_thread(connect: Connect) -> None:
