@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from reel.blocks import check_name, kind_of
 from reel.errors import InvalidParams
 from reel.formats import FORMATS
+from reel.frames import MAX_MESSAGE
 from reel.kinds import KNOWN
 from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
 from reeld.core.item_forms import is_own
@@ -22,6 +23,8 @@ MAX_TARGET = 4096
 # Names and values together, in bytes. A list of agents shows the tags of each.
 MAX_TAGS = 65_536
 MAX_ITEMS = 10_000
+# Bytes of a page: as many as a message to the daemon may have, so a page of one entry may reach that anyway.
+MAX_PAGE = MAX_MESSAGE
 # Texts of one redaction: each is looked for in every event.
 MAX_TEXTS = 1000
 # Parts of one command: all of their agents are held still at once.
@@ -123,6 +126,12 @@ def integer(lowest: int = 0, highest: int = MAX_INTEGER) -> Convert:
         return value
 
     return convert
+
+
+def page_bytes(value: Any) -> int:
+    """Convert the size of a page; more than the largest one means that one, because some ask for all there is."""
+    asked: int = integer(1)(value)
+    return min(asked, MAX_PAGE)
 
 
 def one_of(*words: str) -> Convert:
