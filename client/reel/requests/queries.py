@@ -32,7 +32,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         alive: only live agents, or only killed ones. Default: both.
         limit: the maximum number of agents on a page, 1 to 10,000. Default: 1,000.
         after: the id of the last agent on the previous page.
-        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
         order: ``updated`` lists the most recently changed agents first.
         details: also return the number of messages, the subject, whose turn it is and who is writing.
         query: only agents that have each of these words in their name, title or tags.
@@ -136,7 +136,7 @@ def messages(
         limit: the maximum number of messages on a page, 1 to 10,000. Default: 1,000.
         last: only this many of the newest messages, oldest first.
         at: the conversation at this seq.
-        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
     """
     return call(
         "messages",
@@ -168,7 +168,7 @@ def conversation(
         limit: the maximum number of records on a page, 1 to 10,000. Default: 1,000.
         last: only this many of the newest records, oldest first.
         at: the conversation at this seq.
-        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
     """
     return call(
         "messages",
@@ -205,7 +205,7 @@ def history(  # noqa: PLR0913 - the parameters of the protocol
         limit: the maximum number of events on a page, 1 to 10,000. Default: 1,000.
         kinds: only events of these kinds.
         inherited: begin with the events of the agent that it was cloned from.
-        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
         refs: only events that were added with one of these as their ``ref``.
         last: only this many of the newest events, oldest first.
         before: only events earlier than this seq.
@@ -247,7 +247,7 @@ def state(
         at: the values at this seq. Default: the newest.
         after: only keys after this one.
         limit: the maximum number of values on a page, 1 to 10,000. Default: 1,000.
-        max_bytes: the maximum size of a page, which has at least one value. Default: 8 MiB.
+        max_bytes: the maximum size of a page, which has at least one value. Default: 8 MiB; at most 16.
     """
     return call(
         "state",
@@ -280,7 +280,7 @@ def replay(
         strict: refuse a log that has an invalid message. Default: it is skipped, and listed in the reply.
         since: only messages, or records, later than this seq.
         limit: the maximum number of them on a page, 1 to 10,000. Default: 1,000.
-        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
 
     Raises:
         InvalidMessage: with ``strict``, an event of the conversation is not a message.
