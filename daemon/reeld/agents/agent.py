@@ -77,6 +77,13 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
+class Held:
+    """About how many bytes the conversations of all live agents take in memory."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
 class Agent:
     """A live agent.
 
@@ -88,6 +95,7 @@ class Agent:
         on_growth: called occasionally while its conversation grows.
         on_read: called with the agent after its log was read.
         state: its state, if it is known. Default: it is read from the log.
+        held: what all agents take, this one included until it leaves.
     """
 
     def __init__(
@@ -99,6 +107,7 @@ class Agent:
         on_growth: Callable[[], None] = lambda: None,
         on_read: "Callable[[Agent], None]" = lambda _: None,
         state: State | None = None,
+        held: Held | None = None,
     ) -> None:
         self.row = row
         self.store = store
@@ -112,6 +121,9 @@ class Agent:
         self._room = mailbox
         self._on_growth = on_growth
         self._on_read = on_read
+        # What all agents take, and the part of it that is this one's.
+        self._held = held or Held()
+        self._counted = 0
         # Whether its conversation has grown in an exclusive job, during which nothing is dropped from memory.
         self._has_grown = False
         self._mailbox: deque[Job] = deque()
@@ -160,6 +172,18 @@ class Agent:
         """Keep only the newest entries in memory, unless an exclusive job uses them."""
         if self.state is not None and self._phase is not Phase.EXCLUSIVE:
             self.state.conversation.trim(LEAST_READ)
+            self._count()
+
+    def _count(self) -> None:
+        """Take note of how much of the conversation is in memory by now."""
+        size = self.committed.conversation.size
+        self._held.bytes += size - self._counted
+        self._counted = size
+
+    def leave(self) -> None:
+        """Count no more, because nobody finds it any more."""
+        self._held.bytes -= self._counted
+        self._held, self._counted = Held(), 0
 
     def post(self, job: Job) -> None:
         """Put a job into the mailbox; :meth:`advance` takes it from there.
@@ -345,6 +369,7 @@ class Agent:
         state = self.committed
         state.profile = state.profile._replace(head=event.seq, updated=used_at(event, state))
         kept = state.conversation.apply(event_id, event)
+        self._count()
         if self.bus.has_subscribers(self.row):
             self.last_used = time.monotonic()
             self.bus.publish(CommittedEvent(state.profile, event_id, event, kept, state.conversation.extent))
@@ -398,6 +423,7 @@ class Agent:
             for event_id, event in enumerate(part.events, first):
                 kept = conversation.apply(event_id, event, past)
                 bus.publish(CommittedEvent(part.profile, event_id, event, kept, conversation.extent))
+        self._count()
         bus.newest = first + len(part.events) - 1
         if conversation.has_new_milestones:
             self._take_milestones(conversation)
@@ -418,6 +444,7 @@ class Agent:
         """Replace a live conversation that differs from the log."""
         log.error("agent=%s differed from its log and was replaced", self.committed.profile.name)
         self.committed.conversation = conversation
+        self._count()
         self.repairs += 1
         self.bus.reset(self.committed.profile)
 
@@ -463,6 +490,7 @@ class Agent:
         self.store.writer.behind.discard(self.row)
         try:
             self.state = await self.store.load(self.row)
+            self._count()
             self._on_growth()
         except Exception:
             log.exception("agent=%d cannot be loaded", self.row)
@@ -534,6 +562,7 @@ class Agent:
     async def reload(self) -> None:
         """Read the state again after a redaction, whose command holds the agent's lock."""
         self.state = await self.store.load(self.row)
+        self._count()
         self.bus.reset(self.state.profile)
 
     def _fail(self, error: ReelError, phase: Phase = Phase.FAILED) -> None:

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 
 from reel.errors import Busy, ReelError
 from reeld.agents import many_rows
-from reeld.agents.agent import MAILBOX, Agent
+from reeld.agents.agent import MAILBOX, Agent, Held
 from reeld.agents.event_bus import EventBus
 from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import gone, not_found
@@ -70,6 +70,8 @@ class Registry:
         self._mailbox = mailbox
         self._memory = memory
         self._live: dict[int, Agent] = {}
+        # What they take; a sum over all of them took longer than anything else that creating an agent does.
+        self._held = Held()
         # The addresses of each live agent that are certain.
         self._addresses: dict[Agent, Sequence[str]] = {}
         self._by_address: dict[str, Agent] = {}
@@ -188,7 +190,9 @@ class Registry:
         self.limit_memory()
 
     def _start(self, profile: Profile, addresses: Sequence[str], state: State | None = None) -> Agent:
-        agent = Agent(profile.row, self.store, self.bus, self._mailbox, self.limit_memory, self.reindex, state)
+        agent = Agent(
+            profile.row, self.store, self.bus, self._mailbox, self.limit_memory, self.reindex, state, self._held
+        )
         self._live[profile.row] = agent
         self._index(agent, addresses)
         self.started += 1
@@ -232,6 +236,7 @@ class Registry:
             del self._live[agent.row]
             del self._scopes[agent.row]
             self.store.writer.behind.discard(agent.row)
+        agent.leave()
         self._unindex(agent)
 
     def _index(self, agent: Agent, addresses: Sequence[str]) -> None:
@@ -362,7 +367,7 @@ class Registry:
     @property
     def size(self) -> int:
         """About how many bytes of conversations are in memory."""
-        return sum(agent.size for agent in self._live.values())
+        return self._held.bytes
 
     @property
     def waiting(self) -> int:

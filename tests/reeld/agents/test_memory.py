@@ -1,12 +1,21 @@
 """Long conversations: only the newest entries are in memory, and everything is as if all were."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
+import anyio
 import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import InvalidParams
+from reel.errors import InvalidParams, ReelError
+from reeld.agents.registry import Registry
 from reeld.core.milestones import STEP
 from reeld.core.reading import LEAST_READ
+from reeld.store.store import open_store
+from tests.empty_database import empty_database
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
 from tests.reeld.store.making import query
@@ -165,3 +174,53 @@ async def test_a_cascade_reads_little(opened: Open) -> None:
 
         assert 21 == len(reply["killed"])
         assert all(len(agent.committed.conversation.entries) <= LOADED for agent in client.registry.live())
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["add", "many", "clear", "undo", "clone", "kill", "revive", "replay", "evict", "fail", "shrink"]
+        ),
+        st.sampled_from(["a", "b", "c"]),
+    ),
+    max_size=30,
+)
+
+
+async def _take(client: DirectClient, what: str, name: str) -> None:
+    """Do one step; what the rules refuse changes nothing."""
+    registry, agent = client.registry, client.registry.get(name)
+    if what == "evict":
+        registry.evict(keep=1)
+    elif what == "fail" and agent is not None:
+        agent.crash(ValueError("a test"), [])
+    elif what == "shrink" and agent is not None and agent.idle:
+        agent.shrink()
+    elif what == "many":
+        await client.add(name, *["words " * 20] * 600, create=True)
+    elif what == "add":
+        await client.add(name, "words " * 20, create=True)
+    elif what not in ("fail", "shrink"):
+        await getattr(client, what)(name)
+
+
+@given(STEPS)
+@settings(max_examples=25)
+def test_what_all_agents_take(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]) -> None:
+    """The total that is kept is the sum over the live agents, whatever they do, and however they leave."""
+    file = empty_database(tmp_path_factory.mktemp("total") / "reel.db")
+
+    async def run() -> None:
+        async with open_store(file) as store, anyio.create_task_group() as tasks:
+            client = DirectClient(Registry(store, tasks, memory=1 << 18), tasks)
+            for what, name in steps:
+                with suppress(ReelError):
+                    await _take(client, what, name)
+                await wait_all_tasks_blocked()  # until what has failed is dropped
+                await client.registry.drain()
+                live = client.registry.live()
+                held = sum(agent.committed.conversation.size for agent in live if agent.state is not None)
+                assert held == client.registry.size
+            tasks.cancel_scope.cancel()
+
+    trio.run(run)
