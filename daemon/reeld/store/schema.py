@@ -221,6 +221,17 @@ DROP INDEX events_of_unknown_kind;
 """
 _ADD_LOST += _INDEX_OF_UNKNOWN_KINDS
 
+# One row: the rules by which old agents are purged, and when they were first applied. See reeld.store.retention.
+_ADD_RETENTION = """
+CREATE TABLE retention (
+    id INTEGER PRIMARY KEY,
+    killed_days REAL,
+    days REAL,
+    tag TEXT,
+    since INTEGER NOT NULL
+) STRICT;
+"""
+
 # Statements, or a function that takes the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
@@ -235,7 +246,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ADD_REFERENCES,
     _ADD_ERASURES,
     _ADD_STATE,
-    _ADD_LOST,
+    _ADD_LOST + _ADD_RETENTION,
 )
 VERSION = len(MIGRATIONS)
 

@@ -145,6 +145,17 @@ DROP INDEX events_of_unknown_kind;
 CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE {UNKNOWN_KIND};
 """
 
+# As in a file.
+_ADD_RETENTION = """
+CREATE TABLE retention (
+    id bigint PRIMARY KEY,
+    killed_days double precision,
+    days double precision,
+    tag text COLLATE "C",
+    since bigint NOT NULL
+);
+"""
+
 _EXISTING = """
     SELECT relname::text FROM pg_class LEFT JOIN pg_index ON indexrelid = pg_class.oid
     WHERE relnamespace = to_regnamespace(:schema) AND coalesce(indisvalid, true)
@@ -158,7 +169,7 @@ _CONSTRAINT = re.compile(r'CONSTRAINT "([^"]+)"')
 _REFERS = re.compile(r"\s+(\w+) .*REFERENCES")
 
 # The n-th migration brings the tables from version n to n+1.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _ADD_RUNS)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _ADD_RUNS + _ADD_RETENTION)
 VERSION = len(MIGRATIONS)
 
 
