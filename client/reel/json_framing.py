@@ -34,7 +34,7 @@ from reel.frames import (
 )
 from reel.msgpack_codec import unpack
 from reel.strict_json import encode, parse
-from reel.values import clean_deep, is_clean
+from reel.values import REPLACING, clean_deep, is_clean
 
 # The longest header that is accepted, in bytes; the protocols of editors have two short fields.
 _MAX_HEADER = 4096
@@ -238,7 +238,7 @@ class Lines(_JsonRpc):
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+    return text.encode("utf-8", REPLACING)
 
 
 def _values(message: bytes) -> int:

@@ -20,9 +20,10 @@ from reel.frames import (
 from reel.light_typing import TYPE_CHECKING
 from reel.msgpack_codec import LARGE
 from reel.msgpack_reader import MessageReader
-from reel.values import clean_deep
+from reel.values import REPLACING, clean_deep
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from reel.framing import Framing
@@ -53,11 +54,19 @@ class MessagePack(SharedPushes):
         self.error_maps = error_maps
         self.push_target: list[str] = []
         self._reader = MessageReader(max_message, max_values)
-        self._use_new_packer()
-
-    def _use_new_packer(self) -> None:
-        self._packer = Packer(buf_size=_BUFFER, unicode_errors="surrogatepass")  # type: ignore[call-arg]  # missing in the stubs
+        # What the daemon sends is UTF-8, whatever it was made from.
+        self._packer = _packer(REPLACING)
         self._pack = self._packer.pack
+        # The encoder of calls, made by the first one. A client sends what it got: the daemon replaces and counts.
+        self._pack_call: Callable[[Any], bytes] | None = None
+
+    def _call(self, message: tuple[Any, ...]) -> bytes:
+        if self._pack_call is None:
+            self._pack_call = _packer("surrogatepass").pack
+        encoded = self._pack_call(message)
+        if len(encoded) >= LARGE:
+            self._pack_call = None  # its buffer would stay that large
+        return encoded
 
     @property
     def held(self) -> int:
@@ -83,18 +92,15 @@ class MessagePack(SharedPushes):
             InvalidParams: an integer in it needs more than 64 bits, which MessagePack cannot encode.
         """
         try:
-            encoded = self._pack((0, request_id, method, params))
+            return self._call((0, request_id, method, params))
         except OverflowError:
             raise InvalidParams("an integer is beyond ±(2^53-1)") from None
-        if len(encoded) >= LARGE:
-            self._use_new_packer()  # its buffer would stay that large
-        return encoded
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
         """Encode a call that expects no response, or a push: a map, which goes to ``push_target``."""
         if type(params) is dict:
             return self._encode_push(method, self._pack(params))
-        return self._pack((2, method, params))
+        return self._call((2, method, params))
 
     def _lay_push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         encoded = shared.encodings.get(self.name)
@@ -161,6 +167,10 @@ class MessagePack(SharedPushes):
             return self.notify("reply", {"token": token, "error": clean_deep(as_map(outcome))[0]})
         result = [outcome] if isinstance(outcome, bytes) else self._spliced(outcome)
         return self._encode_push("reply", b"".join((b"\x82\xa5token", self._pack(token), b"\xa6result", *result)))
+
+
+def _packer(unicode_errors: str) -> Packer:
+    return Packer(buf_size=_BUFFER, unicode_errors=unicode_errors)  # type: ignore[call-arg]  # missing in the stubs
 
 
 def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:

@@ -8,6 +8,7 @@ A plain number may be of any size. A *large* one, which some clients cannot hold
 
 from __future__ import annotations
 
+import codecs
 import math
 
 from reel.light_typing import TYPE_CHECKING
@@ -25,6 +26,17 @@ _IN_NUMBERS = f"{_DIGITS}.eE+-"
 _SHORTEST_NUMBER = 4
 # How much of a numeral an error message shows, in characters.
 _SHOWN = 40
+_REPLACEMENT = "\ufffd".encode()
+# How a text that may have lone surrogates is encoded: the name of an error handler that replaces each by U+FFFD.
+REPLACING = "reel.replacing"
+
+
+def _replace(error: UnicodeError) -> tuple[bytes, int]:
+    assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - the handler is for encoding alone
+    return _REPLACEMENT * (error.end - error.start), error.end
+
+
+codecs.register_error(REPLACING, _replace)
 
 
 class Numeral:

@@ -12,6 +12,7 @@ from reel.blocks import InvalidRecord
 from reel.kinds import ROLES
 from reel.records import read_row
 from reel.strict_json import parse
+from reel.values import clean
 from reeld.core.events import data_of
 
 # Characters of one block, and of all blocks of an event.
@@ -31,7 +32,8 @@ def text_of(kind: str, content: str | None, data_json: str | None) -> str:
     """
     if kind in ROLES and (data_json is None or _is_metadata(kind, data_json)):  # as of most events
         return (content or "")[:MAX_BLOCK]
-    return "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json) if text)[:MAX_EVENT]
+    text = "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json) if text)[:MAX_EVENT]
+    return clean(text)[0]  # JSON may have escapes of NUL and of half a character
 
 
 def _is_metadata(kind: str, data_json: str) -> bool:

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.errors import InvalidParams
+from reel.errors import InvalidParams, NotFound
 from reel.frames import EncodedText, Notification, PackedList, Request, Response, SharedPush
-from reel.json_framing import Lines
+from reel.json_framing import ContentLength, Lines
 from reel.session import MessagePack
+from reel.values import is_clean
 from tests.reel.framing.messagepack import PING, ids, names, plain
 
 pytestmark = pytest.mark.slow
@@ -62,6 +63,29 @@ def test_lone_surrogates_are_sent(number: int, came: str) -> None:
 
     assert framing.feed(asked) == [Request(1, "x", {"a": f"é{came}"}, len(asked))]
     assert framing.feed(told) == [Notification("x", [came], len(told))]
+
+
+@pytest.mark.parametrize("framing", [MessagePack(), MessagePack(error_maps=True), Lines(), ContentLength()])
+def test_what_the_daemon_sends_is_utf_8(framing: MessagePack | Lines | ContentLength) -> None:
+    """U+FFFD stands for each half of a character, wherever it is in a reply or in a push."""
+    half = "a\ud83db"
+    framing.push_target = [half]
+    shared = SharedPush({half: [half]}, {half: msgpack.packb("é")})
+    error = NotFound(half, agent=half)
+    sent = [
+        framing.answer(1, {half: [half]}),
+        framing.answer(1, {half: PackedList([msgpack.packb("é")]), "x": half}),
+        framing.refuse(1, error),
+        framing.reply(half, {"a": half}),
+        framing.reply(half, error),
+        framing.notify("draft", {"text": half}),
+        framing.push("event", 7, shared),
+    ]
+
+    for data in sent:
+        (message,) = type(framing)().feed(data)
+        assert "a\ufffdb" in str(message)
+        assert is_clean(str(message))
 
 
 @given(ids, st.dictionaries(names, st.tuples(st.booleans(), st.lists(small, max_size=20)), max_size=20))

@@ -44,6 +44,13 @@ def blocks(*given: dict[str, object]) -> str:
             "sh\nnot \\ JSON",
         ),
         (
+            "assistant",
+            "",
+            blocks({"type": "tool_call", "id": "1", "name": "sh", "arguments": '{"cmd": "half \\ud83d", "\\u0000": 1}'}),
+            "sh\ncmd\nhalf \ufffd\n\ufffd\n1",
+        ),
+        ("note", "", r'{"half": "\ud83d"}', "half\n\ufffd"),
+        (
             "tool_result",
             "",
             blocks({"type": "tool_result", "tool_call_id": "1", "content": [{"type": "text", "text": "out"}]}),
