@@ -21,7 +21,18 @@ AGENTS = ["a", "b", "c/d"]
 texts = st.one_of(
     st.just(CANARY),
     st.text(max_size=20).map(lambda text: CANARY + text),
-    st.sampled_from([CANARY + "\x00", CANARY + "\udfff", CANARY * 200, "", *AGENTS, *ASSEMBLERS, *sorted(KNOWN)]),
+    st.sampled_from(
+        [
+            CANARY + "\x00",
+            CANARY + "\udfff",
+            f'{{"{CANARY}\\ud83d": 1}}',
+            CANARY * 200,
+            "",
+            *AGENTS,
+            *ASSEMBLERS,
+            *sorted(KNOWN),
+        ]
+    ),
 )
 numbers = st.one_of(
     st.integers(-2, 12),

@@ -1,11 +1,15 @@
 """The fuzzed daemon, and what must hold all the while."""
 
+import codecs
 import select
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
+
+from msgpack import Unpacker
 
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
@@ -38,6 +42,7 @@ class Target:
         self._ear.connect(self.daemon.socket)
         self._ear.sendall(b'{"id":1,"method":"subscribe","params":[null]}\n')
         self._ear.setblocking(False)
+        self._heard = codecs.getincrementaldecoder("utf-8")()
         self.told = 0
         # Whether calls were tried whose messages are to be stored; another worker may have tried them.
         self.was_called = False
@@ -54,7 +59,9 @@ class Target:
                 if not listen:
                     return b""
                 stranger.shutdown(socket.SHUT_WR)
-            return rest(stranger)
+            said = rest(stranger)
+        require_utf_8(said)
+        return said
 
     def check(self) -> None:
         """Check that the daemon still serves others, and logged neither an error nor input."""
@@ -72,6 +79,7 @@ class Target:
         with suppress(BlockingIOError):
             while pushed := self._ear.recv(1 << 16):
                 self.told += pushed.count(CANARY.encode())
+                self._heard.decode(pushed)
 
     def check_state(self) -> None:
         """Check its memory, that it stores messages, and that some of the input was stored and pushed."""
@@ -105,6 +113,15 @@ def rest(stranger: socket.socket) -> bytes:
         while piece := stranger.recv(1 << 16):
             data.append(piece)
     return b"".join(data)
+
+
+def require_utf_8(said: bytes) -> None:
+    """Fail if a text that was said, in whatever framing, is not UTF-8; the end may be cut off."""
+    if said[:1] in (b"\x93", b"\x94"):
+        for _ in Unpacker(BytesIO(said), strict_map_key=False, max_buffer_size=0):
+            pass
+    else:
+        codecs.getincrementaldecoder("utf-8")().decode(said)
 
 
 def is_over(stranger: socket.socket, patience: float = PATIENCE) -> bool:

@@ -46,7 +46,9 @@ def blocks(*given: dict[str, object]) -> str:
         (
             "assistant",
             "",
-            blocks({"type": "tool_call", "id": "1", "name": "sh", "arguments": '{"cmd": "half \\ud83d", "\\u0000": 1}'}),
+            blocks(
+                {"type": "tool_call", "id": "1", "name": "sh", "arguments": '{"cmd": "half \\ud83d", "\\u0000": 1}'}
+            ),
             "sh\ncmd\nhalf \ufffd\n\ufffd\n1",
         ),
         ("note", "", r'{"half": "\ud83d"}', "half\n\ufffd"),
