@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from reeld.memory import give_back, use_one_heap
+from tests.few_variables import allow_few_variables
 from tests.places import FILES
 from tests.thoroughness import use_profile
 
@@ -21,6 +22,8 @@ os.environ["TMPDIR"] = tempfile.tempdir = FILES
 
 # Some tests start forty threads: with a heap for each, a worker kept more of what they had freed.
 use_one_heap()
+
+allow_few_variables()
 
 # Neither the settings of the person at the keyboard nor what a shell writes there belongs to the tests.
 _OWN = tempfile.TemporaryDirectory(prefix="reel-tests-")

@@ -23,6 +23,7 @@ from typing import Any, Self, TypeAlias
 import anyio
 
 from tests.daemon import Daemon
+from tests.few_variables import allow_few_variables
 from tests.patience import PATIENCE
 
 # What a child is to do, as JSON.
@@ -222,6 +223,7 @@ def serve(run: Callable[[Order], None], prepare: Callable[[Order], None] | None 
 
 def _prepare() -> None:
     """Do once what each child would do: load the event loop, half of what the start of a daemon takes."""
+    allow_few_variables()
     anyio.run(anyio.sleep, 0, backend="trio")
     # A child that collects garbage writes to all that the collector looks at, and would get a copy of it.
     gc.collect()

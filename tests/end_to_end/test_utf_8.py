@@ -99,7 +99,7 @@ def call_of(agent: str, call: tuple[str, dict[str, Any]]) -> tuple[str, dict[str
 
 def packed(number: int, method: str, params: Any) -> bytes:
     """Encode a call as MessagePack-RPC."""
-    return msgpack.packb([0, number, method, [params]], unicode_errors="surrogatepass")  # type: ignore[no-any-return]
+    return msgpack.packb([0, number, method, [params]], unicode_errors="surrogatepass")
 
 
 def line(number: int, method: str, params: Any) -> bytes:

@@ -6,7 +6,7 @@ implements it on SQL, and the tests on a list.
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from operator import attrgetter
 from typing import NamedTuple, Protocol
@@ -197,7 +197,7 @@ class Reader:
             known = set(self._ids_between(one, of_one, common.id, after.id))
             shared = [node_id for node_id in ids if node_id in known]
             if len(shared) < len(ids):
-                return _longer(common.extent, self._log.nodes(shared))
+                return _longer(common.extent, self._batches(shared))
             common = after
         return common.extent
 
@@ -285,8 +285,11 @@ def _ids_in(nodes: Sequence[Node], after: int, upto: int) -> list[int]:
     return [node.id for node in nodes[begin:end]]
 
 
-def _longer(extent: Extent, nodes: Sequence[Node]) -> Extent:
+def _longer(extent: Extent, nodes: Iterable[Node]) -> Extent:
     """Return the length after some more nodes."""
-    entries = [node for node in nodes if isinstance(node, Entry)]
-    messages = sum(entry.message is not None for entry in entries)
-    return Extent(extent.records + len(entries), extent.messages + messages)
+    records, messages = extent
+    for node in nodes:
+        if isinstance(node, Entry):
+            records += 1
+            messages += node.message is not None
+    return Extent(records, messages)

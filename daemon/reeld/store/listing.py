@@ -7,6 +7,7 @@ messages of each of its agents, and one of values reads these from their index.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from reel.msgpack_codec import unpack
@@ -24,6 +25,8 @@ MOST_MESSAGES = 1000
 _WORDS = 200
 # How many of an agent's values a list has, and how many bytes of them.
 _MOST_VALUES, _VALUE_BYTES = 1000, 1 << 20
+# How many tags of a filter are looked for in the stored text.
+_TAGS = 8
 # The largest id that SQLite has.
 _NEWEST = (1 << 63) - 1
 
@@ -103,6 +106,7 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
 
     SQLite only prefilters the stored text: of 100,000 agents it finds the candidates in 40 ms for tags and 300 ms for
     words. Checking a candidate takes 8 us, and ends with the page. Parsing the tags of each agent in SQL took a second.
+    SQLite limits how many conditions and parameters a query has, so only the first tags are among them.
     """
     later, order = _ORDERS[listing.order]
     where = ["substr(a.name, 1, length(:prefix)) = :prefix", "a.name <> ''"]
@@ -111,7 +115,7 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
     if listing.after is not None:
         where.append(later)
-    for number, (key, value) in enumerate(listing.tags.items()):
+    for number, (key, value) in enumerate(islice(listing.tags.items(), _TAGS)):
         where.append(f"instr(a.tags, :tag{number}) > 0")
         values[f"tag{number}"] = json.dumps({key: value}, ensure_ascii=False)[1:-1]
     if listing.pieces:

@@ -14,7 +14,7 @@ from reeld.core.events import Mark, Node, Origin, Pack, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after
 from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, ID, PARENT, SEQ, is_intact
-from reeld.store.connection import Connection, DatabaseError
+from reeld.store.connection import Connection, DatabaseError, Numbers
 from reeld.store.milestones import chain, milestone
 
 _CUT = f"{DAMAGED}, and what was said before it is not known"
@@ -29,6 +29,7 @@ _PLAIN_WALK = f"""
     SELECT {EVENT_COLUMNS}, 0 FROM path CROSS JOIN events e ON e.id = path.id
 """
 _WALK = _PLAIN_WALK.replace(", 0 FROM", ", m.id IS NOT NULL FROM") + "LEFT JOIN milestones m ON m.id = path.id"
+_BY_ID = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id"
 # The last event of a command, searched from one of its events on. Later events belong to later commands, so the search
 # takes steps that become shorter: a command may have 10,000 events, and none has more than 16 million. It is one
 # statement, because the server may be far away.
@@ -183,9 +184,7 @@ class SqlLog:
 
     def nodes(self, ids: Sequence[int]) -> list[Node]:
         """Return nodes by their ascending ids; damaged ones are not noted again."""
-        number = len(ids)
-        query = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id IN ({', '.join('?' * number)}) ORDER BY e.id"
-        found = self._connection.execute(query, tuple(ids)).fetchall()
+        found = self._connection.execute(_BY_ID, (Numbers(ids),)).fetchall()
         return [self._node(row) if is_intact(self._pack, row, stored) else _empty_node(row) for *row, stored in found]
 
     def milestone(self, node_id: int) -> Milestone | None:

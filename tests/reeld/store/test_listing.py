@@ -273,3 +273,13 @@ def test_many_values_of_an_agent(rows: Rows, count: int, size: int, listed: int)
 
     ((values, following),) = listed_values(rows)
     assert (listed, None if listed == count else f"{listed - 1:04}") == (len(values), following)
+
+
+def test_agents_with_very_many_tags(rows: Rows) -> None:
+    """As many tags as an agent may have are looked for; each counts."""
+    tags = {f"tag{number}": "" for number in range(3000)}
+    for row, of_agent in enumerate((tags, tags | {"tag2999": "other"}), 1):
+        rows.agent(row)
+        rows.connection.execute("UPDATE agents SET tags = ? WHERE id = ?", (json.dumps(of_agent), row))
+
+    assert (["agent-1"], False) == names(rows, Listing(tags=tags))

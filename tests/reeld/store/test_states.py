@@ -12,13 +12,15 @@ import pytest
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
-from reeld.core.conversation import Conversation
+from reeld.core.conversation import Conversation, Replacement
 from reeld.core.events import Entry, Mark, Node
-from reeld.core.reading import Reader
+from reeld.core.milestones import Extent
+from reeld.core.reading import LEAST_READ, Reader
 from reeld.store import queries, states
 from reeld.store.checksums import DAMAGED
 from reeld.store.connection import Connection
 from reeld.store.states import Position, Skip, SqlLog
+from tests.few_variables import MOST
 from tests.reeld.store.making import seal
 from tests.reeld.store.rows import Rows
 
@@ -371,3 +373,20 @@ def test_what_is_no_node_is_never_met(rows: Rows, kind: str) -> None:
 
     assert ["one", "two"] == contents(rows, tip)
     assert [] == queries.unknown_kinds(rows.connection, 1, 99)
+
+
+@pytest.mark.file
+def test_a_long_past_that_two_branches_share(rows: Rows) -> None:
+    """A state takes over another one, whatever the number of nodes before both, also if no milestone sums them up."""
+    rows.agent(1)
+    calls = [{"type": "tool_call", "id": f"c{number}", "name": "f", "arguments": "{}"} for number in range(257)]
+    rows.event(1, "assistant", "", json.dumps({"blocks": calls}))
+    trunk = [rows.event(1) for _ in range(MOST)][-1]
+    left = [rows.event(1) for _ in range(2 * LEAST_READ)][-1]
+    right = rows.event(1, parent=trunk)
+    reader = Reader(SqlLog(rows.connection, pack))
+
+    past = reader.takeover(left, reader.state(right)[0])
+
+    assert isinstance(past, Replacement)
+    assert Extent(MOST + 1, MOST + 1) == past.kept
