@@ -348,8 +348,8 @@ class Connection:
         return alive and not self._gone
 
     def _submit(self, call: Call, params: Any) -> None:
-        if call.method[:2] == "$/":
-            return  # an editor's own notification, which the language server protocol lets a server ignore
+        if call.method[:2] == "$/" and call.number is None and call.token is None:
+            return  # a notification of editors, which a server may ignore; a request is answered, as LSP demands
         if call.number is None and call.method == "nvim_error_event":
             self._count_complaint(params)
             return

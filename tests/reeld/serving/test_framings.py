@@ -11,7 +11,7 @@ import anyio
 import pytest
 from anyio.streams.stapled import StapledObjectStream
 
-from reel.errors import InvalidParams, InvalidRequest, ParseError, ReelError, TooLarge
+from reel.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, ReelError, TooLarge
 from reel.frames import Id
 from reel.framing import Framing
 from reel.json_framing import ContentLength, Lines
@@ -356,15 +356,30 @@ async def test_a_stream_that_ends_in_a_message(connect: Connect) -> None:
 
 @in_all
 async def test_an_editors_own_affairs(connect: Connect, make: Make, errors: Callable[[], list[str]]) -> None:
-    """A message whose method begins with ``$/`` is neither answered nor logged, even if it has an id."""
+    """A notification whose method begins with ``$/`` is neither answered nor logged."""
     framing = make(LARGE)
     with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
-        await peer.send(framing.notify("$/cancelRequest", [{"id": 7}]) + framing.request(7, "$/progress", []))
+        await peer.send(framing.notify("$/cancelRequest", [{"id": 7}]))
         await peer.stream.send_eof()
 
         assert await peer.rest() == b""
     assert errors() == []
+
+
+@in_all
+async def test_a_request_of_an_editors_own(connect: Connect, make: Make) -> None:
+    """A request whose method begins with ``$/`` is answered, as is one that is made with ``call_async``."""
+    framing = make(LARGE)
+    with anyio.fail_after(PATIENCE):
+        peer = connect(framing=framing)
+        await peer.send(framing.notify("call_async", ["t", "$/progress", []]))
+        (outcome,) = await peer.ask(("$/progress",))
+        ((name, said),) = peer.unread_pushes
+
+    assert isinstance(outcome, MethodNotFound)
+    assert "reply" == name
+    assert "method_not_found" in str(said)
 
 
 @in_json
