@@ -2,7 +2,7 @@
 
 Nothing of this is stored. Each daemon sends its changes, at most thirty times a second: of a growing text only the new
 part, of followers their number. So each daemon has the state of all others, and shows it to its own clients like its
-own. A message is a JSON list: its kind, the number of the sending daemon, and more.
+own. :mod:`reeld.serving.neighbour_messages` has the form of the messages; these are their kinds:
 
 - ``hello``: a daemon that starts, or was disconnected, asks all others for everything; they forget what they knew of
   it.
@@ -17,7 +17,6 @@ own. A message is a JSON list: its kind, the number of the sending daemon, and m
 Unknown messages come from newer versions, and are ignored.
 """
 
-import json
 import math
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,7 +27,8 @@ import anyio
 from reel.errors import Busy, TooLarge
 from reel.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Whose, Writer
-from reeld.serving.drafts import Drafts
+from reeld.serving.drafts import MAX_DRAFT, Drafts
+from reeld.serving.neighbour_messages import MOST, pieces, read, written
 from reeld.store.engine import Channel
 
 # Seconds between two sends, and bytes per second beyond which sends become rarer.
@@ -38,8 +38,6 @@ _RATE = 2 << 20
 _BEAT, _GONE, _ASKING = 1.0, 5.0, 1.0
 # The most daemons without drafts and followers that are remembered.
 _SILENT = 1000
-# Bytes of a message: PostgreSQL takes less than 8000.
-_MOST = 7800
 # Characters of a client's name, and agents in one message.
 _NAME, _ROWS = 200, 200
 # A connection at another daemon has a number that begins with that of the daemon. It is exact in JSON up to a million
@@ -152,7 +150,7 @@ class Neighbours:
     # --- telling
 
     def _message(self, kind: str, *more: Any) -> str:
-        return json.dumps((kind, self._channel.daemon, *more), ensure_ascii=False, separators=(",", ":"))
+        return written(kind, self._channel.daemon, *more)
 
     def _take(self) -> list[str]:
         """Return the messages to send now."""
@@ -191,8 +189,8 @@ class Neighbours:
             return
         place = len(before) if text.startswith(before) and not again else 0
         about = (*key, whose.uid, None if writer.client is None else writer.client[:_NAME])
-        room = _MOST - len(self._message("draft", *about, place, "", False).encode(errors="replace"))
-        for piece in _pieces(text[place:], room):
+        room = MOST - len(self._message("draft", *about, place, "", False).encode(errors="replace"))
+        for piece in pieces(text[place:], room):
             yield self._message("draft", *about, place, piece, place + len(piece) == len(text))
             place += len(piece)
 
@@ -213,35 +211,41 @@ class Neighbours:
 
     def hear(self, text: str) -> None:
         """Take a message of another daemon, or one of our own."""
-        try:
-            message = json.loads(text)
-        except ValueError:
+        message = read(text)
+        if message is None or message.daemon == self._channel.daemon:
             return
-        match message:
-            case [str(), int(daemon), *_] if daemon == self._channel.daemon:
-                pass
-            case ["hello" | "ask" as kind, int(daemon)]:
+        kind, daemon, more = message
+        match kind:
+            case "hello" | "ask":
                 if kind == "hello":
                     self._forget(daemon)
                 self._tells_all = True
                 self._wake.set()
-            case ["bye", int(daemon)]:
+            case "bye":
                 self._forget(daemon)
-            case ["all", int(daemon)]:
+            case "all":
                 self._known.setdefault(daemon, _Neighbour()).heard = anyio.current_time()
-            case [str(kind), int(daemon), *more]:
-                neighbour = self._known.get(daemon)
-                if neighbour is None:
-                    self._ask()
-                else:
-                    neighbour.heard = anyio.current_time()
-                    if not neighbour.has_something:
-                        self._wake.set()  # from now on its heartbeats are expected
-                    self._learn(daemon, neighbour, kind, more)
+            case _ if daemon in self._known:
+                neighbour = self._known[daemon]
+                neighbour.heard = anyio.current_time()
+                if not neighbour.has_something:
+                    self._wake.set()  # from now on its heartbeats are expected
+                self._learn(daemon, neighbour, kind, more)
+            case _:
+                self._ask()
 
     def _learn(self, daemon: int, neighbour: _Neighbour, kind: str, more: list[Any]) -> None:
         match kind, more:
-            case "draft", [int(connection), int(row), str(uid), (str() | None) as client, int(place), str(piece), end]:
+            case "draft", [
+                int(connection),
+                int(row),
+                str(uid),
+                (str() | None) as client,
+                int(place),
+                str(piece),
+                bool(end),
+                *_,
+            ] if 0 <= connection < _CONNECTIONS and place + len(piece) <= MAX_DRAFT:
                 key = _Key(connection, row)
                 before = neighbour.drafts.get(key, "")
                 if place not in (0, len(before)):
@@ -253,10 +257,10 @@ class Neighbours:
                         del neighbour.drafts[key]
                     with suppress(Busy, TooLarge):  # there is no room to show it
                         self._drafts.write(Writer(_number(daemon, connection), client), Agent(row, uid), text)
-            case "followers", [[*news]]:
+            case "followers", [[*news], *_]:
                 for each in news:
                     match each:
-                        case [int(row), int(count)]:
+                        case [int(row), int(count), *_] if 0 <= count < _CONNECTIONS:
                             neighbour.followers[row] = count
                             if not count:
                                 del neighbour.followers[row]
@@ -293,15 +297,3 @@ async def keep_in_touch(channel: Channel | None, bus: EventBus, drafts: Drafts) 
 def _number(daemon: int, connection: int) -> int:
     """Return the number of a connection at another daemon."""
     return (daemon % _DAEMONS or _DAEMONS) * _CONNECTIONS + connection
-
-
-def _pieces(text: str, room: int) -> Iterator[str]:
-    """Yield a text in pieces, each of which has at most so many bytes in JSON; an empty text is one piece."""
-    while True:
-        piece = text[:room]
-        while len(json.dumps(piece, ensure_ascii=False).encode(errors="replace")) > room:
-            piece = piece[: len(piece) // 2]
-        yield piece
-        text = text[len(piece) :]
-        if not text:
-            return
