@@ -211,6 +211,24 @@ async def test_followers_at_another_daemon(prepared: Daemon) -> None:
     assert [2, 3, 4] == seqs
 
 
+async def test_anybody_may_notify(url: str, prepared: Daemon) -> None:
+    """Whatever other programs notify on the channels of the daemons, these go on, and hear what makes sense."""
+    prepared.database = url
+    await anyio.to_thread.run_sync(prepared.start)
+    nonsense = ["", "x", "0", "-1", "[" * 7000, f'["draft",99,{10**22},1,"u",null,0,"x",true]', '["all",-1]', "é\ud7ff"]
+    said = ['["all",99]', *nonsense * 2, '["draft",99,1,1,"u","\\ud83d",0,"heard \\ud83d",true,"newer"]']
+    with anyio.fail_after(PATIENCE), psycopg.connect(url, autocommit=True) as stranger:
+        (identity,) = stranger.execute("SELECT id FROM log").fetchone() or ("",)
+        async with aio.connect(prepared.socket) as client, client.subscribe() as subscription:
+            for channel in ("reel", f"reel_{identity}"):
+                for text in said:
+                    stranger.execute("SELECT pg_notify(%s, %s)", (channel, text))
+            draft = await next_push(subscription, DraftPush)
+            added = await client.add("demo", "still here", create=True)
+
+    assert ("heard \ufffd", "\ufffd", 2) == (draft.text, draft.client, added.head)
+
+
 P = TypeVar("P", EventPush, DraftPush)
 
 
