@@ -31,8 +31,12 @@ from reeld.store.transactions import Key
 _packer = LastingPacker(lambda: Packer(default=str, unicode_errors="surrogatepass").pack)
 
 
+# More parameters than any method has.
+_MOST_PARAMS = 16
+
+
 class IdempotencyKey(NamedTuple):
-    """A key, and the command that it came with: its digest, and the agent that it is about.
+    """A key, and the command that it came with: its digest, the agent that it is about, its method and parameters.
 
     ``address`` is how the agent was named, and ``about`` the row that it was found at. Both are ``None`` with
     ``create``, ``about`` also if no agent was found.
@@ -40,8 +44,10 @@ class IdempotencyKey(NamedTuple):
 
     text: str
     digest: bytes
-    address: str | None = None
-    about: int | None = None
+    address: str | None
+    about: int | None
+    method: str
+    params: Sequence[Any]
 
 
 class CommandOptions(NamedTuple):
@@ -50,6 +56,13 @@ class CommandOptions(NamedTuple):
     if_seq: int | None = None
     key: IdempotencyKey | None = None
     client: str | None = None
+
+
+def key_of(
+    text: str, method: str, params: Sequence[Any], address: str | None = None, about: int | None = None
+) -> IdempotencyKey:
+    """Return a key, and the command that it came with; its parameters are those of :func:`digest`."""
+    return IdempotencyKey(text, digest(method, params), address, about, method, params)
 
 
 def digest(method: str, params: Sequence[Any]) -> bytes:
@@ -75,11 +88,27 @@ async def first_reply(store: Store, key: IdempotencyKey | None) -> Reply | None:
     stored = None if key is None else await store.key(key.text)
     if key is None or stored is None:
         return None
-    if stored.digest != key.digest:
+    if not _is_of_the_same_command(key, stored):
         raise _conflict(key, stored, f"another command, of the agent {stored.name}")
     if not _is_about_the_same_agent(key, stored):
         raise _conflict(key, stored, f"the agent {stored.name}")
     return {**unpackb(stored.reply), "repeated": True}
+
+
+def _is_of_the_same_command(key: IdempotencyKey, stored: StoredKey) -> bool:
+    """Return whether a key was used for this command, by this version or by another one.
+
+    A digest has the value of each parameter. Versions append parameters to a method, so with the same command an older
+    one has fewer ``None`` at the end of its list, and a newer one more.
+    """
+    if stored.digest == key.digest:
+        return True
+    given = list(key.params)
+    while given and given[-1] is None:
+        del given[-1]
+    return any(
+        stored.digest == digest(key.method, [*given, *[None] * more]) for more in range(_MOST_PARAMS - len(given))
+    )
 
 
 def _is_about_the_same_agent(key: IdempotencyKey, stored: StoredKey) -> bool:

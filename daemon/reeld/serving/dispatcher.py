@@ -28,7 +28,7 @@ from reel.frames import Id, Request
 from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
 from reeld.agents.agent import Agent
-from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
+from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_of, repeated
 from reeld.agents.jobs import Job, Write, WriteTexts
 from reeld.agents.packing import loop_packer
 from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
@@ -310,7 +310,7 @@ class Dispatcher:
         address, _, _, messages, create, key = found
         if key is None:
             return None
-        return IdempotencyKey(key, digest("add", (messages, create, *_REST_OF_ADD)), address, agent.row)
+        return key_of(key, "add", (messages, create, *_REST_OF_ADD), address, agent.row)
 
     def _options(self, client: str | None) -> CommandOptions:
         """Return the options of a command that sets none; most commands share them."""
@@ -327,7 +327,7 @@ class Dispatcher:
         *own, if_seq, key = (*values[:-1], None, values[-1]) if method.has_parts else values
         if key is not None:
             about = None if agent is None else agent.row
-            call.key = IdempotencyKey(key, digest(method.name, own), address, about)
+            call.key = key_of(key, method.name, own, address, about)
         client = call.peer.client
         if key is None and if_seq is None:
             return [self._options(client), *own]

@@ -11,7 +11,7 @@ from reeld.agents import exclusive, families
 from reeld.agents.agent import Agent
 from reeld.agents.creation import AgentFactory
 from reeld.agents.exclusive import Addition
-from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
+from reeld.agents.idempotency import CommandOptions, key_of, repeated
 from reeld.agents.jobs import Exclusive, Job, Read, Write
 from reeld.agents.registry import Registry
 from reeld.core import commands
@@ -235,7 +235,7 @@ def _options(
     if_seq: int | None = None,
     key: str | None = None,
 ) -> CommandOptions:
-    idempotency = None if key is None else IdempotencyKey(key, digest(method, params), address, about)
+    idempotency = None if key is None else key_of(key, method, params, address, about)
     return CommandOptions(if_seq, idempotency, "test")
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reel.errors import Storage
+from reel.errors import Conflict, Storage
+from reeld.agents.idempotency import first_reply, key_of
+from reeld.serving.methods import METHODS
 from reeld.store import schema
 from reeld.store.schema import VERSION, prepare
 from reeld.store.store import open_store
@@ -70,6 +72,21 @@ async def test_a_migrated_file(path: str, version: int) -> None:
 
     assert (VERSION, 19, []) == (query(path, "PRAGMA user_version")[0][0], report.events, report.listed)
     assert (version == VERSION) == (not [*Path(path).parent.glob("reel-version-*.db")])
+
+
+@_EVERY
+async def test_a_key_from_before_a_migration(path: str) -> None:
+    """The command that it was used for is recognised, although add had fewer parameters then; another one is not."""
+    params = [None] * (len(METHODS["add"].signature.params) - len(("agent", "messages", "if_seq", "key")))
+    async with open_store(path) as store:
+        renamed = await store.find("twin")
+        assert renamed is not None
+        reply = await first_reply(store, key_of("key-2", "add", ["another way", *params], "copy"))
+        for others in (["a third way", *params], ["another way", True, *params[1:]]):
+            with pytest.raises(Conflict, match="the key key-2 was used for another command, of the agent twin"):
+                await first_reply(store, key_of("key-2", "add", others, "copy"))
+
+    assert {"agent": renamed.uid, "head": 9, "command": 9, "first": 9, "repeated": True}.items() <= (reply or {}).items()
 
 
 @_OLDER
