@@ -135,6 +135,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reeld.verify",),
     ("reeld.agents",),
     ("reeld.startup",),
+    ("reeld.locks",),
     ("reeld.backups",),
     ("reeld.serving",),
     ("reeld",),
@@ -169,7 +170,10 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
         ("reeld.verify", ("reel", "reeld.core", "reeld.store", "reeld.verify", "anyio")),
         ("reeld.search", ("reel", "reeld.core", "reeld.store", "reeld.search", "anyio")),
         ("reeld.agents", ("reel", "reeld.core", "reeld.store", "reeld.agents", "anyio", "msgpack")),
-        ("reeld.backups", ("reel", "reeld.store", "reeld.verify", "reeld.startup", "reeld.backups", "anyio")),
+        (
+            "reeld.backups",
+            ("reel", "reeld.store", "reeld.verify", "reeld.startup", "reeld.locks", "reeld.backups", "anyio"),
+        ),
         (
             "reeld.serving",
             (

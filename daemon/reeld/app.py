@@ -49,6 +49,7 @@ from reeld.backups import remains
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.config import Config
+from reeld.locks import lock, lock_database
 from reeld.metrics_file import keep_written
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.search.service import Search
@@ -60,8 +61,9 @@ from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.stats import collect
-from reeld.startup import OK, StartupError, lock, raise_file_limit
+from reeld.startup import OK, StartupError, raise_file_limit
 from reeld.store.database import SQLITE
+from reeld.store.presence import Held
 from reeld.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
@@ -116,11 +118,11 @@ def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
                 raise StartupError(stop_marker.STOPPED)
         else:  # the supervisor has made it, and locks its path in its own way
             config = config._replace(socket=path_of(stack.enter_context(inherited)))
-        lock_file = None
+        held = None
         if not is_url(config.database):  # a server coordinates its writers itself
-            lock_file = stack.enter_context(lock(config.database, "the database", config.socket))
+            held = stack.enter_context(lock_database(config.database, config.socket))
             _clear_away(config.database)
-        anyio.run(serve, config, supervisor, inherited, lock_file, backend="trio")
+        anyio.run(serve, config, supervisor, inherited, held, backend="trio")
 
 
 def _clear_away(database: str) -> None:
@@ -138,14 +140,14 @@ def _only(error: BaseException) -> BaseException:
     return error
 
 
-async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None, lock_file: int | None) -> None:
+async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None, held: Held | None) -> None:
     """Open the store, listen, and serve until a signal or ``shutdown``.
 
     Args:
         config: the settings.
         supervisor: is notified when the daemon is ready, alive and stopping.
         inherited: a socket to listen on, instead of making one.
-        lock_file: the descriptor of the file that locks the database, if that is a file.
+        held: the locks of the database, if that is a file.
     """
     began, started = time.monotonic(), time.time_ns() // 1_000_000
     stop = anyio.Event()
@@ -154,7 +156,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         starting = await stack.enter_async_context(anyio.create_task_group())
         starting.start_soon(supervisor.extend_start, opened)
         try:
-            store = await stack.enter_async_context(open_store(config.database, config.durability, lock_file))
+            store = await stack.enter_async_context(open_store(config.database, config.durability, held))
         except Storage as error:
             raise StartupError(error.message) from error
         opened.set()

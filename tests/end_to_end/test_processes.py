@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from reel.process import lock_holder
 from reel.sync.client import Client
 from reeld.startup import CANNOT_START
-from tests.daemon import Daemon
+from tests.daemon import Daemon, until
 from tests.end_to_end.shell import run
 from tests.patience import PATIENCE
 from tests.pipeline import Pipeline
@@ -72,6 +73,48 @@ def test_one_daemon_a_database(daemon: Daemon, client: Client) -> None:
         f"reeld: another reeld is running (pid {daemon.process.pid}) and listens on {daemon.socket};"
         f" it holds the database {daemon.database}; end it with: reel --socket {daemon.socket} stop\n"
     )
+    assert client.ping()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_it_starts(prepared: Daemon, number: signal.Signals) -> None:
+    """A signal ends a daemon that is not ready yet at once, with a word and without a traceback."""
+    with closing(sqlite3.connect(prepared.database, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")  # the daemon waits for the end of this
+        prepared.launch()
+        until(lambda: lock_holder(prepared.database) == prepared.process.pid)
+        prepared.process.send_signal(number)
+
+        assert -number == prepared.process.wait(PATIENCE)
+    assert f"reeld: ended by {number.name}\n" == prepared.log.read_text()
+
+
+def test_it_leaves_no_core(prepared: Daemon) -> None:
+    """A daemon that crashes writes no dump of its memory, which holds conversations, however it was started."""
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
+    try:
+        prepared.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, before)
+
+    assert (0, before[1]) == resource.prlimit(prepared.process.pid, resource.RLIMIT_CORE)
+
+
+def test_one_daemon_a_file(daemon: Daemon, client: Client) -> None:
+    """A second daemon is refused under another name of the file, too; what the first one has locked stays locked."""
+    second = Daemon(Path(daemon.socket).parent)
+    second.socket, second.database = f"{daemon.socket}2", f"{daemon.database}2"
+    Path(second.database).hardlink_to(daemon.database)
+    refused = [second.refused(), second.refused()]
+
+    held = f"it holds the database {second.database}; end it with: reel --socket {daemon.socket} stop\n"
+    assert [(3, True)] * 2 == [(ran.returncode, ran.stderr.endswith(held)) for ran in refused]
+    with (
+        closing(sqlite3.connect(daemon.database, timeout=0)) as other,
+        pytest.raises(sqlite3.OperationalError, match="database is locked"),
+    ):
+        other.execute("PRAGMA journal_mode = DELETE")  # possible only if no other process has the file open
     assert client.ping()
 
 

@@ -17,12 +17,14 @@ from reel.process import answers
 from reel.sync.client import Client
 from reeld import app, notify
 from reeld.config import Config
+from reeld.locks import lock
 from reeld.metrics_file import Metrics
 from reeld.serving import listener
-from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK, lock
+from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK
 from reeld.store import schema
 from tests.daemon import short_directory, until
 from tests.patience import PATIENCE
+from tests.postgres import Server, own_server
 
 
 @pytest.fixture
@@ -112,6 +114,44 @@ def _facts_until_ready(supervisor: socket.socket, other: sqlite3.Connection, pat
     return facts
 
 
+def test_a_server_that_is_down_at_the_start(
+    config: Config, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Under a supervisor the daemon waits for the server, which it says once in the log, and asks for time."""
+    monkeypatch.setattr(app, "_START_AGAIN", 0.05)
+    monkeypatch.setenv("NOTIFY_SOCKET", f"{config.socket}.notify")
+    with (
+        closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as supervisor,
+        own_server() as server,
+        ThreadPoolExecutor() as pool,
+    ):
+        supervisor.bind(f"{config.socket}.notify")
+        supervisor.settimeout(PATIENCE)
+        server.stop()
+        waited = pool.submit(_start_after_two_waits, supervisor, server, config.socket)
+
+        assert app.main(config._replace(database=server.url)) == OK
+    warnings = [record.message for record in caplog.records if "cannot start yet" in record.message]
+    assert [True, True] == [said.startswith(b"STATUS=waits: cannot use postgresql:") for said in waited.result()]
+    assert 1 == sum("server.s.PGSQL" in said or "No such file" in said for said in warnings)
+
+
+def _start_after_two_waits(supervisor: socket.socket, server: Server, path: str) -> list[bytes]:
+    """Return what the supervisor is told of two waits; start the server then, and stop the daemon that is ready."""
+    waits = []
+    for _ in range(2):
+        extension, status = supervisor.recv(1000).splitlines()
+        assert extension == b"EXTEND_TIMEOUT_USEC=60000000"
+        waits.append(status)
+    server.start()
+    while supervisor.recv(1000).splitlines()[0] != b"READY=1":
+        pass
+    with Client(path) as client:
+        client.search("word")  # the index has opened the log then, and closes it again
+        client.shutdown()
+    return waits
+
+
 # Undos and redos.
 _JUMPS = 100
 
@@ -193,8 +233,8 @@ def test_a_file_that_is_not_a_database_stops_the_start(config: Config, capsys: p
 def test_a_bug_at_start_is_raised(config: Config) -> None:
     """A bug, such as settings that were never made, ends the daemon with a traceback; only a refusal is one line."""
     with pytest.raises(BaseExceptionGroup) as crashed:
-        app.main(config._replace(connection=None))  # type: ignore[arg-type]
-    assert crashed.group_contains(AttributeError)
+        app.main(config._replace(agents=None))  # type: ignore[arg-type]
+    assert crashed.group_contains(TypeError)
 
 
 def test_everything_is_its_owners(config: Config) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from reel.database_url import is_url, printable
 from reel.errors import Conflict, InvalidParams, Storage
-from reeld.startup import StartupError, lock
+from reeld.locks import lock_database
+from reeld.startup import StartupError
 from reeld.store.connection import Error
 from reeld.store.copying import End, Tell, copy
 from reeld.store.schema import opening, prepare
@@ -59,7 +60,7 @@ def _writing(database: str) -> Iterator[End]:
 def _file(path: str) -> Iterator[End]:
     """Open a file that no daemon has open; migrate an older one, as a daemon would."""
     try:
-        with lock(path, "the database"), opening(path), closing(sqlite3.connect(path, isolation_level=None)) as opened:
+        with lock_database(path), opening(path), closing(sqlite3.connect(path, isolation_level=None)) as opened:
             prepare(opened, path)
             yield End(opened, path)
     except StartupError as error:

@@ -15,7 +15,8 @@ from typing import Any
 from reel.errors import Conflict, Storage
 from reeld.backups.comparing import Difference, compare, is_empty
 from reeld.backups.remains import free_name, remove_second_names, workplace
-from reeld.startup import StartupError, lock
+from reeld.locks import lock_database
+from reeld.startup import StartupError
 from reeld.store.backup import sync
 from reeld.store.schema import MIGRATIONS, migrate, opening, require_ours
 from reeld.verify.file import Tell, check, open_unchanged
@@ -71,7 +72,7 @@ class Restore:
             Storage: a daemon has the database open, or it cannot be replaced; it is unchanged.
         """
         try:
-            with lock(self._database, "the database"):
+            with lock_database(self._database, create=False):
                 remove_second_names(self._database)
                 difference = self._require_no_loss()
                 kept = self._replace()

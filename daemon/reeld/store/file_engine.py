@@ -1,5 +1,6 @@
 """Opens a SQLite file: the connections, and their configuration for the store."""
 
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -12,22 +13,22 @@ from reeld.store.copying import require_whole
 from reeld.store.database import open_database
 from reeld.store.engine import READERS, Engine
 from reeld.store.erasing_backups import finish_in_backups
-from reeld.store.presence import Presence
+from reeld.store.presence import Held, Presence
 from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
 from reeld.store.traces import carry_through
 from reeld.store.transactions import EventWriter
 
 
 @asynccontextmanager
-async def open_file(path: str, durability: str, lock: int | None) -> AsyncIterator[Engine]:
+async def open_file(path: str, durability: str, held: Held | None) -> AsyncIterator[Engine]:
     """Open a file until the block ends; see :func:`reeld.store.store.open_store`."""
     with opening(path):
         Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
         bridge = await stack.enter_async_context(open_bridge())
         with opening(path):
-            presence = Presence(path, lock)
-            setup = partial(prepare, path=path, durability=durability)
+            presence = Presence(path, held)
+            setup = partial(_prepare, presence=presence, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
             stack.enter_context(presence.hold_wal())
             await database.run(partial(require_whole, name=path))
@@ -43,6 +44,12 @@ async def open_file(path: str, durability: str, lock: int | None) -> AsyncIterat
             copier = await stack.enter_async_context(opened)
         presence.look()
         yield Engine(database, readers, reader, copier, events, presence, next_row, carried)
+
+
+def _prepare(connection: sqlite3.Connection, presence: Presence, path: str, durability: str) -> None:
+    """Prepare a file that SQLite has just opened, unless another one was put at its path before that."""
+    presence.require_locked()
+    prepare(connection, path, durability)
 
 
 def _next_row(connection: Any) -> int:

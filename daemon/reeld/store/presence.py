@@ -10,14 +10,16 @@ import fcntl
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from shutil import copyfileobj
 from typing import NamedTuple, TypeAlias
+
+from reeld.store.unavailable import Unavailable
 
 log = logging.getLogger(__name__)
 
 # The device and the inode of a file.
-_Identity: TypeAlias = tuple[int, int]
+Identity: TypeAlias = tuple[int, int]
 
 _MODE = 0o600
 
@@ -29,6 +31,20 @@ _REMEDIES = {
     WAL: f"what was acknowledged is not lost; {_RESTART}",
     LOCK: f"another reeld could open the database; {_RESTART}",
 }
+
+
+class Held(NamedTuple):
+    """What a daemon has locked of a file.
+
+    Args:
+        lock: the descriptor of the lock file beside it.
+        database: the file itself, which SQLite has to open; ``None`` if it did not exist.
+        of_inode: the descriptor of the lock file that is called after it; ``None`` if there is none.
+    """
+
+    lock: int
+    database: Identity | None
+    of_inode: int | None = None
 
 
 class Displaced(NamedTuple):
@@ -50,27 +66,34 @@ class Presence:
     Args:
         path: the database, which is about to be opened, so that a replacement in between is noticed. ``None`` for a
             database on a server, which has no files.
-        lock: the descriptor of its lock file; ``None`` if there is no lock.
+        held: its locks; ``None`` if there are none.
     """
 
-    def __init__(self, path: str | None, lock: int | None = None) -> None:
+    def __init__(self, path: str | None, held: Held | None = None) -> None:
         # The result of the last check.
         self.displaced: Displaced | None = None
         self.paths: dict[str, str] = {}
-        self._known: dict[str, _Identity | None] = {}
+        self._known: dict[str, Identity | None] = {}
         self._wal: int | None = None
-        self._copy_of_wal: _Identity | None = None
+        self._copy_of_wal: Identity | None = None
         if path is not None:
-            self._watch(path, lock)
+            self._watch(path, held)
 
-    def _watch(self, path: str, lock: int | None) -> None:
+    def _watch(self, path: str, held: Held | None) -> None:
         self.paths = {DATABASE: path, WAL: f"{path}-wal", LOCK: f"{path}.lock"}
         # A file that does not exist yet is recorded when it is first seen. Opening may replace an older WAL.
-        self._known = {DATABASE: None, WAL: None}
-        with suppress(FileNotFoundError):
-            self._known[DATABASE] = _identity(os.stat(path))  # noqa: PTH116 - a Path costs as much as the call
-        if lock is not None:
-            self._known[LOCK] = _identity(os.fstat(lock))
+        self._known = {DATABASE: identity_of(path) if held is None else held.database, WAL: None}
+        if held is not None:
+            self._known[LOCK] = _identity(os.fstat(held.lock))
+
+    def require_locked(self) -> None:
+        """Refuse a database that was exchanged after it was locked: another daemon may have the one that is open.
+
+        Raises:
+            Unavailable: so it is.
+        """
+        if self.paths and (displaced := self._compare(DATABASE)) is not None:
+            raise Unavailable(f"{displaced.about}; start reeld again")
 
     @contextmanager
     def hold_wal(self) -> Iterator[None]:
@@ -101,16 +124,17 @@ class Presence:
     def _compare(self, kind: str) -> Displaced | None:
         path, known = self.paths[kind], self._known[kind]
         try:
-            found = _identity(os.stat(path))  # noqa: PTH116 - as above
+            status = os.stat(path)  # noqa: PTH116 - as above
         except (FileNotFoundError, NotADirectoryError):
             return None if known is None else _removed(kind, path)
         except OSError as error:
             return Displaced(kind, f"{path} cannot be looked at: {error.strerror}")
+        found = _identity(status)
         if known is None:
             self._known[kind] = found
         elif found != known:
             # SQLite makes an empty WAL if a connection is opened when there is none.
-            ours = kind == WAL and (found == self._copy_of_wal or not os.path.getsize(path))  # noqa: PTH202 - as above
+            ours = kind == WAL and (found == self._copy_of_wal or not status.st_size)
             return _removed(kind, path) if ours else Displaced(kind, f"another file is in the place of {path}")
         return None
 
@@ -158,5 +182,13 @@ def _removed(kind: str, path: str) -> Displaced:
     return Displaced(kind, f"{path} was removed or moved away while reeld ran")
 
 
-def _identity(found: os.stat_result) -> _Identity:
+def identity_of(path: str) -> Identity | None:
+    """Return the device and the inode of the file at a path; ``None`` if there is none that can be looked at."""
+    try:
+        return _identity(os.stat(path))  # noqa: PTH116 - a Path costs as much as the call
+    except OSError:
+        return None
+
+
+def _identity(found: os.stat_result) -> Identity:
     return found.st_dev, found.st_ino

@@ -13,6 +13,7 @@ from reel.errors import Storage
 from reel.kinds import KNOWN
 from reeld.store.backup import keep_copy
 from reeld.store.checksums import NO_CHECKSUM, write_checksums
+from reeld.store.unavailable import Unavailable, passes
 
 log = logging.getLogger(__name__)
 
@@ -324,15 +325,18 @@ def opening(path: str) -> Iterator[None]:
     """Turn errors of opening and reading a file into one that says what to do.
 
     Raises:
-        Storage: the file cannot be opened or read.
+        Unavailable: the file cannot be opened or read now.
+        Storage: it cannot be opened or read at all.
     """
     try:
         yield
     except OSError as error:
-        raise Storage(f"cannot open {error.filename or path}: {error.strerror}") from error
+        kind = Unavailable if passes(error) else Storage
+        raise kind(f"cannot open {error.filename or path}: {error.strerror}") from error
     except sqlite3.OperationalError as error:
         failed = getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
-        raise Storage(f"cannot use {path}: {error}{'; is there room on its disk?' if failed else ''}") from error
+        kind = Unavailable if passes(error) else Storage
+        raise kind(f"cannot use {path}: {error}{'; is there room on its disk?' if failed else ''}") from error
     except sqlite3.DatabaseError as error:
         raise Storage(
             f"{path} is damaged or not an SQLite database ({error});"

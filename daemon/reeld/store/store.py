@@ -32,7 +32,7 @@ from reeld.store.file_engine import open_file
 from reeld.store.history import Logged
 from reeld.store.listing import Listing, agents
 from reeld.store.loading import Loading
-from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
+from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Held, Presence
 from reeld.store.queries import StoredKey
 from reeld.store.schema import FULL
 from reeld.store.states import Position, Skip, SqlLog
@@ -474,7 +474,7 @@ def _reading_any_bytes(job: Job[T], connection: sqlite3.Connection) -> T:
 
 
 @asynccontextmanager
-async def open_store(database: str, durability: str = FULL, lock: int | None = None) -> AsyncIterator[Store]:
+async def open_store(database: str, durability: str = FULL, held: Held | None = None) -> AsyncIterator[Store]:
     """Open the database until the block ends; everything that was submitted is written first.
 
     The caller holds the lock on a file.
@@ -482,9 +482,10 @@ async def open_store(database: str, durability: str = FULL, lock: int | None = N
     Args:
         database: the path of a file, or the URL of a server's.
         durability: whether each commit waits for the disk (``full``) or each checkpoint (``normal``).
-        lock: the descriptor of the lock file, which is watched like the database.
+        held: its locks, if it is a file: the lock file beside it is watched like the database.
 
     Raises:
+        Unavailable: the database cannot be opened now.
         Storage: the file is another program's, damaged, from a newer version, or cannot be opened; the message says
             what to do.
     """
@@ -498,7 +499,7 @@ async def open_store(database: str, durability: str = FULL, lock: int | None = N
                 ) from error
             engine = await stack.enter_async_context(open_engine(database, durability))
         else:
-            engine = await stack.enter_async_context(open_file(database, durability, lock))
+            engine = await stack.enter_async_context(open_file(database, durability, held))
         writer = Writer(engine.database, engine.events, engine.presence)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)

@@ -14,7 +14,7 @@ from reeld import app
 from reeld.backups import remains, restoring
 from reeld.backups.comparing import Loss, compare
 from reeld.backups.restoring import prepared
-from reeld.startup import lock
+from reeld.locks import lock
 from tests.reeld.store.making import mode, names, query, size, spoil
 
 _EVENTS = "SELECT id, agent, seq, content FROM events ORDER BY id"

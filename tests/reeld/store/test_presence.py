@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from reel.errors import Storage
-from reeld.startup import lock
+from reeld.locks import lock_database
 from reeld.store.presence import DATABASE, WAL, Displaced, Presence
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import Outcome
@@ -78,8 +78,8 @@ async def test_a_file_that_is_back(store: Store, path: str, caplog: pytest.LogCa
 
 async def test_a_lock_that_was_removed(path: str) -> None:
     """Without the lock file another daemon could open the database: nothing is written, and no WAL is copied."""
-    with lock(path, "the database") as held:
-        async with open_store(path, lock=held) as store:
+    with lock_database(path) as held:
+        async with open_store(path, held=held) as store:
             await write(store, made(1))
             before = size(path)
             remove(f"{path}.lock")

@@ -1,0 +1,196 @@
+"""Locks that keep a second daemon from a socket or a database.
+
+Each is a ``flock`` on a file of its own, never on the database: closing any descriptor of the database would drop the
+locks that SQLite holds on it in this process.
+
+A database has two. The one beside it is for everybody who names it by this path, on any machine that shares it. The
+other one is called after the file's device and inode: through a hard link, a bind mount or a symlink a database has
+another path, and SQLite would keep a second WAL beside that, so that two daemons destroyed each other's commits.
+"""
+
+import errno
+import fcntl
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from shlex import join
+
+from reel.address import default_socket, fallback_directory
+from reeld.startup import AlreadyRunning, StartupError, cannot
+from reeld.store.presence import Held, Identity, identity_of
+
+log = logging.getLogger(__name__)
+
+_MODE = 0o600
+
+
+@contextmanager
+def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
+    """Hold an exclusive lock on ``<path>.lock`` until the block or the process ends; yield the file's descriptor.
+
+    The file is never removed: a daemon that removed it could remove the one that another daemon has just locked.
+
+    Args:
+        path: what is locked.
+        what: its name in messages.
+        socket: where we listen, for the error message of others who find it locked; empty if we do not.
+
+    Raises:
+        AlreadyRunning: another process holds the lock; the message has its pid.
+        StartupError: the file cannot be made, opened or written.
+    """
+    name = f"{path}.lock"
+    try:
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = _open(name)
+    except OSError as error:
+        raise cannot(f"cannot lock {what} {path}: {name}", error) from error
+    try:
+        try:
+            _take(descriptor, f"{what} {path}", path)
+        except OSError as error:
+            raise StartupError(
+                f"cannot lock {what} {path}: {name}: {error.strerror}; choose a path on a file system with locks"
+            ) from error
+        _sign(descriptor, f"{what} {path}", name, socket)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def lock_database(path: str, socket: str = "", *, create: bool = True) -> Iterator[Held]:
+    """Hold both locks of a database until the block or the process ends; SQLite opens it after that.
+
+    Args:
+        path: the database.
+        socket: where we listen, for the error message of others; empty if we do not.
+        create: whether to create a file that is missing, empty and for its owner only; without one there is no inode
+            to lock.
+
+    Raises:
+        AlreadyRunning: another process holds a lock; the message has its pid.
+        StartupError: the file beside the database cannot be made, opened or written.
+    """
+    with lock(path, "the database", socket) as descriptor:
+        if create:
+            # With O_EXCL an existing file is not opened, so nothing is closed on which SQLite may have locks. Whatever
+            # is wrong with the path, opening the database says it better.
+            with suppress(OSError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE))
+        found = identity_of(path)
+        with nullcontext(None) if found is None else _lock_inode(found, path, socket) as of_inode:
+            yield Held(descriptor, found, of_inode)
+
+
+@contextmanager
+def _lock_inode(found: Identity, path: str, socket: str) -> Iterator[int | None]:
+    """Hold the lock of a file, whatever its path; yield its descriptor, ``None`` if it cannot be locked.
+
+    Its directory is one that no environment variable moves: another ``$HOME`` would lead to another lock. If that
+    directory cannot be used, the database is opened all the same: a full /tmp must not keep a daemon down.
+    """
+    directory = fallback_directory()
+    name = f"{directory}/database-{found[0]:x}-{found[1]}.lock"
+    try:
+        descriptor = _taken(directory, name, path)
+    except OSError as error:
+        log.warning(
+            "%s is locked by its path only, so a second reeld could open it by another one: %s: %s",
+            *(path, error.filename or name, error.strerror),
+        )
+        yield None
+        return
+    try:
+        with suppress(StartupError):  # what it says is for the message of others
+            _sign(descriptor, path, name, socket)
+        yield descriptor
+    finally:
+        with suppress(OSError):
+            os.unlink(name)  # noqa: PTH108 - it was never a Path
+        os.close(descriptor)
+
+
+def _taken(directory: str, name: str, path: str) -> int:
+    """Lock a file in our directory; return its descriptor.
+
+    Raises:
+        AlreadyRunning: another process holds the lock.
+        OSError: the file cannot be made, opened or locked.
+    """
+    with suppress(FileExistsError):
+        os.mkdir(directory, mode=0o700)  # noqa: PTH102 - as above
+    entry = os.lstat(directory)
+    if not stat.S_ISDIR(entry.st_mode) or entry.st_uid != os.getuid() or entry.st_mode & 0o077:
+        raise PermissionError(errno.EPERM, "it is not a directory that only you can enter", directory)
+    while True:
+        descriptor = _open(name)
+        try:
+            _take(descriptor, f"the database {path}")
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.lstat(name)):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # the daemon before has just removed it
+
+
+def keep_fresh(held: Held) -> None:
+    """Touch the lock that is in /tmp, or a cleaner removes it when it is some days old."""
+    if held.of_inode is not None:
+        os.utime(held.of_inode)
+
+
+def _open(name: str) -> int:
+    return os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
+
+
+def _take(descriptor: int, what: str, path: str = "") -> None:
+    """Lock an open file.
+
+    Args:
+        descriptor: the file.
+        what: what it locks, for the message.
+        path: the socket that it is beside, which need not be named twice.
+
+    Raises:
+        AlreadyRunning: another process holds the lock; the message has its pid.
+        OSError: there are no locks (``ENOLCK``), as on some network file systems.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid, listens = _holder(descriptor)
+        where = f" and listens on {listens}" if listens not in ("", path) else ""
+        held = f"another reeld is running (pid {pid}){where}; it holds {what}"
+        raise AlreadyRunning(f"{held}; end it with: {_stop(listens)}") from None
+
+
+def _sign(descriptor: int, what: str, name: str, socket: str) -> None:
+    """Write our pid and our socket into a lock file."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, os.fsencode(f"{os.getpid()}\n{socket}\n" if socket else f"{os.getpid()}\n"))
+    except OSError as error:
+        raise cannot(f"cannot lock {what}: {name}", error) from error
+
+
+def _holder(descriptor: int) -> tuple[str, str]:
+    """Return the process that holds the lock and its socket, as the file names them; the content is not trusted."""
+    pid, _, socket = (_printable(text) for text in os.fsdecode(os.read(descriptor, 4096)).strip().partition("\n"))
+    return pid or "unknown", socket
+
+
+def _stop(socket: str) -> str:
+    """Return the command that stops the daemon on a socket; it names the socket unless every command uses it."""
+    is_default = not socket or socket == default_socket()
+    return "reel stop" if is_default else join(["reel", "--socket", socket, "stop"])
+
+
+def _printable(text: str) -> str:
+    """Return a text with control characters escaped, which a terminal would obey."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
