@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from reeld.startup import CANNOT_START
+from reeld.startup import CANNOT_START, end_with_a_word, leave_no_core
 
 # The commands of :mod:`reeld.backups.commands`.
 _ON_A_FILE = ("verify", "restore", "copy")
@@ -11,10 +11,12 @@ _ON_A_FILE = ("verify", "restore", "copy")
 
 def main() -> int:
     """Run the daemon, or work on a file."""
+    leave_no_core()
     if sys.argv[1:2] and sys.argv[1] in _ON_A_FILE:
         from reeld.backups import commands  # noqa: PLC0415 - the daemon does not need it to start
 
         return commands.main(sys.argv[1:])
+    end_with_a_word()
     # Imported modules are never freed, so the garbage collector would scan them for nothing; the daemon enables it.
     gc.disable()
     try:

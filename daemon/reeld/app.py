@@ -30,7 +30,7 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, nullcontext
 from functools import partial
 from typing import Any
 
@@ -49,7 +49,7 @@ from reeld.backups import remains
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.config import Config
-from reeld.locks import lock, lock_database
+from reeld.locks import keep_fresh, lock, lock_database
 from reeld.metrics_file import keep_written
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.search.service import Search
@@ -61,10 +61,11 @@ from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.stats import collect
-from reeld.startup import OK, StartupError, raise_file_limit
+from reeld.startup import OK, STOP_SIGNALS, NotNow, StartupError, raise_file_limit
 from reeld.store.database import SQLITE
 from reeld.store.presence import Held
 from reeld.store.store import Store, open_store
+from reeld.store.unavailable import Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,8 @@ _GC = (50_000, 20, 100)
 # The interpreter's switch interval in seconds. With Python's default of 5 ms, an `add` waits up to 5 ms at each
 # handover between threads while another thread parses a request.
 _TURN = 0.001
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+# Seconds between two attempts to start.
+_START_AGAIN = 2.0
 # Seconds between two rounds of maintenance.
 _MAINTENANCE_EVERY = 60.0
 # Seconds between two checks of the database's files while nobody writes.
@@ -97,27 +99,51 @@ def main(config: Config) -> int:
     os.chdir("/")  # so that the current file system can be unmounted
     supervisor = find_supervisor(os.environ)
     try:
-        _lock_and_serve(config, supervisor)
-    except (StartupError, BaseExceptionGroup) as error:
-        cause = _only(error)
-        if not isinstance(cause, StartupError):
-            raise
-        logs.print_fatal(str(cause))
-        supervisor.notify(f"STATUS={cause}")
-        return cause.status
+        max_open = raise_file_limit(config.connection.max_open)
+        config = config._replace(connection=config.connection._replace(max_open=max_open))
+        with inherited_socket(os.environ) or nullcontext() as inherited:
+            _serve_when_possible(config, supervisor, inherited)
+    except StartupError as error:
+        logs.print_fatal(str(error))
+        supervisor.notify(f"STATUS={error}")
+        return error.status
     return OK
 
 
-def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
+def _serve_when_possible(config: Config, supervisor: Supervisor, inherited: socket.socket | None) -> None:
+    """Serve; under a supervisor, wait for what may pass, such as a server that is starting.
+
+    systemd would give up after five starts that fail within ten seconds. Without a supervisor whoever starts the daemon
+    hears of the problem at once.
+    """
+    told = None
+    while True:
+        try:
+            _lock_and_serve(config, supervisor, inherited)
+        except (StartupError, BaseExceptionGroup) as error:
+            cause = _only(error)
+            if not isinstance(cause, StartupError):
+                raise
+            if not isinstance(cause, NotNow) or not supervisor.is_there:
+                raise cause from None
+            if str(cause) != told:
+                told = str(cause)
+                log.warning("cannot start yet, and tries again every %g s: %s", _START_AGAIN, told)
+            supervisor.ask_for_time(f"waits: {told}")
+            time.sleep(_START_AGAIN)
+        else:
+            return
+
+
+def _lock_and_serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None) -> None:
     with ExitStack() as stack:
-        inherited = inherited_socket(os.environ)
         if inherited is None:
             require_path(config.socket)
             stack.enter_context(lock(config.socket, "the socket", config.socket))
             if config.unless_stopped and stop_marker.is_marked(config.socket):
                 raise StartupError(stop_marker.STOPPED)
         else:  # the supervisor has made it, and locks its path in its own way
-            config = config._replace(socket=path_of(stack.enter_context(inherited)))
+            config = config._replace(socket=path_of(inherited))
         held = None
         if not is_url(config.database):  # a server coordinates its writers itself
             held = stack.enter_context(lock_database(config.database, config.socket))
@@ -155,15 +181,11 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         opened = anyio.Event()
         starting = await stack.enter_async_context(anyio.create_task_group())
         starting.start_soon(supervisor.extend_start, opened)
-        try:
-            store = await stack.enter_async_context(open_store(config.database, config.durability, held))
-        except Storage as error:
-            raise StartupError(error.message) from error
+        store = await _open(stack, config, held)
         opened.set()
         agents = await stack.enter_async_context(anyio.create_task_group())
         registry = Registry(store, agents, *config.agents)
-        max_open = raise_file_limit(config.connection.max_open)
-        server = Server(config.connection._replace(max_open=max_open))
+        server = Server(config.connection)
 
         counters = partial(_counters, config, began, started, server)
         backups = Backups(store)
@@ -185,13 +207,13 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         )
         async with anyio.create_task_group() as tasks:
             reloads = not logs.on_terminal()  # closing a terminal ends what runs in it
-            stop_signals = _STOP_SIGNALS if reloads else (*_STOP_SIGNALS, signal.SIGHUP)
+            stop_signals = STOP_SIGNALS if reloads else (*STOP_SIGNALS, signal.SIGHUP)
             await tasks.start(
                 _stop_on_signal, stop, stop_signals
             )  # first, so that a daemon that can be found can be stopped
             _unmark(config.socket)
             async with open_listener(config.socket) if inherited is None else take_over(inherited) as listener:
-                tasks.start_soon(_maintain, store, registry, server)
+                tasks.start_soon(_maintain, store, registry, server, held)
                 tasks.start_soon(_watch, store)
                 tasks.start_soon(services.drafts.run)
                 tasks.start_soon(keep_in_touch, store.channel, registry.bus, services.drafts)
@@ -219,6 +241,16 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         await registry.drain()
         agents.cancel_scope.cancel()
     log.info("stopped")
+
+
+async def _open(stack: AsyncExitStack, config: Config, held: Held | None) -> Store:
+    """Open the store until the stack ends."""
+    try:
+        return await stack.enter_async_context(open_store(config.database, config.durability, held))
+    except Unavailable as error:
+        raise NotNow(error.message) from error
+    except Storage as error:
+        raise StartupError(error.message) from error
 
 
 def _counters(config: Config, began: float, started: int, server: Server) -> dict[str, Any]:
@@ -288,9 +320,11 @@ async def _renew(listener: PathListener) -> None:
         log.warning("the socket is gone, and was not made again: %s", error)
 
 
-async def _maintain(store: Store, registry: Registry, server: Server) -> None:
+async def _maintain(store: Store, registry: Registry, server: Server, held: Held | None) -> None:
     while True:
         await anyio.sleep(_MAINTENANCE_EVERY)
+        if held is not None:
+            keep_fresh(held)
         registry.evict()
         server.report_warnings()
         await store.tidy()

@@ -35,6 +35,11 @@ class Supervisor:
         self.watchdog = watchdog
         self._address = address
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a supervisor."""
+        return bool(self._address)
+
     def notify(self, *facts: str) -> None:
         """Send facts such as ``READY=1``; if the supervisor cannot be reached, the daemon goes on."""
         if not self._address:
@@ -54,7 +59,11 @@ class Supervisor:
             with anyio.move_on_after(_EXTEND_EVERY) as waiting:
                 await opened.wait()
             if waiting.cancelled_caught:
-                self.notify(f"EXTEND_TIMEOUT_USEC={_EXTENSION * 1_000_000}", "STATUS=opens the database")
+                self.ask_for_time("opens the database")
+
+    def ask_for_time(self, status: str) -> None:
+        """Ask for more time to start."""
+        self.notify(f"EXTEND_TIMEOUT_USEC={_EXTENSION * 1_000_000}", f"STATUS={status}")
 
     async def watchdog_loop(self, heartbeat: Callable[[], Awaitable[None]]) -> None:
         """Notify the watchdog, twice as often as needed, for as long as the heartbeat returns.

@@ -9,7 +9,7 @@ import pytest
 
 import reel
 from reel.sync.client import Client
-from reeld.startup import CANNOT_START
+from reeld.startup import CANNOT_START, FAILED
 from tests.daemon import Daemon
 
 _UNSHARE = ["unshare", "--user", "--mount", "--map-root-user"]
@@ -17,6 +17,7 @@ _UNSHARE = ["unshare", "--user", "--mount", "--map-root-user"]
 _SMALL = 'mount -t tmpfs -o size=2m tmpfs "$0" && exec "$@"'
 _NARROW = 'mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"'
 _FULL = 'mount -t tmpfs -o size=64k tmpfs "$0" && : >"$0/r.db.lock" && ! cat /dev/zero 2>&- >"$0/all" && exec "$@"'
+_FULL_DISK = "database or disk is full; is there room on its disk?"
 _READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
 
 
@@ -85,16 +86,18 @@ def test_a_full_disk(mounted: Mounted) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mount", "says"),
+    ("mount", "status", "says"),
     [
-        pytest.param(_FULL, "cannot lock the database {}: {}.lock: No space left on device", id="full"),
-        pytest.param(_NARROW, "cannot use {}: database or disk is full; is there room on its disk?", id="narrow"),
-        pytest.param(_READ_ONLY, "cannot lock the database {}: {}.lock: Read-only file system", id="read-only"),
+        pytest.param(_FULL, FAILED, "cannot lock the database {}: {}.lock: No space left on device", id="full"),
+        pytest.param(
+            _NARROW, FAILED, "cannot use {}: database or disk is full; is there room on its disk?", id="narrow"
+        ),
+        pytest.param(_READ_ONLY, CANNOT_START, "cannot lock the database {}: {}.lock: Read-only file system", id="ro"),
     ],
 )
-def test_a_disk_without_room_to_start(mounted: Mounted, mount: str, says: str) -> None:
-    """The daemon says what prevents its start, and ends with the status for that."""
+def test_a_disk_without_room_to_start(mounted: Mounted, mount: str, status: int, says: str) -> None:
+    """The daemon says what prevents its start, and ends with a status that says whether it may pass."""
     mounted.mount = mount
     ended = mounted.refused()
 
-    assert (CANNOT_START, f"reeld: {says.format(*[mounted.database] * 2)}\n") == (ended.returncode, ended.stderr)
+    assert (status, f"reeld: {says.format(*[mounted.database] * 2)}\n") == (ended.returncode, ended.stderr)

@@ -22,7 +22,7 @@ from reeld.serving.call import Services
 from reeld.serving.connection import Connection
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.methods import METHODS
-from reeld.startup import StartupError
+from reeld.startup import StartupError, cannot
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ async def _listen(path: str) -> SocketListener:
         _remove_stale(path)
         return await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
     except OSError as error:
-        raise StartupError(f"cannot make the socket {path}: {error.strerror}; {_ELSEWHERE}") from error
+        raise cannot(f"cannot make the socket {path}", error, _ELSEWHERE) from error
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -163,16 +163,17 @@ def require_path(path: str) -> None:
     directory = Path(path).parent
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.lstat()
+        owners = (found.st_uid, directory.stat().st_uid)  # of a symlink, and of what it names
     except OSError as error:
-        raise StartupError(f"cannot make the socket's directory {directory}: {error.strerror}") from error
-    found = directory.lstat()
+        raise cannot(f"cannot make the socket's directory {directory}", error) from error
     if str(directory) == fallback_directory() and (
         not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077
     ):
         raise StartupError(
             f"{directory} is not a directory that only you can enter; remove it, or choose another path with --socket"
         )
-    for owner in (found.st_uid, directory.stat().st_uid):  # of a symlink, and of what it names
+    for owner in owners:
         if owner not in (os.getuid(), 0):
             raise StartupError(
                 f"the socket's directory {directory} belongs to another user (uid {owner}); {_ELSEWHERE}"

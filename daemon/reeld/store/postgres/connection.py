@@ -115,6 +115,7 @@ def open_raw(url: str) -> "psycopg.Connection[Any]":
 
     Raises:
         ServerError: it cannot be opened.
+        DatabaseError: the URL is invalid.
     """
     defaults: dict[str, Any] = {"connect_timeout": _PATIENCE, "application_name": "reeld", **_ALIVE}
     with _translating():
@@ -126,14 +127,14 @@ def _read(url: str) -> dict[str, Any]:
     """Parse a URL.
 
     Raises:
-        ServerError: it is invalid; unlike libpq's, the message does not contain the password.
+        DatabaseError: it is invalid; unlike libpq's, the message does not contain the password.
     """
     given: dict[str, Any] = {}
     with suppress(psycopg.ProgrammingError) if has_password(url) else nullcontext():
         given = psycopg.conninfo.conninfo_to_dict(url)
     is_read = {"password", "sslpassword"} & {*given} and "@" not in str(given.get("host", ""))
     if has_password(url) and not is_read:
-        raise ServerError(
+        raise classes.DatabaseError(
             "the URL is invalid; write special characters of its password as %XX, or put the password into ~/.pgpass"
         )
     return given

@@ -1,15 +1,18 @@
 """Explains failures to use a server, with remedies."""
 
 import re
+from collections.abc import Iterable
 
 from reel.database_url import printable
 from reel.errors import Storage
+from reeld.store.connection import OperationalError
 from reeld.store.postgres.pooler import SESSIONS
+from reeld.store.unavailable import Unavailable
 
 _PGPASS = "put the right one into ~/.pgpass, as host:port:database:user:password; the file needs mode 0600"
 _SERVER = "see whether the server runs, and whether it listens at the host and the port of the URL"
 _CERTIFICATE = "sslrootcert must name the file with the CA's certificate, and the host be one that the server's has"
-# Messages of the server or libpq, and their remedies.
+# Messages of the server or libpq that somebody has to do something about, and what.
 _REMEDIES = (
     (r"password authentication failed|no password supplied", _PGPASS),
     (
@@ -27,6 +30,10 @@ _REMEDIES = (
         "a pooler refuses it; name the schema with ALTER ROLE … SET search_path = … in its place",
     ),
     (r"statement pooling mode", SESSIONS),
+    (r"\binvalid (?:port number|\w+ value)", "correct the URL"),
+)
+# Messages of what may pass by itself.
+_PASSING = (
     (r"connection slots|too many (?:connections|clients)", "a daemon has up to eight; raise the limit"),
     (r"read-only", "all hosts of the URL are standbys; name the primary as well"),
     (r"[Cc]onnection|server|resolve|host", _SERVER),
@@ -34,13 +41,19 @@ _REMEDIES = (
 
 
 def explained(error: Exception, url: str) -> Storage:
-    """Explain a failure to open a database, with the remedy."""
-    return Storage(f"cannot use {printable(url)}: {with_remedy(error)}")
+    """Explain a failure to open a database, with the remedy; the result tells whether it may pass by itself."""
+    passes = isinstance(error, OperationalError) and _remedy(error, _REMEDIES) is None
+    return (Unavailable if passes else Storage)(f"cannot use {printable(url)}: {with_remedy(error)}")
 
 
 def with_remedy(error: Exception) -> str:
     """Return the message of an error, with the remedy if the server cannot be reached."""
     if isinstance(error, Storage):
         return error.message
+    remedy = _remedy(error, _REMEDIES + _PASSING)
     text = str(error).rstrip(".")
-    return next((f"{text}; {remedy}" for said, remedy in _REMEDIES if re.search(said, text)), text)
+    return text if remedy is None else f"{text}; {remedy}"
+
+
+def _remedy(error: Exception, remedies: Iterable[tuple[str, str]]) -> str | None:
+    return next((remedy for said, remedy in remedies if re.search(said, str(error))), None)

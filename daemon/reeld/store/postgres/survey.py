@@ -12,8 +12,9 @@ from reel.errors import Storage
 from reeld.store.connection import Connection, Error, Texts
 from reeld.store.postgres.connection import ServerConnection, connect
 from reeld.store.postgres.pooler import has_pooler
-from reeld.store.postgres.remedies import with_remedy
+from reeld.store.postgres.remedies import explained, with_remedy
 from reeld.store.postgres.schema import VERSION, missing, newer, version_of
+from reeld.store.unavailable import Unavailable
 
 # As two digits for the part after the point, which it is since version 10.
 _OLDEST = 13_00_00
@@ -47,6 +48,11 @@ _DENIED = """
         AND NOT has_sequence_privilege(pg_class.oid, 'USAGE')
     ORDER BY 1
 """
+# It may be promoted.
+_STANDBY = (
+    "this server is a standby, which takes no writes; name the primary, or all hosts with"
+    " target_session_attrs=read-write"
+)
 _GRANT = (
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {0} TO {1};"
     " GRANT USAGE ON ALL SEQUENCES IN SCHEMA {0} TO {1}"
@@ -92,21 +98,31 @@ class Survey(NamedTuple):
 def survey(url: str) -> Survey:
     """Examine a database on a server without changing anything."""
     try:
-        pooled = has_pooler(url)
-        with closing(connect(url, readonly=True, settings={})) as raw:
-            return judged(_look(ServerConnection(lambda: raw), has_pooler=pooled), url)
+        return _examine(url)
     except (Error, Storage) as error:
         return Survey([], [], [with_remedy(error)])
+
+
+def _examine(url: str) -> Survey:
+    pooled = has_pooler(url)
+    with closing(connect(url, readonly=True, settings={})) as raw:
+        return judged(_look(ServerConnection(lambda: raw), has_pooler=pooled), url)
 
 
 def require_usable(url: str) -> None:
     """Examine a database before it is used.
 
     Raises:
+        Unavailable: a daemon cannot use it now: the server is down, is starting, or is still a standby.
         Storage: a daemon cannot use it; it says what to do.
     """
-    if problems := survey(url).problems:
-        raise Storage(f"cannot use {printable(url)}: {problems[0]}")
+    try:
+        problems = _examine(url).problems
+    except (Error, Storage) as error:
+        raise explained(error, url) from error
+    if problems:
+        passes = problems[0] == _STANDBY
+        raise (Unavailable if passes else Storage)(f"cannot use {printable(url)}: {problems[0]}")
 
 
 def _look(connection: Connection, *, has_pooler: bool) -> Facts:
@@ -179,10 +195,7 @@ def _problems(facts: Facts, url: str) -> Iterator[str]:
             " one with: createdb --encoding UTF8 --template template0 NAME"
         )
     if facts.is_standby:
-        yield (
-            "this server is a standby, which takes no writes; name the primary, or all hosts with"
-            " target_session_attrs=read-write"
-        )
+        yield _STANDBY
     if facts.tables > VERSION:
         yield newer(facts.tables, url)
     owner = f"ALTER SCHEMA {schema} OWNER TO {user}"
