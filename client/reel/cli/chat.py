@@ -205,14 +205,16 @@ class _Chat:
         if self._exchanges:
             self._exchanges[-1] = (self._exchanges[-1][0], head)
 
-    def _show_others(self) -> None:
-        """Show what others have added since the last check."""
+    def _show_others(self) -> bool:
+        """Show what others have added since the last check; return whether they have done anything."""
         page = self._ctx.client.messages(self._agent, since=self._seen)
         self._show(page.messages)
-        if page.head != self._seen:
-            # A restore would undo what others have done since.
-            self._exchanges.clear()
-            self._seen = page.head
+        if page.head == self._seen:
+            return False
+        # A restore would undo what others have done since.
+        self._exchanges.clear()
+        self._seen = page.head
+        return True
 
     def _show(self, messages: Iterable[Message]) -> None:
         transcript = Transcript(self._ctx.out.width, self._ctx.clock)
@@ -222,9 +224,11 @@ class _Chat:
 
     def _undo(self, _: str) -> None:
         client, out = self._ctx.client, self._ctx.out
-        self._show_others()
+        if self._show_others():
+            out.line(("others have done something since; /undo again takes back the newest command, theirs", "dim"))
+            return
         if not self._exchanges:
-            undone = client.undo(self._agent)
+            undone = client.undo(self._agent, if_seq=self._seen)
             self._seen = undone.head
             out.line((f"undid #{undone.undone}", "dim"))
             return

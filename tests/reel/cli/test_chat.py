@@ -153,7 +153,7 @@ def test_two_exchanges_are_taken_back_one_after_the_other(
 
 @pytest.mark.slow
 def test_what_others_say_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
-    """Before a question, what others have added is shown; /undo does not take theirs back."""
+    """Before a question, what others have added is shown."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
         chat.until(f"{name}> ")
         chat.type("one\n")
@@ -163,6 +163,24 @@ def test_what_others_say_in_a_chat(client: Client, daemon: str, name: str, tmp_p
         assert "from the side\\x1b[2J" in chat.until("You said: two")
 
     assert "from the side\x1b[2J" in said(client, name)
+
+
+@pytest.mark.slow
+def test_undo_after_others_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """The first /undo takes back nothing of others, and shows what they have done; only the next one does."""
+    left = []
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("one\n")
+        chat.until(f"{name}> ")
+        client.add(name, "from the side")
+        for expected in ("/undo again takes back the newest command, theirs", "undid #4"):
+            chat.type("/undo\n")
+            chat.until(expected)
+            chat.until(f"{name}> ")
+            left.append(said(client, name)[-1])
+
+    assert ["from the side", "You said: one"] == left
 
 
 @pytest.mark.slow
