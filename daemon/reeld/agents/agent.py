@@ -327,25 +327,26 @@ class Agent:
         if isinstance(outcome, DivergedError):
             self._stage_again(outcome, [write for write, _ in run], part.profile.head - len(part.events))
             return
+        rest = iter(run)
         try:
             if not isinstance(outcome, ReelError):
                 self.apply(part, outcome[0])
                 if self._retry_singly:
                     self._retry_singly = max(0, self._retry_singly - sum(write.commands for write, _ in run))
-                for write, reply in run:
+                for write, reply in rest:
                     write.answer(reply)
-            elif isinstance(outcome, CommitInDoubt) and self.store.is_shared:
-                self.fall_behind()  # staging again could write them twice, if the commit did succeed
-                for write, _ in run:
+            elif isinstance(outcome, Internal) or (len(run) == 1 and run[0][0].commands == 1):
+                # An internal error leaves open whether they are written: staging them again could write them twice.
+                if isinstance(outcome, CommitInDoubt) and self.store.is_shared:
+                    self.fall_behind()
+                for write, _ in rest:
                     self._refuse(write, outcome)
-            elif len(run) == 1 and run[0][0].commands == 1:
-                self._refuse(run[0][0], outcome)
             else:
                 singles = [single for write, _ in run for single in write.singly()]
                 self._mailbox.extendleft(reversed(singles))
                 self._retry_singly = len(singles)
         except Exception as bug:
-            self.crash(bug, [write for write, _ in run])
+            self.crash(bug, [write for write, _ in rest], outcome if isinstance(outcome, ReelError) else _written())
             return
         self.advance()
 
@@ -540,17 +541,22 @@ class Agent:
         job.answer(outcome)
         self.advance()
 
-    def crash(self, bug: Exception, in_progress: Iterable[Job]) -> None:
+    def crash(self, bug: Exception, in_progress: Iterable[Job], error: ReelError | None = None) -> None:
         """Give up after a bug; the next use reads the log again.
 
         Args:
             bug: the cause, for the log.
-            in_progress: the jobs that were being done, which are answered like those that wait.
+            in_progress: the jobs that were being done.
+            error: what these are answered; ``None`` for the same as those that wait.
         """
         log.error("agent=%d failed; its state is dropped and will be read from the log", self.row, exc_info=bug)
         if self.state is not None:
             self.bus.reset(self.state.profile)  # subscribers may have missed something
-        self._mailbox.extendleft(reversed(list(in_progress)))
+        if error is None:
+            self._mailbox.extendleft(reversed(list(in_progress)))
+        else:
+            for job in in_progress:
+                job.answer(error)
         self._fail(Internal("the agent failed; its log is intact, and the daemon's log says what happened"))
 
     def end(self, error: ReelError) -> None:
@@ -572,6 +578,11 @@ class Agent:
         for job in waiting:
             job.answer(error)
         self._wake.set()
+
+
+def _written() -> CommitInDoubt:
+    """Return the answer to commands that are written, if a bug has lost their replies."""
+    return CommitInDoubt("the command is written, but the agent failed before its reply; read the agent to see it")
 
 
 async def write(store: Store, transaction: Transaction, on_commit: Callable[[list[int]], None]) -> None:

@@ -8,7 +8,8 @@ of a batch.
 
 Nothing is reported before the commit has returned. Each transaction's ``settle`` is then called from here, in commit
 order, on the trio thread: it applies the events and answers without waking another task. An exception in ``settle`` is
-a bug and takes the daemon down; the supervisor restarts it, and the log is the truth.
+a bug and takes the daemon down; the supervisor restarts it, and the log is the truth. The other transactions of the
+commit are settled all the same: they are written, and must not be answered like those that are not.
 
 A transaction stays in the queue until it is settled, so that a failing writer leaves no caller waiting.
 """
@@ -30,7 +31,7 @@ from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.elsewhere import Elsewhere
 from reeld.store.presence import DATABASE, Displaced, Presence
-from reeld.store.transactions import DivergedError, EventWriter, Outcome, Transaction, is_about
+from reeld.store.transactions import CommitInDoubt, DivergedError, EventWriter, Outcome, Transaction, is_about
 from reeld.store.wal import checkpoint, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,8 @@ _ROW = 128
 _LARGE = 64 << 20
 _PATIENCE = 250
 _MAX_PATIENCE = 5000
+_FAILED = "the writer has failed and the daemon stops; retry when it is back"
+_UNKNOWN = "commit state unknown: the writer has failed; check when the daemon is back, or retry with the same key"
 
 
 class Writer:
@@ -73,7 +76,7 @@ class Writer:
         self._closing = False
         # Whether submitted transactions must wait: for a commit, or for the task.
         self._busy = True
-        # How many transactions of the queue are being committed.
+        # How many transactions at the front of the queue are being committed, or are and wait to be settled.
         self._in_flight = 0
         self._began = 0.0
         # Why the next commit is refused.
@@ -221,8 +224,9 @@ class Writer:
         """Fail all queued transactions; there are none unless a bug ended the writer."""
         while self._queue:
             _, settle = self._queue.popleft()
+            is_begun, self._in_flight = self._in_flight > 0, max(0, self._in_flight - 1)
             try:
-                settle(Internal("the writer has failed and the daemon stops; retry when it is back"))
+                settle(CommitInDoubt(_UNKNOWN) if is_begun else Internal(_FAILED))
             except Exception:
                 log.exception("a transaction could not be settled")
 
@@ -251,7 +255,6 @@ class Writer:
 
     def _on_committed(self, outcomes: list[Outcome] | BaseException) -> None:
         """Settle a commit, and begin the next one; a bug is raised by the task."""
-        self._in_flight = 0
         try:
             if isinstance(outcomes, BaseException):
                 self._bug = outcomes
@@ -288,12 +291,19 @@ class Writer:
         if elsewhere.rows:
             self._on_elsewhere(elsewhere, self.newest)
         self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
+        bugs: list[Exception] = []
         with self._batch:
             for outcome in outcomes:
                 _, settle = self._queue.popleft()
-                settle(outcome)
+                self._in_flight -= 1
+                try:
+                    settle(outcome)
+                except Exception as bug:
+                    bugs.append(bug)
             for settle in stale:
                 settle(DivergedError())
+        if bugs:
+            raise bugs[0]
 
     def _take_stale(self, settled: int, rows: frozenset[int]) -> list[Settle]:
         """Dequeue transactions that were staged over states that others have changed, except for the first ones."""

@@ -15,7 +15,7 @@ from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
-from reeld.store.transactions import DivergedError
+from reeld.store.transactions import CommitInDoubt, DivergedError
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient, read_only, shown
 
@@ -303,14 +303,14 @@ async def test_a_refusal_is_not_a_bug(client: DirectClient, agent: Agent, mail: 
 
 
 async def test_applying_with_a_bug(client: DirectClient, agent: Agent) -> None:
-    """A commit that cannot be applied stays in the log, and its caller gets ``internal``."""
+    """A commit that cannot be applied stays in the log; its caller hears that, and whoever waits gets ``internal``."""
     answers = Answers(2)
     client.post(agent, "one", answer=answers.take)
     client.registry.pump()
     agent.committed.conversation.entries = None  # type: ignore[assignment]
     client.post(agent, "two", answer=answers.take)
 
-    assert 2 * [Internal] == await answers.kinds()
+    assert [CommitInDoubt, Internal] == await answers.kinds()
     assert ["one"] == await client.texts("a")
 
 
@@ -352,7 +352,7 @@ async def test_a_failing_agent_harms_nobody_else(client: DirectClient, agent: Ag
     client.registry.pump()
     agent.committed.conversation.entries = None  # type: ignore[assignment]
 
-    assert ([Internal], [2]) == (await answers.kinds(), await others.kinds())
+    assert ([CommitInDoubt], [2]) == (await answers.kinds(), await others.kinds())
     assert other is await client.registry.find("b")
 
 

@@ -14,7 +14,7 @@ from reel.errors import Internal
 from reeld.store import schema
 from reeld.store import writer as writer_module
 from reeld.store.store import Store, open_store
-from reeld.store.transactions import Outcome
+from reeld.store.transactions import CommitInDoubt, Outcome
 from reeld.verify.verifier import open_verifier
 from tests.patience import PATIENCE
 from tests.reeld.store.making import busy, event, made, pragma, profile, query, said, size, write
@@ -103,7 +103,7 @@ async def collapse(path: str, use: Callable[[Store], Awaitable[None]]) -> pytest
 
 
 async def test_a_bug_takes_the_store_down(path: str) -> None:
-    """An error raised in ``on_commit`` ends the store; the rest of the batch and later callers get an error."""
+    """An error in a ``settle`` ends the store; the others of its commit hear that they are written."""
     outcomes: list[Outcome] = []
 
     def fail(_: Outcome) -> None:
@@ -120,22 +120,43 @@ async def test_a_bug_takes_the_store_down(path: str) -> None:
     raised = await collapse(path, use)
 
     assert raised.group_contains(RuntimeError, match="a bug")
-    assert [[1], Internal, Internal] == [value if isinstance(value, list) else type(value) for value in outcomes]
+    assert [[1], [4], Internal] == [value if isinstance(value, list) else type(value) for value in outcomes]
     assert [(4,)] == query(path, "SELECT count(*) FROM events")
 
 
 async def test_a_bug_in_a_transaction_takes_the_store_down(path: str) -> None:
-    """An error that no transaction caused is not answered as if one had."""
+    """An error that no transaction caused leaves the whole commit in doubt, and nobody else."""
     outcomes: list[Outcome] = []
 
     async def use(store: Store) -> None:
-        store.submit(made()._replace(parts=[object()]), outcomes.append)  # type: ignore[list-item]
-        await anyio.sleep_forever()
+        async with busy(store):
+            store.submit(made(), outcomes.append)
+            store.submit(made()._replace(parts=[object()]), outcomes.append)  # type: ignore[list-item]
+        try:
+            await anyio.sleep_forever()
+        finally:
+            store.submit(made(), outcomes.append)
 
     raised = await collapse(path, use)
 
     assert raised.group_contains(AttributeError)
-    assert [Internal] == [type(outcome) for outcome in outcomes]
+    assert [CommitInDoubt, CommitInDoubt, Internal] == [type(outcome) for outcome in outcomes]
+
+
+async def test_a_bug_before_a_commit_is_settled(path: str) -> None:
+    """If a bug comes between a commit and its outcomes, none of its transactions counts as failed."""
+    outcomes: list[Outcome] = []
+
+    async def use(store: Store) -> None:
+        store.writer.news = object()  # type: ignore[assignment]
+        store.submit(made(1), outcomes.append)
+        store.submit(made(2), outcomes.append)
+        await anyio.sleep_forever()
+
+    await collapse(path, use)
+
+    assert [CommitInDoubt] * 2 == [type(outcome) for outcome in outcomes]
+    assert [(2,)] == query(path, "SELECT count(*) FROM events")
 
 
 @pytest.mark.file
