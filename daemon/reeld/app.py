@@ -55,7 +55,7 @@ from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
-from reeld.serving.handlers.erasing import keep_retention
+from reeld.serving.handlers.erasing import keep_complete, keep_retention
 from reeld.serving.listener import Listener, PathListener, Server, open_listener, require_path, take_over
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
@@ -218,14 +218,15 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                 tasks.start_soon(services.drafts.run)
                 tasks.start_soon(keep_in_touch, store.channel, registry.bus, services.drafts)
                 tasks.start_soon(services.search.run)
-                tasks.start_soon(keep_retention, services)
+                for erasing in (keep_retention, keep_complete):
+                    tasks.start_soon(erasing, services)
                 tasks.start_soon(services.scheduled_backups.run)
                 if config.metrics.file is not None:
                     tasks.start_soon(
                         keep_written, config.metrics.file, config.metrics.every, partial(collect, services)
                     )
                 await tasks.start(server.run, listener, services)
-                tasks.start_soon(supervisor.watchdog_loop, store.heartbeat)
+                tasks.start_soon(supervisor.watchdog_loop, store.writer.heartbeat)
                 if reloads:
                     await tasks.start(_reload_on_signal, listener, supervisor)
                 where = f"{config.socket} with {printable(config.database)}"

@@ -20,7 +20,7 @@ from reeld import app, config
 from reeld.agents.agent import Agent
 from reeld.search import index, volumes
 from reeld.serving import outbox
-from reeld.store import database, schema, transactions, writer
+from reeld.store import database, eraser, image, schema, transactions, writer
 from tests.forkserver import Order, serve, write_to
 
 # Pages between two checkpoints: few, so that there are many.
@@ -45,8 +45,8 @@ STATEMENTS = {
     "between rows": "INSERT INTO events",
     "before the keys": "INSERT INTO keys",
     "before COMMIT": "COMMIT",
-    "before a checkpoint": "PRAGMA wal_checkpoint(PASSIVE)",
-    "before the WAL begins anew": "PRAGMA wal_checkpoint(RESTART)",
+    "before a checkpoint": "PRAGMA main.wal_checkpoint(PASSIVE)",
+    "before the WAL begins anew": "PRAGMA main.wal_checkpoint(RESTART)",
     "before old keys are forgotten": "DELETE FROM keys",
 }
 # The function that is about to be called, or has just returned.
@@ -94,17 +94,24 @@ ERASING = {
     "before events are deleted": "DELETE FROM events",
     "before it is applied": "UPDATE erasures SET state = 'applied'",
     "before it is noted how far the index is now": "UPDATE progress SET checksum",
-    "before the index is written again": "VACUUM main",
     "before keys are forgotten": "DELETE FROM keys WHERE id IN (\n",
     "before it is noted who was purged": "INSERT INTO purged_agents",
     "before an agent is deleted": "DELETE FROM agents",
-    "before the file is written again": "VACUUM",
-    "before the WAL is emptied": "PRAGMA wal_checkpoint(TRUNCATE)",
+    "before the WAL is emptied": "PRAGMA main.wal_checkpoint(TRUNCATE)",
     "before it is done": "UPDATE erasures SET state = 'done'",
+}
+# What is about to be called then.
+CLEARING = {
+    "before the index is cleared": (index, "clean", "before"),
+    "before a page is cleared": (image.Image, "clear", "before"),
+    "after a page is cleared": (image.Image, "clear", "after"),
+    "before room is given back": (eraser, "give_back_room", "before"),
+    "before the file is cleared": (eraser, "Sweep", "before"),
+    "before pages in memory are forgotten": (eraser, "forget_pages", "before"),
 }
 _LATER = "CREATE TABLE probes (id INTEGER) STRICT; INSERT INTO probes SELECT id FROM events; DROP TABLE probes;"
 
-POINTS = (*STATEMENTS, *CALLS, *MIGRATIONS, *INDEXING, *ERASING)
+POINTS = (*STATEMENTS, *CALLS, *MIGRATIONS, *INDEXING, *ERASING, *CLEARING)
 
 
 class CrashPoints:
@@ -174,7 +181,7 @@ def install(path: str, *, later: bool) -> None:
     if later:
         schema.MIGRATIONS = (*schema.MIGRATIONS, _LATER)
         schema.VERSION = len(schema.MIGRATIONS)
-    for point, (owner, name, when) in CALLS.items():
+    for point, (owner, name, when) in (CALLS | CLEARING).items():
         points.wrap(point, owner, name, when)
 
 

@@ -12,7 +12,7 @@ from reel.sync.client import Client
 from reeld.startup import CANNOT_START, FAILED
 from tests.daemon import Daemon
 
-_UNSHARE = ["unshare", "--user", "--mount", "--map-root-user"]
+UNSHARE = ["unshare", "--user", "--mount", "--map-root-user"]
 # Each runs a command with a small, full or read-only file system mounted on the directory.
 _SMALL = 'mount -t tmpfs -o size=2m tmpfs "$0" && exec "$@"'
 _NARROW = 'mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"'
@@ -21,14 +21,15 @@ _FULL_DISK = "database or disk is full; is there room on its disk?"
 _READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
 
 
-def _may_mount() -> bool:
+def may_mount() -> bool:
+    """Return whether a file system may be mounted in a namespace of its own."""
     if shutil.which("unshare") is None:
         return False
-    tried = subprocess.run([*_UNSHARE, "mount", "-t", "tmpfs", "tmpfs", "/tmp"], capture_output=True, check=False)
+    tried = subprocess.run([*UNSHARE, "mount", "-t", "tmpfs", "tmpfs", "/tmp"], capture_output=True, check=False)
     return tried.returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not _may_mount(), reason="unprivileged mounts are not allowed here")
+pytestmark = pytest.mark.skipif(not may_mount(), reason="unprivileged mounts are not allowed here")
 
 
 class Mounted(Daemon):
@@ -42,7 +43,7 @@ class Mounted(Daemon):
         self.mount = _SMALL
 
     def command(self) -> list[str]:
-        return [*_UNSHARE, "sh", "-c", self.mount, str(self.disk), *super().command()]
+        return [*UNSHARE, "sh", "-c", self.mount, str(self.disk), *super().command()]
 
     @property
     def seen_from_outside(self) -> Path:

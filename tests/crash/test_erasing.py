@@ -12,7 +12,7 @@ import pytest
 from reel.errors import NotFound, ReelError
 from reel.ids import new_id
 from reel.sync.client import Client
-from tests.crash.crash_points import ERASING
+from tests.crash.crash_points import CLEARING, ERASING
 from tests.crash.crashing_daemon import CrashingDaemon
 from tests.crash.test_deaths import LONG, death_at
 from tests.daemon import Daemon, until, until_indexed
@@ -24,7 +24,13 @@ SECRET = 'xyzzy"plugh\u00e9'
 PIECE = b"xyzzy"
 Erase: TypeAlias = Callable[[Client], Any]
 # The points that are tried unless there is time for all.
-_FEW = {"before it is decided", "before the log is changed", "before events are deleted", "before it is done"}
+_FEW = {
+    "before it is decided",
+    "before the log is changed",
+    "before events are deleted",
+    "before it is done",
+    "before the file is cleared",
+}
 # The points up to which nothing was erased: the command is repeated. After these the daemon finishes it by itself.
 _UNDECIDED = {"before an erasure is staged", "between staged events", "before it is decided"}
 # The points that only one of the two commands reaches.
@@ -84,17 +90,22 @@ def places(directory: Path) -> list[str]:
     return found
 
 
+def unfinished(daemon: Daemon) -> list[Any]:
+    """Return the states of the erasures that are not done."""
+    with closing(sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)) as connection:
+        return connection.execute("SELECT state FROM erasures WHERE state <> 'done'").fetchall()
+
+
 def ends_without_a_trace(daemon: Daemon) -> None:
     """Wait until nothing is left of an erasure, and look at every file, also after the daemon was killed."""
     directory = Path(daemon.database).parent
-    until(lambda: not places(directory))
+    until(lambda: not unfinished(daemon))
     with Client(daemon.socket) as client:
         assert [] == client.verify().problems
         assert [] == client.search("xyzzy").hits
     daemon.kill()
     assert [] == places(directory)
-    with closing(sqlite3.connect(daemon.database)) as connection:
-        assert [] == connection.execute("SELECT state FROM erasures WHERE state <> 'done'").fetchall()
+    assert [] == unfinished(daemon)
     daemon.start()
 
 
@@ -113,14 +124,14 @@ def test_every_step_is_reached(crashing: CrashingDaemon) -> None:
             erase(client)
         ends_without_a_trace(crashing)
 
-    assert set() == ERASING.keys() - crashing.reached()
+    assert set() == (ERASING | CLEARING).keys() - crashing.reached()
 
 
 @pytest.mark.parametrize("erase", [redact, purge])
 def test_death_at_every_step(crashing: CrashingDaemon, erase: Erase) -> None:
     """After kill -9 at any step, the next start finishes what was decided, and what was not is done when repeated."""
     others = _ONLY_PURGE if erase is redact else _ONLY_REDACT
-    for point in [point for point in ERASING if point not in others and (LONG or point in _FEW)]:
+    for point in [point for point in (*ERASING, *CLEARING) if point not in others and (LONG or point in _FEW)]:
         crashing.start()
         with Client(crashing.socket) as client:
             fill(client)

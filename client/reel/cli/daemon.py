@@ -24,6 +24,7 @@ _FIGURES = {
     "engine": "engine",
     "database": "database",
     "storage_problem": "storage",
+    "erasing_problem": "erasing",
     "log": "log",
     "uptime": "uptime",
     "memory_kb": "memory",

@@ -74,8 +74,8 @@ def _tell_backups(ctx: Context, reply: Redacted | Purged) -> None:
         ctx.out.line(f"{backup.path}: {count(backup.events, 'event')}")
     if reply.traces:
         ctx.out.warn(
-            "traces are left in the database, because another process or a backup reads an old state of it;"
-            " the daemon removes them when that ends"
+            f"traces are left in the database; the daemon removes them as soon as it can, and says in"
+            f" `{ctx.command('status')}` why it cannot yet"
         )
 
 

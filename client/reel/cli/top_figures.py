@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     Stats: TypeAlias = dict[str, Any]
 
+# The figures that say what is wrong.
+_PROBLEMS = ("storage_problem", "erasing_problem", "search_problem")
 # Methods that wait for something to happen, so that their time says nothing about the daemon.
 _WAITS = {"wait"}
 
@@ -137,7 +139,7 @@ def figures(now: Stats, before: Stats | None = None, long_before: Stats | None =
         alive_agents=now["living_agents"],
         loaded_bytes=now["loaded_bytes"],
         cache_hits=now["render_cache_hits"] / lookups if lookups else None,
-        problems=[problem for field in ("storage_problem", "search_problem") if (problem := now[field]) is not None],
+        problems=[problem for field in _PROBLEMS if (problem := now.get(field)) is not None],
         connected=now["connections"],
         follow_all=_names(now["followers"], clients),
         methods=methods,

@@ -2,7 +2,7 @@
 
 All agents that have the redacted content in their past, and all agents that are purged, are locked until the log has
 changed and they have been read again. So no other command can repeat what is being removed, and no subscriber sees it
-any more. Then the file is cleaned, which blocks others only while SQLite rewrites it.
+any more. Then the file is cleaned, while others go on.
 """
 
 import logging
@@ -24,8 +24,9 @@ from reeld.core.redaction import Redaction
 from reeld.core.state import Profile
 from reeld.store.erasing_backups import Find, purge_in, redaction_in
 from reeld.store.erasures import Change, Decision, Order, OwnKey, hidden
+from reeld.store.plans import Plan
 from reeld.store.purging import Purge, clones, plan_purge, was_purged
-from reeld.store.redacting import Plan, Redactions, Text, plan_past_elsewhere, plan_redaction
+from reeld.store.redacting import Redactions, Text, plan_past_elsewhere, plan_redaction
 from reeld.store.retention import Retention, expired
 from reeld.store.transactions import AgentWrite, Transaction
 
@@ -51,6 +52,9 @@ class Rest(Protocol):
 
     def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
         """Drop what is cached of these agents, and the drafts that contain removed content."""
+
+    async def forget_all(self) -> None:
+        """Drop everything that is cached, all drafts, and the search index, which is built again."""
 
 
 class Asked(NamedTuple):
@@ -93,7 +97,7 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
                 return {"agent": stage.base.uid, "head": stage.head, **told}
             await eraser.require_backups(asked.backups)
             order = Order("redact", stage.base.uid, options.client, time)
-            changes = (each.change for each in planned.found)
+            changes = [each.change for each in planned.found]
             erasure = await eraser.stage(order, changes, asked.backups)
             if asked.backups:
                 past = await eraser.plan(plan_past_elsewhere(agent.row, asked.seqs))
@@ -182,9 +186,8 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
             reply: Reply = {**told, "head": stage.head, "time": stage.now}
             with anyio.CancelScope(shield=True):
                 order = Order("purge", stage.base.uid, options.client, stage.now)
-                erasure = await eraser.stage(
-                    order, (Change(event, is_gone=True) for event in planned.events), wanted.backups
-                )
+                changes = [Change(event, is_gone=True) for event in planned.events]
+                erasure = await eraser.stage(order, changes, wanted.backups)
                 if wanted.backups:
                     reply["backups"] = await eraser.erase_in_backups(
                         wanted.backups, order, _purge_in(told["purged"], wanted)
@@ -271,6 +274,35 @@ async def _cleaned(registry: Registry, reply: Reply) -> Reply:
     with anyio.CancelScope(shield=True):
         is_clean = await registry.store.eraser.clean()
     return reply if is_clean else {**reply, "traces": True}
+
+
+async def complete(registry: Registry, rest: Rest) -> None:
+    """Complete an erasure that was decided and could not be applied, and remove the traces that are left of any.
+
+    Raises:
+        Storage: it cannot be written yet.
+    """
+    eraser = registry.store.eraser
+    if eraser.is_stuck:
+        async with eraser.second_turn():
+            # Which agents it is about was only known to the command. It may have been one of an earlier run.
+            done: set[int] = set()
+            async with registry.lock(registry.live()) as locked:
+                with anyio.CancelScope(shield=True):
+                    await eraser.apply()
+                    await rest.forget_all()
+                    done |= await _reload(locked)
+            # These were loaded meanwhile.
+            async with registry.lock([agent for agent in registry.live() if agent.row not in done]) as locked:
+                await _reload(locked)
+            log.info("an erasure that was interrupted is complete")
+    await eraser.tidy()
+
+
+async def _reload(agents: list[Agent]) -> set[int]:
+    for agent in agents:
+        await agent.reload()
+    return {agent.row for agent in agents}
 
 
 @asynccontextmanager

@@ -26,6 +26,8 @@ from reeld.search.texts import text_of
 from reeld.search.volumes import Document, Volume
 from reeld.search.words import indexed
 from reeld.store.connection import Connection
+from reeld.store.room import require_room
+from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
 VERSION = 2
@@ -38,6 +40,8 @@ OWN = "\x80"
 _EVENTS = 8000
 _CHARACTERS = 4 << 20
 _SECONDS = 0.2
+# The room that an erasure needs in a volume, which is written again: in the WAL, and beside the old one.
+_ROOM = 64 << 20
 # Ids that are scanned at once for events at which conversations went back.
 _STRIDE = 1 << 15
 
@@ -131,9 +135,11 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
     if begun and version != VERSION:
         raise Outdated("is of another version")
     connection.text_factory = _decoded
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the file is in WAL mode
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("PRAGMA secure_delete = FAST")
+    connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
     if not begun:
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
@@ -325,13 +331,17 @@ def agent_word(row: int) -> str:
     return f"{OWN}a{row}"
 
 
-def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapping[int, Text]) -> None:
+def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapping[int, Text], path: str) -> None:
     """Delete events from the index, without a trace of their words in the file; they must still be in the log.
 
     Args:
         connection: the writing connection.
         events: their ids.
         instead: replacement texts for some of them, by their ids.
+        path: the index.
+
+    Raises:
+        Storage: there is too little room; nothing has changed.
     """
     query = "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?"
     below = progress(connection) + 1
@@ -345,22 +355,26 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
         texts = [(*row[:2], *instead[row[0]]) for row in rows if row[0] in instead]
         others = [document for text in texts if (document := _document(*text)) is not None]
         if documents or others:
+            require_room(path, _ROOM, "nothing can be erased in it")
             with _transaction(connection):
                 volumes.replace(connection, volume, documents, others)
 
 
-def settle(connection: sqlite3.Connection) -> None:
+def settle(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
     """Record the position of the index after events were changed or deleted in the log; leave no trace in the files.
 
+    Args:
+        connection: the writing connection.
+        path: the index.
+        descriptor: of the index, see :class:`reeld.store.sweep.Ground`.
+
     Raises:
+        OSError: the file cannot be read or written.
         sqlite3.OperationalError: a reader still has an old snapshot.
+        Storage: an older version made the index, so that it cannot be cleared.
     """
     query = "SELECT id, checksum FROM log.events WHERE id <= ? ORDER BY id DESC LIMIT 1"
     with _transaction(connection):
         event, checksum = log_of(connection).execute(query, (progress(connection),)).fetchone() or (0, 0)
         connection.execute("UPDATE progress SET checksum = ?, event = ?", (checksum, event))
-    connection.execute("VACUUM main")
-    busy, *_ = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
-    if busy:
-        raise sqlite3.OperationalError("it is being read")
-    connection.execute("PRAGMA shrink_memory")
+    clean(connection, path, descriptor)

@@ -6,6 +6,7 @@ except search works.
 """
 
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -26,7 +27,9 @@ from reeld.search.index import Outdated, Text
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.presence import LOCK
+from reeld.store.room import NoRoomError, require_room
 from reeld.store.store import Store
+from reeld.store.sweep import open_descriptor
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +49,9 @@ _CALM = 3600.0
 _READERS = 2
 # Seconds after which a page is returned with the hits so far; the next page continues.
 _PATIENCE = 1.0
+# The room on its disk that is left to the log, and the share of the log's size that a new index needs.
+_ROOM = 16 << 20
+_SHARE = 0.25
 # How many of the newest hits the best are chosen from.
 MOST_SCORED = 500
 
@@ -99,6 +105,7 @@ class Search:
         self._pauses = Pauses()
         # The writing connection while the index is open, and the right to open the index, write to it or remove it.
         self._writer: Database | None = None
+        self._descriptor = -1
         self._turn = anyio.Lock()
 
     @property
@@ -127,6 +134,9 @@ class Search:
             except index.LogError as error:
                 self._fail(error.message)
                 await anyio.sleep(_RETRY if self._store.is_file else _SERVER_RETRY)
+            except NoRoomError as error:
+                self._fail(error.message)
+                await anyio.sleep(_RETRY)
             except (OSError, sqlite3.Error, Storage) as error:
                 if isinstance(error, sqlite3.Error) and index.is_damage(error):
                     await self._build_again(f"is damaged ({error})")
@@ -164,16 +174,31 @@ class Search:
             instead: replacement texts of others, by their ids.
         """
         async with self._turn:
-            changed = await self._try(partial(index.replace, events=[*events, *instead], instead=instead))
-            yield
-            if not (changed and await self._try(index.settle)):
-                try:
-                    index.remove(self.path)
-                    self._is_removed = True
-                except OSError as error:
-                    self._fail(f"{self.path} has traces of what was erased, and cannot be removed: {error.strerror}")
-                    self._is_damaged = True
-                self._news.set()
+            replace = partial(index.replace, events=[*events, *instead], instead=instead, path=self.path)
+            is_sound = await self._try(replace)
+            try:
+                yield
+            except BaseException:
+                is_sound = False
+                raise
+            finally:
+                settle = partial(index.settle, path=self.path, descriptor=self._descriptor)
+                if not (is_sound and await self._try(settle)):
+                    self._remove()
+
+    def _remove(self) -> None:
+        try:
+            index.remove(self.path)
+            self._is_removed = True
+        except OSError as error:
+            self._fail(f"{self.path} has traces of what was erased, and cannot be removed: {error.strerror}")
+            self._is_damaged = True
+        self._news.set()
+
+    async def begin_again(self) -> None:
+        """Remove the index, which is built again: the log has changed."""
+        async with self._turn:
+            self._remove()
 
     async def _try(self, job: Job[None]) -> bool:
         """Run a job on the writing connection; return whether it succeeded."""
@@ -181,7 +206,7 @@ class Search:
             return False
         try:
             await self._writer.run(job)
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error, Storage) as error:
             log.warning("the search index %s is built again: %s", self.path, error)
             return False
         return True
@@ -207,7 +232,12 @@ class Search:
                     if self._is_removed:
                         return
                     began, commits, newest = time.monotonic(), self._store.writer.commits, self._store.writer.newest
-                    filled = await writer.run(index.fill)
+                    filled = await writer.run(index.fill) if self._has_room() else None
+                if filled is None:
+                    with anyio.move_on_after(_RETRY):
+                        await self._news.wait()
+                    await anyio.sleep(_DELAY)
+                    continue
                 # The newest event may have been purged before it came into the index.
                 self.indexed = filled.event if filled.more else max(filled.event, newest)
                 is_busy = self._store.writer.commits > commits
@@ -217,14 +247,34 @@ class Search:
                     pause = max(pause, _DELAY)
                 await anyio.sleep(pause)
 
+    def _require_room_to_build(self) -> None:
+        """Refuse to build an index for which there is no room; one that exists goes on growing."""
+        if os.path.exists(self.path):  # noqa: PTH110 - a Path would add nothing
+            return
+        needed = int(os.path.getsize(self._store.path) * _SHARE) + _ROOM  # noqa: PTH202 - as below
+        require_room(os.path.dirname(self.path), needed, f"no search index is built at {self.path}")  # noqa: PTH120 - as below
+
+    def _has_room(self) -> bool:
+        """Return whether the index may grow: it must not take the last room from the log."""
+        try:
+            require_room(os.path.dirname(self.path), _ROOM, "nothing new can be found")  # noqa: PTH120 - a Path adds nothing
+        except NoRoomError as error:
+            self._fail(error.message)
+            return False
+        self.problem = None
+        return True
+
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Database]:
         async with AsyncExitStack() as stack:
             bridge = await stack.enter_async_context(open_bridge())
             if not self._store.is_file:
                 Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            else:
+                self._require_room_to_build()
             setup = partial(index.prepare, database=self._log)
             self._is_damaged = self._is_removed = False
+            self._descriptor = stack.enter_context(open_descriptor(self.path, os.O_CREAT | os.O_NOFOLLOW))
             writer = await stack.enter_async_context(_open_index(bridge, self.path, setup, readonly=False))
             self.indexed = await writer.run(index.progress)
             readers = [await stack.enter_async_context(self._open_reader(bridge)) for _ in range(_READERS)]

@@ -134,10 +134,10 @@ class Drafts:
         for key in [key for key in self._drafts if key.connection == connection]:
             self.end(*key)
 
-    def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
-        """End those drafts of some agents for whose text a predicate is true."""
+    def forget(self, rows: set[int] | None = None, touches: Callable[[str], bool] = lambda _: True) -> None:
+        """End those drafts of some agents, or of all, for whose text a predicate is true."""
         for key, draft in list(self._drafts.items()):
-            if key.row in rows and touches(draft.text):
+            if (rows is None or key.row in rows) and touches(draft.text):
                 self.end(*key)
 
     def writers(self) -> dict[int, list[str | None]]:

@@ -57,10 +57,10 @@ class RenderCache:
         self.size -= size
         return state
 
-    def forget(self, rows: set[int]) -> None:
-        """Drop the entries of some agents, including those that were taken out."""
+    def forget(self, rows: set[int] | None = None) -> None:
+        """Drop the entries of some agents, or of all, including those that were taken out."""
         self.age += 1
-        for key in [key for key in self._entries if key[0] in rows]:
+        for key in [key for key in self._entries if rows is None or key[0] in rows]:
             self.take(key)
 
     def put(self, key: Key, state: Kept, age: int) -> None:

@@ -60,6 +60,7 @@ async def collect(services: Services) -> Result:
         "search_indexed": services.search.indexed,
         "search_behind": services.search.behind,
         "search_problem": services.search.problem,
+        "erasing_problem": services.store.eraser.problem,
         **services.backups.counters(),
         **services.scheduled_backups.counters(),
         "render_cache_bytes": cache.size,

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from reeld.store.connection import Connection
 from reeld.store.database import SQLITE, Database, Job
 from reeld.store.presence import Presence
+from reeld.store.sweep import Ground
 from reeld.store.traces import Carried
 from reeld.store.transactions import EventWriter
 
@@ -63,6 +64,7 @@ class Engine(NamedTuple):
         id: the id of a database on a server; empty for a file.
         open_log: opens a connection that only reads, in the thread that calls it; ``None`` for a file.
         lone: keeps other daemons out; ``None`` if there can be none.
+        ground: what an erasure clears the file with; ``None`` if that is not possible.
     """
 
     database: Database
@@ -79,3 +81,4 @@ class Engine(NamedTuple):
     id: str = ""
     open_log: Callable[[], Connection] | None = None
     lone: Lone | None = None
+    ground: Ground | None = None

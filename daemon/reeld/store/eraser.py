@@ -6,37 +6,41 @@ is erased.
 
 import json
 import logging
-import math
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
 from reel.errors import Storage
 from reel.msgpack_codec import packer
-from reeld.store import erasures, traces
+from reeld.store import erasures
 from reeld.store.database import Database, Job
 from reeld.store.engine import Lone
 from reeld.store.erasing_backups import Find, erase_in, require_backup
 from reeld.store.erasures import Change, Order
-from reeld.store.redacting import Plan, T
-from reeld.store.wal import truncate_wal
+from reeld.store.plans import Plan
+from reeld.store.room import require_room
+from reeld.store.sweep import Ground, Sweep, forget_pages, give_back_room
+from reeld.store.traces import Carried
+from reeld.store.wal import checkpoint, try_checkpoint, wal_readers
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # Milliseconds for which commits are blocked while it waits for readers of the WAL, seconds between two attempts, and
 # the attempts after which the caller is told that traces are left.
 _PATIENCE = 50
 _PAUSE = 0.1
 _TRIES = 100
-# How long rewriting a file may take: seconds, and bytes per second of the slowest disk that counts as working.
-_REWRITING = 60
-_SLOWEST = 2_000_000
-_AGAIN = "start the daemon again when the disk works"
+# Seconds for which others have the processor between two moments of clearing pages.
+_REST = 0.005
+# Pages of the WAL from which on free pages stay in the file: a reader keeps the WAL from being overwritten.
+_LONG_WAL = 4096
+_LATER = "it is completed as soon as that is possible; see reel status"
 
 
 class Eraser:
@@ -46,7 +50,9 @@ class Eraser:
         database: the writing connection.
         others: the reading connections.
         read: runs a job on one of them.
-        is_file: whether the database is a file, from which traces can be removed.
+        lone: keeps other daemons out.
+        ground: the file from which traces are removed; ``None`` if the database is not a file.
+        carried: what the start found of an unfinished erasure.
     """
 
     def __init__(
@@ -55,10 +61,10 @@ class Eraser:
         others: Sequence[Database],
         read: Callable[[Job[Any]], Awaitable[Any]],
         lone: Lone | None,
-        *,
-        is_file: bool,
+        ground: Ground | None,
+        carried: Carried,
     ) -> None:
-        self._is_file = is_file
+        self._ground = ground
         self._database = database
         self._others = others
         self._read = read
@@ -67,13 +73,13 @@ class Eraser:
         # How many erasures of this run are visible to readers of the log.
         self.applied = 0
         # Whether the search index may have traces of an erasure that was completed when the database was opened.
-        self.carried = False
-        # Whether the file may have traces of erased content, because a reader still uses an old snapshot.
-        self.has_traces = False
+        self.carried = carried.was_decided
+        # Whether the file may have traces of erased content.
+        self.has_traces = carried.was_decided and ground is not None
         # Whether an erasure was decided and could not be applied.
-        self._is_stuck = False
-        # The deadline of the current rewrite of the file.
-        self._rewritten_by = -math.inf
+        self.is_stuck = carried.problem is not None
+        # Why something is left of an erasure, as a sentence.
+        self.problem = carried.problem
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -83,15 +89,25 @@ class Eraser:
             Storage: another one was decided and could not be applied; or other daemons use the database.
         """
         async with self._turn, self._alone():
-            if self._is_stuck:
-                raise Storage(f"nothing was erased: an erasure before it could not be applied; {_AGAIN}")
+            if self.is_stuck:
+                raise Storage(f"nothing was erased: one before it is not complete; {_LATER}")
             if self.has_traces:
                 await self.clean()
             try:
                 yield
             finally:
                 with anyio.CancelScope(shield=True):
-                    self._is_stuck = await self._database.run(_abandon)
+                    self.is_stuck = await self._database.run(_abandon)
+
+    @asynccontextmanager
+    async def second_turn(self) -> AsyncIterator[None]:
+        """Wait for other erasures, to complete the one that could not be applied.
+
+        Raises:
+            Storage: other daemons use the database.
+        """
+        async with self._turn, self._alone():
+            yield
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -120,20 +136,28 @@ class Eraser:
                 return planned
             result = await self._read(job)
 
-    async def stage(self, order: Order, changes: Iterable[Change], backups: Sequence[str] = ()) -> int:
+    async def stage(self, order: Order, changes: Sequence[Change], backups: Sequence[str] = ()) -> int:
         """Write the new form of events beside the log; return the number of the erasure.
 
         Raises:
-            Storage: it cannot be written; nothing has changed.
+            Storage: it cannot be written, or there is no room to apply it; nothing has changed.
         """
         try:
-            erasure = await self._database.run(partial(erasures.begin, order=order, backups=json.dumps(list(backups))))
-            rest = iter(changes)
-            while part := list(islice(rest, erasures.SLICE)):
-                await self._database.run(partial(erasures.stage, changes=part))
-        except sqlite3.Error as error:
+            if self._ground is not None:
+                require_room(self._ground.path, erasures.room_for(changes), "nothing was erased")
+            erasure = await self._run(partial(erasures.begin, order=order, backups=json.dumps(list(backups))))
+            for part in erasures.slices(changes):
+                await self._run(partial(erasures.stage, changes=part))
+        except (OSError, sqlite3.Error) as error:
             raise Storage(f"nothing was erased: {error}") from error
         return erasure
+
+    async def _run(self, job: Job[T]) -> T:
+        """Run a job that writes, and copy the WAL, so that the next one overwrites it."""
+        result = await self._database.run(job)
+        if self._ground is not None:
+            await self._database.run(try_checkpoint)
+        return result
 
     async def require_backups(self, paths: Sequence[str]) -> None:
         """Refuse a command that names a file in which nothing can be erased, before any of the files changes.
@@ -162,67 +186,90 @@ class Eraser:
         """Apply the decided erasure.
 
         Raises:
-            Storage: it cannot be written; it is completed at the next start.
+            Storage: it cannot be written; it is completed later.
         """
-        pack = packer()
+        plan, result = erasures.carry_through(packer()), None
         try:
-            while await self._database.run(partial(erasures.apply, pack=pack)):
-                pass  # so that commits can run in between
-            self.applied += 1
-            after: int | None = 0
-            while after is not None:
-                after = await self._database.run(partial(erasures.forget_keys, after=after))
-            await self._database.run(erasures.forget_agents)
+            while True:
+                try:
+                    job = plan.send(result)
+                except StopIteration:
+                    break
+                result = await self._run(job)
         except sqlite3.Error as error:
-            raise Storage(
-                f"what is to be erased is decided, but could not all be overwritten: {error}; {_AGAIN}"
-            ) from error
+            self.is_stuck, self.problem = True, f"{erasures.INCOMPLETE}: {error}"
+            raise Storage(f"{self.problem}; {_LATER}") from error
+        finally:
+            self.applied += 1  # even if it is not complete: some of it is
+        self.is_stuck, self.problem = False, None
 
     async def clean(self) -> bool:
         """Remove every trace from the file and the WAL; return whether nothing is left.
 
         A server's files are its administrator's.
         """
-        if not self._is_file:
+        if self._ground is None:
             await self._end()
             return True
         self.has_traces = True
         try:
-            await self._rewrite()
-            for _ in range(_TRIES):
-                if await self._empty_wal():
-                    return True
-                await anyio.sleep(_PAUSE)
-        except (sqlite3.Error, Storage) as error:
-            log.warning("the file still has traces of what was erased, which are removed later: %s", error)
-        return False
+            await self._give_back_room()
+            await self._sweep(self._ground)
+            for connection in self._others:
+                await connection.run(forget_pages)
+        except (OSError, sqlite3.Error, Storage) as error:
+            self._note(f"the file still has traces of what was erased: {error}")
+            return False
+        self._note(None)
+        self.has_traces = False
+        await self._end()
+        return True
 
-    async def _rewrite(self) -> None:
-        size = await self._read(traces.file_size)
-        self._rewritten_by = anyio.current_time() + _REWRITING + size / _SLOWEST
+    def _note(self, problem: str | None) -> None:
+        if problem != self.problem:
+            if problem is None:
+                log.info("the file has no traces of what was erased any more")
+            else:
+                log.warning("%s; they are removed as soon as that is possible", problem)
+        self.problem = problem
+
+    async def _give_back_room(self) -> None:
         try:
-            await self._database.run(traces.rewrite)
+            while await self._database.run(give_back_room):
+                if (await self._database.run(checkpoint)).frames > _LONG_WAL:
+                    return
+        except sqlite3.Error as error:
+            log.warning("free pages stay in the file, and are used again: %s", error)
+
+    async def _sweep(self, ground: Ground) -> None:
+        sweep, tries = Sweep(ground), 0
+        try:
+            while not await self._database.run(partial(sweep.finish, patience=_PATIENCE)):
+                if sweep.is_held:
+                    tries, more = 0, True
+                    while more:
+                        more = await anyio.to_thread.run_sync(sweep.clear_some)
+                        await anyio.sleep(_REST)
+                else:
+                    await self._wait_for_readers(ground, tries)
+                    tries += 1
         finally:
-            self._rewritten_by = -math.inf
+            with anyio.CancelScope(shield=True):
+                await self._database.run(lambda _: sweep.let_go())
 
-    def is_rewriting(self) -> bool:
-        """Return whether the file is being rewritten, which blocks all commits, and is still within its deadline."""
-        return anyio.current_time() < self._rewritten_by
-
-    async def _empty_wal(self) -> bool:
-        """Empty the WAL if nobody reads it; return whether no traces are left."""
-        if await self._database.run(partial(truncate_wal, patience=_PATIENCE)):
-            for connection in (self._database, *self._others):
-                await connection.run(traces.forget_pages)
-            self.has_traces = False
-            await self._end()
-        return not self.has_traces
+    @staticmethod
+    async def _wait_for_readers(ground: Ground, tries: int) -> None:
+        if tries == _TRIES:
+            readers = await anyio.to_thread.run_sync(wal_readers, ground.path)
+            raise Storage(f"{', '.join(readers) or 'a backup or a long read'} reads an old state of it")
+        await anyio.sleep(_PAUSE)
 
     async def tidy(self) -> None:
-        """Remove the remaining traces of an erasure, at an idle moment."""
-        if self.has_traces and not self._turn.locked():
+        """Remove the remaining traces of an erasure, when no other one goes on."""
+        if self.has_traces:
             async with self._turn:
-                await self._empty_wal()
+                if self.has_traces and not self.is_stuck:
+                    await self.clean()
 
     async def end(self) -> None:
         """Note that the search index has no traces of an erasure that was completed at the start."""
@@ -232,7 +279,7 @@ class Eraser:
 
     async def _end(self) -> None:
         """Mark the applied erasure as done, if nothing has traces of it."""
-        if not (self.carried or self.has_traces):
+        if not (self.carried or self.is_stuck or self.has_traces):
             await self._database.run(erasures.end)
 
 

@@ -15,11 +15,15 @@ from urllib.parse import quote
 from reel.errors import InvalidParams, Storage
 from reel.msgpack_codec import packer
 from reeld.core.redaction import Redaction
-from reeld.store import erasures, traces
+from reeld.store import erasures
+from reeld.store.backup import require_foreign
 from reeld.store.erasures import Change, Decision, Order
+from reeld.store.plans import carry_out
 from reeld.store.purging import clones, plan_purge
-from reeld.store.redacting import Past, carry_out, plan_redaction
+from reeld.store.redacting import Past, plan_redaction
+from reeld.store.room import require_room
 from reeld.store.schema import APPLICATION_ID, VERSION
+from reeld.store.sweep import clean, open_descriptor
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +92,7 @@ def require_backup(path: str) -> None:
         InvalidParams: there is no such file, or it is not a backup of this version.
         Storage: it cannot be read.
     """
-    with _explained(path), closing(_open(path)):
+    with _opened(path):
         pass
 
 
@@ -104,42 +108,51 @@ def erase_in(path: str, order: Order, find: Find) -> int:
         InvalidParams: there is no such file, or it is not a backup of this version.
         Storage: it cannot be written.
     """
-    with _explained(path), closing(_open(path)) as connection:
-        _carry_through(connection)
+    with _opened(path) as (connection, descriptor):
+        _carry_through(connection, path, descriptor)
         changes, decision = find(connection)
         if not (changes or decision.labels or decision.keys or decision.purged):
             return 0
+        require_room(path, erasures.room_for(changes), f"nothing was erased in the backup {path}")
         erasure = erasures.begin(connection, order)
-        erasures.stage(connection, changes)
+        for part in erasures.slices(changes):
+            erasures.stage(connection, part)
         connection.execute("BEGIN IMMEDIATE")
         decision = decision._replace(erasure=erasure, events=len(changes))
         erasures.decide(connection.cursor(), decision, erasures.newest(connection))
         connection.execute("COMMIT")
-        _carry_through(connection)
+        _carry_through(connection, path, descriptor)
         return len(changes)
 
 
-def finish_in_backups(connection: sqlite3.Connection) -> None:
+def finish_in_backups(connection: sqlite3.Connection, database: str) -> None:
     """Complete or abandon erasures in backups that a killed daemon had begun.
 
     Args:
         connection: to the database, which knows their paths.
+        database: its path.
     """
     for (paths,) in connection.execute("SELECT backups FROM erasures WHERE backups <> '[]'").fetchall():
         for path in json.loads(paths):
             try:
-                with _explained(path), closing(_open(path)) as backup:
-                    _carry_through(backup)
+                require_foreign(path, database)
+                with _opened(path) as (backup, descriptor):
+                    _carry_through(backup, path, descriptor)
             except (InvalidParams, Storage) as error:
                 log.warning("something may be left in a backup that was to be erased: %s", error.message)
 
 
-def _carry_through(connection: sqlite3.Connection) -> None:
-    carried = traces.carry_through(connection, packer())
-    if carried.has_traces:
-        raise sqlite3.OperationalError("another program reads it")
-    if carried.was_decided:
+def _carry_through(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
+    if carry_out(erasures.carry_through(packer()), connection):
+        clean(connection, path, descriptor)
         erasures.end(connection)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[sqlite3.Connection, int]]:
+    """Open a backup, and a descriptor of it: see :class:`reeld.store.sweep.Ground`."""
+    with _explained(path), open_descriptor(path) as descriptor, closing(_open(path)) as connection:
+        yield connection, descriptor
 
 
 def _open(path: str) -> sqlite3.Connection:
@@ -147,7 +160,13 @@ def _open(path: str) -> sqlite3.Connection:
     try:
         connection.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
         _require_this_version(connection, path)
-        for pragma in ("secure_delete = ON", "foreign_keys = ON", "recursive_triggers = ON", "synchronous = FULL"):
+        for pragma in (
+            "secure_delete = FAST",
+            "temp_store = MEMORY",
+            "foreign_keys = ON",
+            "recursive_triggers = ON",
+            "synchronous = FULL",
+        ):
             connection.execute(f"PRAGMA {pragma}")
     except BaseException:
         connection.close()
@@ -169,9 +188,11 @@ def _require_this_version(connection: sqlite3.Connection, path: str) -> None:
 def _explained(path: str) -> Iterator[None]:
     try:
         yield
+    except FileNotFoundError as error:
+        raise InvalidParams(f"backups: {path} cannot be opened; name a backup", field="backups") from error
+    except OSError as error:
+        raise Storage(f"the backup {path} cannot be erased: {error.strerror}") from error
     except sqlite3.OperationalError as error:
-        if "unable to open" in str(error):
-            raise InvalidParams(f"backups: {path} cannot be opened; name a backup", field="backups") from error
         raise Storage(f"the backup {path} cannot be erased: {error}") from error
     except sqlite3.DatabaseError as error:
         raise InvalidParams(f"backups: {path} is not a backup: {error}", field="backups") from error

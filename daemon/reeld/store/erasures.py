@@ -2,34 +2,46 @@
 
 An erasure is *staged*: the new form of each event is written beside the log, in slices, and nothing has changed yet. It
 is *decided* in one transaction, with the event that logs it. Then it is *applied* to the events, in slices between
-which others commit; and the file is *cleaned*: ``VACUUM`` writes it again without the free space in which deleted rows
-leave traces, and the WAL is truncated. If the process dies, an erasure that was decided is completed at the next start,
-and one that was only staged is abandoned; its caller had no reply yet.
+which others commit; and the file is *cleaned*: the bytes that SQLite does not use, in which deleted rows leave traces,
+are overwritten (:mod:`reeld.store.sweep`), and the WAL is truncated. If the process dies, an erasure that was decided
+is completed at the next start, and one that was only staged is abandoned; its caller had no reply yet.
 
 A row in the table of erasures remains: when something was erased, by whom and of which agent, without the content.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
-from reeld.store.connection import Connection, Cursor
+from reeld.store.connection import Connection, Cursor, Numbers
+from reeld.store.plans import Plan
+from reeld.store.room import MARGIN
 
 STAGED, DECIDED, APPLIED, DONE = "staged", "decided", "applied", "done"
-# Events of a slice: 20 ms.
+INCOMPLETE = "something is to be erased, and could not all be overwritten"
+# Events of a slice: 20 ms. And their bytes: a slice must fit into a WAL of a few megabytes.
 SLICE = 1000
+_BYTES = 1 << 20
 # What no address of an agent begins with.
 _HIDDEN = "#"
-# Keys of a slice.
-_KEYS = 20_000
+# Keys and agents of a slice.
+_KEYS = 2000
+_AGENTS = 500
 _CONTENT, _DATA, _REF = (COLUMNS.index("content"), COLUMNS.index("data_json"), len(COLUMNS) + ORIGIN.index("ref"))
 _ROW = ", ".join(f"e.{column}" for column in (*COLUMNS, *ORIGIN))
+_SIZES = """
+    SELECT x.event, coalesce(length(x.content), 0) + coalesce(length(x.data_json), 0)
+        + coalesce(length(e.content), 0) + coalesce(length(e.data_json), 0)
+    FROM erased_events x JOIN events e ON e.id = x.event WHERE {which} ORDER BY x.event LIMIT ?
+"""
+_CHANGED, _GONE = (_SIZES.format(which=which) for which in ("NOT x.is_gone", "x.is_gone"))
 _NEXT = f"""
     SELECT {_ROW}, e.checksum, x.content, x.data_json, x.ref
-    FROM erased_events x JOIN events e ON e.id = x.event WHERE NOT x.is_gone ORDER BY x.event LIMIT ?
+    FROM erased_events x JOIN events e ON e.id = x.event WHERE NOT x.is_gone AND x.event <= ? ORDER BY x.event
 """
 _FORGET_KEYS = """
     DELETE FROM keys WHERE id IN (
@@ -182,30 +194,70 @@ def unfinished(connection: Connection) -> set[str]:
     return {state for (state,) in connection.execute("SELECT state FROM erasures WHERE state <> ?", (DONE,))}
 
 
+def slices(changes: Iterable[Change]) -> Iterator[list[Change]]:
+    """Yield changes in slices, each for one call of :func:`stage`."""
+    part: list[Change] = []
+    size = 0
+    for change in changes:
+        part.append(change)
+        size += size_of(change)
+        if len(part) == SLICE or size > _BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def room_for(changes: Sequence[Change]) -> int:
+    """Return how many bytes of room an erasure needs: what it writes goes into the WAL, the file, and the WAL again."""
+    return MARGIN + 3 * sum(map(size_of, changes))
+
+
+def size_of(change: Change) -> int:
+    """Return the bytes of the new form of an event."""
+    return sum(len(text.encode()) for text in (change.content, change.data_json) if text is not None)
+
+
 def apply(connection: Connection, pack: Pack, limit: int = SLICE) -> bool:
     """Apply a slice of the decided erasure; return whether there is more."""
     with _transaction(connection):
-        rows = connection.execute(_NEXT, (limit,)).fetchall()
-        for *row, stored, content, data_json, ref in rows:
-            made = [*row]
-            made[_CONTENT], made[_DATA], made[_REF] = content, data_json, ref
-            # Damaged events stay damaged, because their link to the parent may be wrong.
-            sealed = checksum(pack, counted(made)) if is_intact(pack, row, stored) else stored
-            query = "UPDATE events SET content = ?, data_json = ?, ref = ?, checksum = ? WHERE id = ?"
-            connection.execute(query, (content, data_json, ref, sealed, row[0]))
-        done = [row[:1] for row in rows]
-        if len(done) < limit:
-            gone = connection.execute(
-                "SELECT event FROM erased_events WHERE is_gone ORDER BY event LIMIT ?", (limit - len(done),)
-            ).fetchall()
+        if events := _next_slice(connection, _CHANGED, limit):
+            _change(connection, pack, events[-1])
+        elif events := _next_slice(connection, _GONE, limit):
+            gone = [(event,) for event in events]
             connection.executemany("DELETE FROM events WHERE id = ?", gone)
             connection.executemany("DELETE FROM milestones WHERE id = ?", gone)
-            done += gone
-        connection.executemany("DELETE FROM erased_events WHERE event = ?", done)
-        more = len(done) == limit
+        if events:
+            done = "DELETE FROM erased_events WHERE event IN (SELECT value FROM json_each(?))"
+            connection.execute(done, (Numbers(events),))
+        else:  # whatever is left has no event any more
+            connection.execute("DELETE FROM erased_events")
+        more = connection.execute("SELECT 1 FROM erased_events LIMIT 1").fetchone() is not None
         if not more:
             connection.execute("UPDATE erasures SET state = ? WHERE state = ?", (APPLIED, DECIDED))
     return more
+
+
+def _next_slice(connection: Connection, query: str, limit: int) -> list[int]:
+    found: list[int] = []
+    size = 0
+    for event, length in connection.execute(query, (limit,)).fetchall():
+        found.append(event)
+        size += length
+        if size > _BYTES:
+            break
+    return found
+
+
+def _change(connection: Connection, pack: Pack, last: int) -> None:
+    """Give events their new form, up to the last one."""
+    for *row, stored, content, data_json, ref in connection.execute(_NEXT, (last,)).fetchall():
+        made = [*row]
+        made[_CONTENT], made[_DATA], made[_REF] = content, data_json, ref
+        # Damaged events stay damaged, because their link to the parent may be wrong.
+        sealed = checksum(pack, counted(made)) if is_intact(pack, row, stored) else stored
+        query = "UPDATE events SET content = ?, data_json = ?, ref = ?, checksum = ? WHERE id = ?"
+        connection.execute(query, (content, data_json, ref, sealed, row[0]))
 
 
 def forget_keys(connection: Connection, after: int) -> int | None:
@@ -216,12 +268,24 @@ def forget_keys(connection: Connection, after: int) -> int | None:
     return after + _KEYS if after + _KEYS < newest else None
 
 
-def forget_agents(connection: Connection) -> None:
-    """Delete purged agents that have no events left and are not the source of another agent."""
+def forget_agents(connection: Connection, below: int | None = None) -> int | None:
+    """Delete purged agents that have no events left and are not the source of another agent.
+
+    Args:
+        connection: the writing connection.
+        below: where the slice begins: only agents whose row is less.
+
+    Returns:
+        where the next slice begins, ``None`` at the end.
+    """
+    # A clone is younger than its source. So the youngest come first, and their sources follow.
+    query = "SELECT id FROM agents WHERE name = '' AND id < coalesce(?, id + 1) ORDER BY id DESC LIMIT ?"
     with _transaction(connection):
-        connection.execute("INSERT INTO purged_agents SELECT uid FROM agents WHERE name = '' ON CONFLICT DO NOTHING")
-        # A clone is younger than its source. So the youngest come first, and their sources follow.
-        for (row,) in connection.execute("SELECT id FROM agents WHERE name = '' ORDER BY id DESC").fetchall():
+        rows = [row for (row,) in connection.execute(query, (below, _AGENTS)).fetchall()]
+        for row in rows:
+            connection.execute(
+                "INSERT INTO purged_agents SELECT uid FROM agents WHERE id = ? ON CONFLICT DO NOTHING", (row,)
+            )
             connection.execute(
                 "DELETE FROM agents WHERE id = :row AND NOT EXISTS (SELECT 1 FROM events WHERE agent = :row)"
                 " AND NOT EXISTS (SELECT 1 FROM agents WHERE source = :row)",
@@ -233,6 +297,19 @@ def forget_agents(connection: Connection) -> None:
                 " UNION ALL SELECT max(source_at) FROM agents WHERE source = :row) AS places) WHERE id = :row",
                 {"row": row},
             )
+    return rows[-1] if len(rows) == _AGENTS else None
+
+
+def completion(pack: Pack) -> Plan[None]:
+    """Apply the decided erasure, in slices."""
+    while (yield partial(apply, pack=pack)):
+        pass
+    after: int | None = 0
+    while after is not None:
+        after = yield partial(forget_keys, after=after)
+    below: int | None = yield forget_agents
+    while below is not None:
+        below = yield partial(forget_agents, below=below)
 
 
 def end(connection: Connection) -> None:
@@ -240,22 +317,17 @@ def end(connection: Connection) -> None:
     connection.execute("UPDATE erasures SET state = ?, backups = '[]' WHERE state = ?", (DONE, APPLIED))
 
 
-def carry_through(connection: Connection, pack: Pack) -> bool:
+def carry_through(pack: Pack) -> Plan[bool]:
     """Abandon what was only staged, and complete what was decided; return whether there was any.
 
     The caller calls :func:`end` when nothing has traces of it.
     """
-    found = unfinished(connection)
-    if STAGED in found:
-        abandon(connection)
+    found: set[str] = yield unfinished
+    if STAGED in found and DECIDED not in found:
+        yield abandon
     if not found & {DECIDED, APPLIED}:
         return False
-    while apply(connection, pack):
-        pass
-    after: int | None = 0
-    while after is not None:
-        after = forget_keys(connection, after)
-    forget_agents(connection)
+    yield from completion(pack)
     return True
 
 

@@ -1,8 +1,9 @@
 """Opens a SQLite file: the connections, and their configuration for the store."""
 
+import os
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from reeld.store.engine import READERS, Engine
 from reeld.store.erasing_backups import finish_in_backups
 from reeld.store.presence import Held, Presence
 from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
+from reeld.store.sweep import Ground, open_descriptor, open_guard
 from reeld.store.traces import carry_through
 from reeld.store.transactions import EventWriter
 
@@ -28,11 +30,12 @@ async def open_file(path: str, durability: str, held: Held | None) -> AsyncItera
         bridge = await stack.enter_async_context(open_bridge())
         with opening(path):
             presence = Presence(path, held)
-            setup = partial(_prepare, presence=presence, path=path, durability=durability)
+            descriptor = stack.enter_context(open_descriptor(path, os.O_CREAT | os.O_NOFOLLOW))
+            setup = partial(_prepare, presence=presence, opened=descriptor, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
             stack.enter_context(presence.hold_wal())
             await database.run(partial(require_whole, name=path))
-            await database.run(finish_in_backups)
+            await database.run(partial(finish_in_backups, database=path))
             carried = await database.run(partial(carry_through, pack=packer()))
             events = await database.run(partial(EventWriter, database=path))
             next_row = await database.run(_next_row)
@@ -42,13 +45,15 @@ async def open_file(path: str, durability: str, held: Held | None) -> AsyncItera
             # connection, because a backup takes long and nothing should wait behind it.
             opened = open_database(bridge, path, prepare_copier, readonly=True)
             copier = await stack.enter_async_context(opened)
+            guard = stack.enter_context(closing(open_guard(path)))
         presence.look()
-        yield Engine(database, readers, reader, copier, events, presence, next_row, carried)
+        ground = Ground(path, descriptor, guard)
+        yield Engine(database, readers, reader, copier, events, presence, next_row, carried, ground=ground)
 
 
-def _prepare(connection: sqlite3.Connection, presence: Presence, path: str, durability: str) -> None:
+def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, path: str, durability: str) -> None:
     """Prepare a file that SQLite has just opened, unless another one was put at its path before that."""
-    presence.require_locked()
+    presence.require_locked(opened)
     prepare(connection, path, durability)
 
 

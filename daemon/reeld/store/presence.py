@@ -86,13 +86,21 @@ class Presence:
         if held is not None:
             self._known[LOCK] = _identity(os.fstat(held.lock))
 
-    def require_locked(self) -> None:
+    def require_locked(self, opened: int) -> None:
         """Refuse a database that was exchanged after it was locked: another daemon may have the one that is open.
+
+        Args:
+            opened: a descriptor that was opened before SQLite opened the database.
 
         Raises:
             Unavailable: so it is.
         """
-        if self.paths and (displaced := self._compare(DATABASE)) is not None:
+        if not self.paths:
+            return
+        displaced = self._compare(DATABASE)
+        if displaced is None and self._known[DATABASE] != _identity(os.fstat(opened)):
+            displaced = Displaced(DATABASE, f"another file was put in the place of {self.paths[DATABASE]}")
+        if displaced is not None:
             raise Unavailable(f"{displaced.about}; start reeld again")
 
     @contextmanager

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reeld.store.connection import Connection
 from reeld.store.history import NEWEST, lineage
-from reeld.store.redacting import Plan
+from reeld.store.plans import Plan
 
 # Events that are read at a time.
 _PAGE = 5000

@@ -5,13 +5,13 @@ is redacted there is redacted for all agents. Those that inherited it are *affec
 own events is redacted as well: the prompt after a ``clear``, the label of a ``rewind``, and a title or tag that came
 with a clone. So is the reason that a ``kill`` with ``cascade`` gave to all that it killed.
 
-A plan is a generator of jobs for a reading connection, so that others read in between: see :func:`carry_out`.
+A plan is a generator of jobs for a reading connection, so that others read in between: see :mod:`reeld.store.plans`.
 """
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import InvalidParams
 from reel.kinds import CONVERSATION, INERT
@@ -23,10 +23,7 @@ from reeld.core.reply_redaction import redacted_reply
 from reeld.store.connection import Connection, Numbers
 from reeld.store.erasures import Change, KeptKey, Labels, hidden
 from reeld.store.history import NEWEST, lineage
-
-T = TypeVar("T")
-# A generator that yields jobs, receives their results, and returns the plan.
-Plan: TypeAlias = Generator[Callable[[Connection], Any], Any, T]
+from reeld.store.plans import Plan
 
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
@@ -110,18 +107,6 @@ class Redactions(NamedTuple):
     def milestones(self) -> int | None:
         """The first event whose milestone, and all later ones, no longer say what the log says."""
         return min((each.id for each in self.found if each.made.is_restructured), default=None)
-
-
-def carry_out(plan: Plan[T], connection: Connection) -> T:
-    """Run the jobs of a plan on a connection; return the result of the plan."""
-    result = None
-    while True:
-        try:
-            job = plan.send(result)
-        except StopIteration as end:
-            planned: T = end.value
-            return planned
-        result = job(connection)
 
 
 class _Scan:

@@ -262,7 +262,9 @@ _WRITER_PRAGMAS = (
     "recursive_triggers = ON",  # otherwise REPLACE would delete rows without firing the trigger
     f"journal_size_limit = {16 << 20}",  # the size to which the WAL is truncated after a huge batch or a long read
     "checkpoint_fullfsync = ON",  # for macOS, whose fsync leaves data in the disk's cache; no other system has it
-    "secure_delete = ON",  # what an erasure deletes is overwritten in the file
+    # What is deleted in a page is overwritten. Pages that become free are not: that would need as much room in the WAL.
+    # An erasure overwrites them in the file itself.
+    "secure_delete = FAST",
     "wal_autocheckpoint = 0",  # the writer makes checkpoints itself, between two commits
 )
 # No memory map: every tool shows the pages of a mapped file as the daemon's memory, once for each reader. After 10,000

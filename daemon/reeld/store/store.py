@@ -42,8 +42,6 @@ from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
 
-# Seconds between two checks whether a slow heartbeat waits for a rewrite of the file. Normally it takes milliseconds.
-_LOOK_EVERY = 0.5
 # Seconds that a server may take to return the newest event.
 _ANSWERS = 10
 
@@ -88,8 +86,7 @@ class Store:
         self.id = engine.id
         self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
-        self.eraser = Eraser(engine.database, others, self._read_log, engine.lone, is_file=self.is_file)
-        self.eraser.carried, self.eraser.has_traces = engine.carried
+        self.eraser = Eraser(engine.database, others, self._read_log, engine.lone, engine.ground, engine.carried)
         self._loading = Loading(lambda: self.eraser.applied)
 
     @property
@@ -415,24 +412,6 @@ class Store:
             copier.submit(lambda _: copy.clear_away(), lambda _: None)
             raise
 
-    async def heartbeat(self) -> None:
-        """Wait until the writer has shown a watchdog that it is alive.
-
-        While the file is being rewritten after an erasure, nothing is committed. That is no reason to restart the
-        daemon: the next start would rewrite the file again. So a rewrite counts as alive, for as long as a slow disk
-        may need.
-        """
-        async with anyio.create_task_group() as tasks:
-
-            async def ask() -> None:
-                await self.writer.heartbeat()
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(ask)
-            while not self.eraser.is_rewriting():  # noqa: ASYNC110 - no event says that a rewriting begins
-                await anyio.sleep(_LOOK_EVERY)
-            tasks.cancel_scope.cancel()
-
     async def tidy(self) -> None:
         """Delete old keys and copy the WAL into the file, at an idle moment."""
         await self.writer.report_failures()
@@ -446,7 +425,6 @@ class Store:
                 pass  # so that commits can run in between
         except sqlite3.Error as error:
             log.warning("old keys could not be forgotten: %s", error)
-        await self.eraser.tidy()
         await self.writer.checkpoint()
 
 

@@ -8,7 +8,9 @@ import os
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from struct import Struct
 from typing import NamedTuple
 
 _PROC = Path("/proc")
@@ -18,6 +20,10 @@ _LOCKS = _PROC / "locks"
 _FIRST, _LAST = 123, 127
 # The time limit for lsof in seconds.
 _PATIENCE = 5.0
+# The header of a WAL from its page size on, and of a frame: the page, and what the frames of one WAL have in common
+# with its header (https://sqlite.org/fileformat2.html#walformat).
+_HEADER, _HEADER_AT, _FRAMES_AT = Struct(">I4x8s"), 8, 32
+_FRAME, _FRAME_SIZE = Struct(">I4x8s"), 24
 
 
 class Wal(NamedTuple):
@@ -33,8 +39,14 @@ def checkpoint(connection: sqlite3.Connection) -> Wal:
     Passive and without truncation: a commit is twice as fast if it overwrites the WAL as if the WAL grows. The next
     commit overwrites it from its beginning if all of it has been copied and nobody reads it.
     """
-    _busy, frames, done = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    _busy, frames, done = connection.execute("PRAGMA main.wal_checkpoint(PASSIVE)").fetchone()
     return Wal(int(frames), int(frames) - int(done))
+
+
+def try_checkpoint(connection: sqlite3.Connection) -> None:
+    """Copy the WAL into the file as far as that is possible: on a full disk, the WAL goes on growing."""
+    with suppress(sqlite3.Error):
+        checkpoint(connection)
 
 
 def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
@@ -61,10 +73,35 @@ def _wait_for_readers(connection: sqlite3.Connection, mode: str, patience: int) 
     (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute(f"PRAGMA busy_timeout = {patience}")
     try:
-        busy, *_ = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+        busy, *_ = connection.execute(f"PRAGMA main.wal_checkpoint({mode})").fetchone()
     finally:
         connection.execute(f"PRAGMA busy_timeout = {before}")
     return not busy
+
+
+def written_pages(wal: str) -> set[int]:
+    """Return the pages that were written since the WAL began, also by transactions that were rolled back.
+
+    SQLite has no lock on a WAL, so it may be opened and closed beside it.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    found: set[int] = set()
+    descriptor = os.open(wal, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size <= _FRAMES_AT:
+            return found
+        page_size, salts = _HEADER.unpack(os.pread(descriptor, _HEADER.size, _HEADER_AT))
+        for at in range(_FRAMES_AT, size - _FRAME_SIZE, _FRAME_SIZE + page_size):
+            page, own = _FRAME.unpack(os.pread(descriptor, _FRAME.size, at))
+            if own != salts:  # it is of an earlier WAL, and so are those after it
+                break
+            found.add(page)
+    finally:
+        os.close(descriptor)
+    return found
 
 
 def wal_readers(database: str) -> list[str]:

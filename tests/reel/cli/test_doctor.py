@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 
 from reel.cli.checks.connection import check_directory, check_installed, check_lock, check_path, check_versions
-from reel.cli.checks.database import check_backups, check_database, check_search, check_server, check_space, check_wal
+from reel.cli.checks.database import (
+    check_backups,
+    check_database,
+    check_erasing,
+    check_search,
+    check_server,
+    check_space,
+    check_wal,
+)
 from reel.cli.checks.finding import BAD, FINE, NOTHING, WARN, Finding
 from reel.cli.checks.settings import program_of
 from reel.replies import Hello
@@ -315,6 +323,7 @@ def test_a_large_wal(stats: dict[str, Any], about: str | None) -> None:
         ({"search_problem": None, "search_behind": 1200}, FINE, "/s.db: 2.0 MB; 1,200 events not in it yet"),
         ({"search_problem": "/s.db cannot be used: x"}, WARN, "/s.db cannot be used: x"),
         ({"search_problem": "the log cannot be read: x"}, WARN, "the log cannot be read: x"),
+        ({"search_problem": "it needs 7 bytes of room on x"}, WARN, "it needs 7 bytes of room on x"),
     ],
 )
 def test_search_index(stats: dict[str, Any], verdict: str, about: str) -> None:
@@ -354,3 +363,13 @@ def test_no_scheduled_backups() -> None:
 def test_daemon_without_a_search() -> None:
     """An older daemon has no search index."""
     assert check_search({}) is None
+
+
+def test_what_is_left_of_an_erasure() -> None:
+    """The reason why something is left is shown, with what to do; nothing is shown if nothing is left."""
+    found = check_erasing({"erasing_problem": "the file still has traces of what was erased: x"})
+
+    assert found is not None
+    assert (WARN, "the file still has traces of what was erased: x") == (found.verdict, found.about)
+    assert found.remedy.startswith("make room")
+    assert [None, None] == [check_erasing({}), check_erasing({"erasing_problem": None})]

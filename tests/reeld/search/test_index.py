@@ -1,5 +1,6 @@
 """The index: filled in batches, removed from, and built again."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,6 +13,7 @@ from reeld.search import finding, index, volumes
 from reeld.search.finding import Paths, Wanted
 from reeld.search.query import match_expression, parse_query
 from reeld.store.schema import prepare as prepare_log
+from reeld.store.sweep import open_descriptor
 from tests.patience import PATIENCE
 from tests.reeld.store.rows import Rows
 
@@ -48,8 +50,16 @@ def opened(database: str) -> sqlite3.Connection:
 
 
 @pytest.fixture
-def connection(rows: Rows, database: str) -> Iterator[sqlite3.Connection]:
+def descriptor(database: str) -> Iterator[int]:
+    """A descriptor of the index, which is opened before SQLite opens it and closed after it."""
+    with open_descriptor(index.path_of(database), os.O_CREAT) as opened:
+        yield opened
+
+
+@pytest.fixture
+def connection(rows: Rows, database: str, descriptor: int) -> Iterator[sqlite3.Connection]:
     """The writing connection of a new index."""
+    assert descriptor
     assert not rows.connection.in_transaction
     with closing(opened(database)) as connection:
         yield connection
@@ -135,18 +145,19 @@ def test_file_of_somebody_else(database: str) -> None:
         opened(database)
 
 
-def test_forgotten_events(rows: Rows, connection: sqlite3.Connection, database: str) -> None:
+def test_forgotten_events(rows: Rows, connection: sqlite3.Connection, database: str, descriptor: int) -> None:
     """Deleted events are not found, and their words are not in the file."""
     agent = rows.agent(1)
     kept, gone = rows.event(agent, content="kept word"), rows.event(agent, content="xyzzyplugh word")
     fill(connection)
 
-    index.replace(connection, [gone, 99], {})
-    index.settle(connection)
+    path = index.path_of(database)
+    index.replace(connection, [gone, 99], {}, path)
+    index.settle(connection, path, descriptor)
 
     assert found(connection, "word") == [kept]
     assert found(connection, "xyzzyplugh") == []
-    assert b"xyzzyplugh" not in Path(index.path_of(database)).read_bytes()
+    assert b"xyzzyplugh" not in os.pread(descriptor, 1 << 30, 0)
 
 
 def test_live(rows: Rows, connection: sqlite3.Connection) -> None:
@@ -211,7 +222,7 @@ def test_walk_that_takes_long(rows: Rows, connection: sqlite3.Connection, monkey
     assert events == kept[::-1]
 
 
-def test_volumes(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_volumes(rows: Rows, connection: sqlite3.Connection, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long index has several volumes; a search goes through all of them, and so does a purge."""
     monkeypatch.setattr(volumes, "_EVENTS", 3)
     agent, events = rows.agent(1), list[int]()
@@ -221,7 +232,7 @@ def test_volumes(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest
     assert [volume.first for volume in volumes.down_from(connection, 1 << 40)] == [10, 7, 4, 1]
     assert found(connection, "all") == events[::-1]
 
-    index.replace(connection, [events[1], events[10]], {})
+    index.replace(connection, [events[1], events[10]], {}, index.path_of(database))
 
     assert found(connection, "al*") == [event for event in events[::-1] if event not in {events[1], events[10]}]
 

@@ -9,7 +9,6 @@ from typing import Any
 import anyio
 import pytest
 from msgpack import unpackb
-from trio.testing import MockClock
 
 from reel.errors import Storage
 from reeld.core.conversation import Branch, Conversation
@@ -23,7 +22,7 @@ from reeld.store.queries import StoredKey
 from reeld.store.states import Position, Skip
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
-from tests.reeld.store.making import busy, contents, event, key, made, mode, pragma, profile, query, said, spoil, write
+from tests.reeld.store.making import contents, event, key, made, mode, pragma, profile, query, said, spoil, write
 from tests.reeld.store.rows import Rows
 from tests.reeld.verify.damage import damage
 
@@ -248,44 +247,3 @@ async def test_tidying_waits_for_better_times(store: Store, caplog: pytest.LogCa
 
     assert "old keys could not be forgotten: attempt to write a readonly database" in caplog.messages
     assert await store.key("old") is not None
-
-
-@pytest.mark.file
-async def test_while_the_file_is_rewritten(store: Store, mock_clock: MockClock) -> None:
-    """The rewriting of the file is a sign of life while no commit gets through, for as long as it may take."""
-    async with anyio.create_task_group() as tasks:
-        async with busy(store):
-            tasks.start_soon(store.eraser.clean)
-            while not store.eraser.is_rewriting():
-                await anyio.lowlevel.checkpoint()
-            await store.heartbeat()
-
-            mock_clock.jump(200)
-            proved = anyio.Event()
-            tasks.start_soon(_prove, store, proved)
-            await anyio.wait_all_tasks_blocked()
-            assert not proved.is_set()
-        await proved.wait()
-    await store.heartbeat()
-    assert not store.eraser.has_traces
-
-
-@pytest.mark.file
-async def test_a_rewriting_that_begins_meanwhile(store: Store, mock_clock: MockClock) -> None:
-    """A heartbeat that waits for a commit behind a rewriting notices it."""
-    async with anyio.create_task_group() as tasks:
-        proved = anyio.Event()
-        async with busy(store):
-            tasks.start_soon(_prove, store, proved)
-            await anyio.wait_all_tasks_blocked()
-            tasks.start_soon(store.eraser.clean)
-            while not store.eraser.is_rewriting():
-                await anyio.lowlevel.checkpoint()
-            mock_clock.jump(1)
-            await anyio.wait_all_tasks_blocked()
-            assert proved.is_set()
-
-
-async def _prove(store: Store, proved: anyio.Event) -> None:
-    await store.heartbeat()
-    proved.set()

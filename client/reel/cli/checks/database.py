@@ -28,6 +28,9 @@ _APPLICATION = b"reel"
 _ANOTHER = "name another file with $REEL_DATABASE"
 _MOVE = "move it away with its -wal and -shm, and put a backup in its place, or name another file with $REEL_DATABASE"
 _MOVE_INDEX = "move it away; it is built again within a minute, nothing is lost"
+_TRIED_AGAIN = "make room on the disk, or end what reads the database; it is tried again every 20 seconds"
+_READ_AGAIN = "it goes on when the database can be read again"
+_GOES_ON = "it goes on within a minute"
 _VERDICTS = {"warning": WARN, "problem": BAD}
 # What `reeld --check` says of a server.
 _ABOUT_SERVER = re.compile(r"^# (server|warning|problem): (.*)$", re.MULTILINE)
@@ -137,8 +140,9 @@ def check_search(stats: dict[str, Any]) -> Finding | None:
     if (path := stats.get("search_index")) is None:
         return None
     if (problem := stats.get("search_problem")) is not None:
-        remedy = _MOVE_INDEX if problem.startswith(path) else "it goes on when the database can be read again"
-        return Finding("search", WARN, problem, remedy)
+        if "bytes of room" in problem:
+            return Finding("search", WARN, problem, f"make room on that disk; {_GOES_ON}")
+        return Finding("search", WARN, problem, _MOVE_INDEX if problem.startswith(path) else _READ_AGAIN)
     behind = stats.get("search_behind") or 0
     left = f"; {count(behind, 'event')} not in it yet" if behind else ""
     return Finding("search", FINE, f"{path}: {size(stats.get('search_index_bytes') or 0)}{left}")
@@ -157,6 +161,17 @@ def check_backups(stats: dict[str, Any]) -> Finding | None:
     if (problem := stats.get("scheduled_backup_problem")) is not None:
         return Finding("backups", WARN, f"{problem}; {about}", "repair that; the older backups stay")
     return Finding("backups", FINE, f"{directory}: {about}")
+
+
+def check_erasing(stats: dict[str, Any]) -> Finding | None:
+    """Check that nothing is left of what was erased; return ``None`` if nothing is.
+
+    Args:
+        stats: what the daemon counts.
+    """
+    if (problem := stats.get("erasing_problem")) is None:
+        return None
+    return Finding("erasing", WARN, problem, _TRIED_AGAIN)
 
 
 def reported_problem(problem: str) -> Finding:

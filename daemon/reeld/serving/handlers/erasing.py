@@ -16,12 +16,16 @@ from reeld.backups.remains import remove_workplace
 from reeld.core.commands import not_found
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.store.backup import require_foreign
+from reeld.store.connection import Error
 from reeld.store.redacting import Text
 
 log = logging.getLogger(__name__)
 
 # Seconds between two checks for agents that are too old.
 RETENTION_EVERY = 3600.0
+# Seconds between two attempts to complete what an erasure left; more if one takes long.
+_COMPLETED_EVERY = 20.0
+_PAUSES = 10
 
 
 class _Rest(NamedTuple):
@@ -35,6 +39,15 @@ class _Rest(NamedTuple):
     def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
         self.services.render_cache.forget(rows)
         self.services.drafts.forget(rows, touches)
+        self._remove_workplace()
+
+    async def forget_all(self) -> None:
+        await self.services.search.begin_again()
+        self.services.render_cache.forget()
+        self.services.drafts.forget()
+        self._remove_workplace()
+
+    def _remove_workplace(self) -> None:
         if not self.services.store.is_file:
             return
         try:
@@ -115,3 +128,18 @@ async def keep_retention(services: Services) -> None:
         except ReelError as error:
             log.warning("agents that are too old could not be purged: %s", error.message)
         await anyio.sleep(RETENTION_EVERY)
+
+
+async def keep_complete(services: Services) -> None:
+    """Complete erasures that could not be completed at once: there was no room, or a reader of an old state."""
+    reason = None
+    while True:
+        began = anyio.current_time()
+        try:
+            await erasing.complete(services.registry, _Rest(services))
+            reason = None
+        except (OSError, Error, ReelError) as error:
+            if str(error) != reason:
+                log.warning("an erasure could not be completed: %s", error)
+            reason = str(error)
+        await anyio.sleep(max(_COMPLETED_EVERY, _PAUSES * (anyio.current_time() - began)))

@@ -16,6 +16,7 @@ from reeld.store.connection import Connection, Error
 from reeld.store.copying import require_whole
 from reeld.store.database import Database, Job
 from reeld.store.engine import READERS, Engine, Lone
+from reeld.store.plans import carry_out
 from reeld.store.postgres import presence
 from reeld.store.postgres.connection import ServerConnection, connect
 from reeld.store.postgres.listening import listening
@@ -67,7 +68,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
         except Error as error:
             raise explained(error, url) from error
-        carried = Carried(was_decided, has_traces=False)
+        carried = Carried(was_decided)
         connecting = partial(connect, url, readonly=True, settings={})
         listen = partial(listening, connecting, poller, daemon, identity)
         yield Engine(
@@ -109,7 +110,7 @@ def _carry_through(connection: Connection, pack: Pack) -> bool:
     """
     if not erasures.unfinished(connection):
         return False
-    return presence.alone(partial(erasures.carry_through, pack=pack), otherwise=False)(connection)
+    return presence.alone(partial(carry_out, erasures.carry_through(pack)), otherwise=False)(connection)
 
 
 def _serve(database: Database, connection: ServerConnection) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import Conflict, InvalidParams, NoSuchMark, NotFound
+from reel.errors import Conflict, InvalidParams, NoSuchMark, NotFound, Storage
 from reel.formats import FORMATS
 from reeld.agents import erasing
 from reeld.core.redaction import Redaction
@@ -552,7 +552,7 @@ async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Pat
     with closing(sqlite3.connect(tmp_path / "r.db", isolation_level=None)) as connection:
         schema.migrate(connection, schema.MIGRATIONS)
         erasures.begin(connection, order, json.dumps([str(path), "/missing"]))
-        erasing_backups.finish_in_backups(connection)
+        erasing_backups.finish_in_backups(connection, str(tmp_path / "r.db"))
 
     assert b"secret" not in path.read_bytes()
 
@@ -689,3 +689,29 @@ async def test_a_prompt_that_is_redacted_where_it_was_repeated(connect: Connect)
 
         assert (await peer.call("agent", "origin"))["system"] == "a secret"
         assert await intact(peer)
+
+
+async def test_an_erasure_that_could_not_be_applied(connect: Connect, services: Services) -> None:
+    """It is completed as soon as that is possible; then no conversation in memory and no page has it any more."""
+    store, rest = services.store, erasing_handlers._Rest(services)
+    broken = "CREATE TRIGGER broken BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'broken'); END"
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("add", {"agent": "one", "create": True, "messages": ["a secret"]})
+        await peer.call("clone", "one", "heir")
+        await store._database.run(lambda opened: opened.execute(broken))
+        with pytest.raises(Storage, match="could not all be overwritten: broken"):
+            await peer.call("redact", "one", {"text": "secret"})
+        problem = (await peer.call("stats"))["erasing_problem"]
+        with pytest.raises(Storage, match="broken"):
+            await erasing.complete(services.registry, rest)
+        with pytest.raises(Storage, match="nothing was erased: one before it is not complete"):
+            await peer.call("purge", "heir")
+        await store._database.run(lambda opened: opened.execute("DROP TRIGGER broken"))
+        await erasing.complete(services.registry, rest)
+
+        assert problem == "something is to be erased, and could not all be overwritten: broken"
+        assert "secret" not in str([await peer.call("messages", name) for name in ("one", "heir")])
+        assert (await peer.call("stats"))["erasing_problem"] is None
+        assert await intact(peer)
+        await peer.call("purge", "one", {"force": True})
