@@ -13,6 +13,7 @@ from reeld.locks import lock_database
 from reeld.startup import StartupError
 from reeld.store.connection import Error
 from reeld.store.copying import End, Tell, copy
+from reeld.store.room import MARGIN, require_room
 from reeld.store.schema import opening, prepare
 
 
@@ -34,6 +35,9 @@ def move(source: str, target: str, copied: Tell, compared: Tell) -> dict[str, An
         tool = "pg_dump and pg_restore" if is_url(source) else "reel backup"
         raise InvalidParams(f"copy goes from a file to a server, or from a server to a file; use {tool}")
     with _reading(source) as ours, _writing(target) as theirs:
+        if not is_url(target):  # the disk of a server cannot be looked at
+            needed = max(ours.size() - theirs.size(), 0) + MARGIN
+            require_room(os.path.dirname(target), needed, f"nothing was copied to {target}")  # noqa: PTH120 - a path
         done = copy(ours, theirs, copied, compared)
     return {"from": printable(source), "to": printable(target), "rows": done.rows, "hash": done.hash}
 

@@ -20,6 +20,7 @@ from tempfile import mkdtemp
 
 from reel.errors import Cancelled, InvalidParams, Storage
 from reeld.store.presence import sync_descriptor
+from reeld.store.room import MARGIN, require_room
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +93,10 @@ class Copy:
         return self.written
 
     def _begin(self, connection: sqlite3.Connection) -> None:
-        self.expected = _size(connection)
-        self._place = mkdtemp(prefix=PART_PREFIX, dir=os.path.dirname(self.path))  # noqa: PTH120 - as above
+        self.expected = file_size(connection)
+        directory = os.path.dirname(self.path)  # noqa: PTH120 - as above
+        require_room(directory, self.expected + MARGIN, f"no copy was written to {self.path}")
+        self._place = mkdtemp(prefix=PART_PREFIX, dir=directory)
         os.close(os.open(self.part, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE))
 
     def give_name(self) -> None:
@@ -126,13 +129,22 @@ class Copy:
 def require_foreign(path: str, database: str) -> None:
     """Refuse the names of the database and of its companions.
 
-    A copy beside the WAL of a removed database would be read together with that WAL, and damaged by it.
+    A copy beside the WAL of a removed database would be read together with that WAL, and damaged by it. Another name of
+    the database is refused as well: closing a descriptor of that file would end SQLite's locks.
 
     Raises:
         InvalidParams: it is one of them.
     """
-    if os.path.realpath(path) in {os.path.realpath(f"{database}{suffix}") for suffix in _OWN}:
+    own = {os.path.realpath(f"{database}{suffix}") for suffix in _OWN}
+    if os.path.realpath(path) in own or _is_same_file(path, database):
         raise InvalidParams(f"path: {path} belongs to the database; name another file", field="path")
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)  # noqa: PTH121 - as above
+    except OSError:
+        return False
 
 
 def _require_new(path: str) -> None:
@@ -140,7 +152,8 @@ def _require_new(path: str) -> None:
         raise InvalidParams(f"path: {path} exists; name a new file", field="path")
 
 
-def _size(connection: sqlite3.Connection) -> int:
+def file_size(connection: sqlite3.Connection) -> int:
+    """Return the bytes of a database without its free pages."""
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )
@@ -168,8 +181,9 @@ def sync(path: str) -> None:
 def keep_copy(connection: sqlite3.Connection, path: str, version: int) -> str:
     """Copy a database beside itself, unless that was done at an earlier start; return the path of the copy.
 
-    Its name contains the id of the newest event. So repeated interrupted starts keep only one copy, and a file to which
-    the older version has written since is copied again.
+    Its name contains the id of the newest event. So repeated interrupted starts keep only one copy, also if they had
+    already migrated the file to a version in between; and a file to which the older version has written since is copied
+    again.
 
     Args:
         connection: to the database.
@@ -180,9 +194,11 @@ def keep_copy(connection: sqlite3.Connection, path: str, version: int) -> str:
         Storage: the copy cannot be written; it says what to do.
     """
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
-    kept = f"{path.removesuffix('.db')}-version-{version}-event-{newest}.db"
-    if os.path.lexists(kept):
-        return kept
+    stem = path.removesuffix(".db")
+    for earlier in range(1, version + 1):
+        kept = f"{stem}-version-{earlier}-event-{newest}.db"
+        if os.path.lexists(kept):
+            return kept
     copy, reported = Copy(kept), time.monotonic()
 
     def report() -> bool:

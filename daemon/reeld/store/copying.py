@@ -50,6 +50,13 @@ class End:
         """Begin a transaction that excludes all other writers."""
         self.connection.execute("BEGIN IMMEDIATE")
 
+    def size(self) -> int:
+        """Return the bytes of the database."""
+        (size,) = self.connection.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        ).fetchone()
+        return int(size)
+
     def newest(self) -> int:
         """Return the newest id that was given to an event."""
         return newest(self.connection)

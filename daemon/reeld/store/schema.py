@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from reel.errors import Storage
 from reel.kinds import KNOWN
-from reeld.store.backup import keep_copy
+from reeld.store.backup import file_size, keep_copy
 from reeld.store.checksums import NO_CHECKSUM, write_checksums
+from reeld.store.room import MARGIN, require_room
 from reeld.store.unavailable import Unavailable, passes
 
 log = logging.getLogger(__name__)
@@ -250,6 +251,10 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ADD_LOST + _ADD_RETENTION,
 )
 VERSION = len(MIGRATIONS)
+# From this version on events have checksums. A file without needs its size on the disk for the copy, for the WAL, and
+# at most once more because the events grow.
+_WITH_CHECKSUMS = MIGRATIONS.index(_add_checksums) + 1
+_TIMES = 3
 
 
 # What a power cut may lose: nothing that was acknowledged (full), or the commits since the last checkpoint (normal).
@@ -313,6 +318,7 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
     connection.execute(f"PRAGMA fullfsync = {durability == 'full':d}")  # for macOS, as above
     is_older = 0 < version < VERSION
     if is_older:
+        _require_room_to_migrate(connection, path, version)
         log.warning("migrating %s from version %d to %d; a large file takes minutes", path, version, VERSION)
         log.warning("the file of version %d is kept in %s", version, keep_copy(connection, path, version))
     migrate(connection, MIGRATIONS)
@@ -320,6 +326,18 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
         # The WAL may have grown as large as the file.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         log.warning("migrated %s to version %d", path, VERSION)
+
+
+def _require_room_to_migrate(connection: sqlite3.Connection, path: str, version: int) -> None:
+    """Refuse to migrate a file if there is no room for the WAL of a step that writes every event.
+
+    Raises:
+        Storage: there is not; the file is as it was.
+    """
+    if version < _WITH_CHECKSUMS:
+        needed = _TIMES * file_size(connection) + MARGIN
+        directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path would add nothing
+        require_room(directory, needed, f"{path} was not migrated to this version")
 
 
 @contextmanager

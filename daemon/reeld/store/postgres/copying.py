@@ -14,6 +14,14 @@ class ServerEnd(End):
         self.connection.execute("BEGIN")
         self.connection.execute("SELECT newest FROM log FOR UPDATE")
 
+    def size(self) -> int:
+        """Return the bytes of the tables and their indexes."""
+        (size,) = self.connection.execute(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class"
+            " WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+        ).fetchone()
+        return int(size)
+
     def newest(self) -> int:
         """Return the newest id that was given to an event."""
         (newest,) = self.connection.execute("SELECT newest FROM log").fetchone()

@@ -1,0 +1,60 @@
+"""What needs much room is refused before it begins, with the numbers, and nothing has changed."""
+
+from pathlib import Path
+
+import pytest
+
+from reel.errors import Storage
+from reeld.store import room
+from reeld.store.backup import keep_copy
+from reeld.store.store import Store, open_store
+from tests.reeld.store.making import names, open_connection
+from tests.reeld.store.test_eraser import ORDER, filled
+
+pytestmark = pytest.mark.file
+
+
+@pytest.fixture
+def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the disk look nearly full."""
+    monkeypatch.setattr(room, "free_room", lambda _: 1 << 20)
+
+
+@pytest.mark.usefixtures("no_room")
+async def test_no_room_for_a_backup(store: Store, tmp_path: Path) -> None:
+    """A backup that does not fit is not begun."""
+    before = names(tmp_path)
+    with pytest.raises(Storage, match=r"no copy was written to .*: it needs \d+ bytes of room .* 1048576 are free"):
+        await store.backup(str(tmp_path / "copy.db"))
+
+    assert before == names(tmp_path)
+
+
+@pytest.mark.usefixtures("no_room")
+async def test_no_room_for_an_erasure(store: Store) -> None:
+    """An erasure for which there is no room is not begun."""
+    await filled(store)
+    with pytest.raises(Storage, match=r"nothing was erased: it needs \d+ bytes of room on .*, and 1048576 are free"):
+        await store.eraser.stage(ORDER, [])
+
+    assert [] == await store._read(lambda opened: opened.execute("SELECT * FROM erasures").fetchall())
+
+
+def test_a_copy_of_a_version_before_it(path: str, tmp_path: Path) -> None:
+    """A start that continues an interrupted migration keeps no second copy: the first one has everything."""
+    with open_connection(path) as connection:
+        connection.execute("CREATE TABLE events (id)")
+        first = keep_copy(connection, path, 1)  # type: ignore[arg-type]  # it is SQLite's
+        second = keep_copy(connection, path, 4)  # type: ignore[arg-type]
+        connection.execute("INSERT INTO events VALUES (7)")
+        third = keep_copy(connection, path, 4)  # type: ignore[arg-type]
+
+    assert (first, True) == (second, third != first)
+    assert {"reel.db", Path(first).name, Path(third).name} == names(tmp_path)
+
+
+async def test_room_on_a_disk(path: str, tmp_path: Path) -> None:
+    """There is room in the directory of a database, and beside it."""
+    async with open_store(path):
+        assert room.free_room(path) > 0
+    assert room.free_room(str(tmp_path)) > 0
