@@ -194,7 +194,8 @@ class Reader:
         common = of_other.pop()
         for after in reversed(of_other):
             ids = self._ids_between(other, of_other, common.id, after.id)
-            known = set(self._ids_between(one, of_one, common.id, after.id))
+            # Not after the common one: the path of the one may have a million nodes from there to the first of these.
+            known = set(self._ids_between(one, of_one, ids[0] - 1, after.id)) if ids else ()
             shared = [node_id for node_id in ids if node_id in known]
             if len(shared) < len(ids):
                 return _longer(common.extent, self._batches(shared))

@@ -130,6 +130,19 @@ def test_what_two_states_share(steps: list[str], branches: list[tuple[int, list[
         assert Conversation(shared).extent == kept
 
 
+def test_what_two_states_share_is_found_without_reading_all_of_one() -> None:
+    """If a long state is left for a younger one of another agent, only the milestones of the long one are read."""
+    log, long = made(["user"] * 400, 4)
+    short = State(profile(2), Conversation(step=4))
+    go_on(log, short, ["user"] * 20)
+    reader, ids, walked = Reader(log, step=4, least=4), log.ids, list[int]()
+    conversation, _ = reader.state(long.conversation.tip)
+    log.ids = lambda tip: (walked.append(node_id) or node_id for node_id in ids(tip))  # type: ignore[method-assign]
+
+    assert (0, 0) == reader._shared(conversation, reader.state(short.conversation.tip)[0])
+    assert len(walked) < 40
+
+
 @given(STEPS, BRANCHES, st.integers(1, 4), st.integers(0, 4))
 def test_a_state_near_another(steps: list[str], branches: list[tuple[int, list[str]]], step: int, least: int) -> None:
     """It is the same whether all of it is read or only what the other one has not; the other one stays as it was."""
