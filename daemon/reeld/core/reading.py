@@ -114,6 +114,26 @@ class Reader:
                 conversation.trim(self._least)
         return conversation, made + conversation.take_new_milestones()
 
+    def newest(self, tip: int, size: int) -> Conversation:
+        """Return the state with this tip, so many of its newest entries in memory that their messages have a size.
+
+        Args:
+            tip: the tip.
+            size: in bytes; if all messages have less, all entries are in memory.
+        """
+        nodes: list[Node] = []
+        foundation, since = None, 0
+        for node, has_milestone in self._log.path(tip):
+            if has_milestone and size <= 0 and (foundation := self._foundation(node.id)) is not None:
+                break
+            since = 0 if has_milestone else since + 1
+            if since > _FAR * self._step:  # milestones are missing
+                return Conversation(self.whole(tip), step=self._step)
+            nodes.append(node)
+            if isinstance(node, Entry) and node.message is not None:
+                size -= len(node.message)
+        return Conversation(reversed(nodes), foundation, step=self._step)
+
     def whole(self, tip: int | None) -> Iterator[Node]:
         """Yield all nodes of the state with this tip, the oldest first, without having all in memory at once."""
         ids = array("q", () if tip is None else self._log.ids(tip))

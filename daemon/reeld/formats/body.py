@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from reel.errors import TooLarge
 from reel.frames import EncodedText
 from reel.strict_json import Json, encode
+from reeld.core.recent import Recent
 from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
 from reeld.formats.format import Format, Prompt
@@ -22,6 +23,10 @@ _MARK_SIZE = 64
 # The hexadecimal digits of the two digests in a prefix's hash; the rest identifies the model.
 _HASH_SIZE = 4 * DIGEST_SIZE
 _MODEL_SIZE = 8
+
+
+class TooRecent(Exception):
+    """A budget has room for more than the entries that were given."""
 
 
 class Prefix(NamedTuple):
@@ -176,11 +181,12 @@ class _Comparison(NamedTuple):
         return bool(earlier and self.model) and earlier != self.model
 
 
-def assemble(
+def assemble(  # noqa: PLR0913 - what a body is made of
     request: RenderRequest,
     target: Format,
     extra: Json,
     prompt: Prompt | None,
+    recent: Recent,
     state: RenderState,
     rest: OpenTurns,
     *,
@@ -194,6 +200,7 @@ def assemble(
         target: the format.
         extra: what is added at the top.
         prompt: the system prompt.
+        recent: the entries of the history, and what comes before them.
         state: the settled turns.
         rest: the open turns.
         ready: whether the provider has something to answer.
@@ -201,6 +208,7 @@ def assemble(
 
     Raises:
         TooLarge: not even the newest turn fits the budget.
+        TooRecent: the budget has room for what comes before.
     """
     names = dict(state.repair.tool_names)
     context = RenderContext(state.model)
@@ -224,7 +232,7 @@ def assemble(
     if request.budget is not None:
         marks = reserve((history.settled, history.open)) + (_MARK_SIZE if placed else 0)
         base = len(top) + len(target.history_key) + _BRACKETS + len(leading.data) + marks
-        history, report = _fit_budget(request.budget, request.pin, base, target, history, report)
+        history, report = _fit_budget(request.budget, request.pin, base, target, history, recent, report)
     settled, open_ = list[Marked](), list[Marked]()
     if placed is not None and target.caching is not None:
         settled = mark_last(history.settled, target.caching, placed, state.model)
@@ -291,7 +299,7 @@ def _with_sent_names(target: Format, extra: Json, names: dict[str, str]) -> Json
 
 
 def _fit_budget(
-    budget: int, pin: int, base: int, target: Format, history: _History, report: list[Change]
+    budget: int, pin: int, base: int, target: Format, history: _History, recent: Recent, report: list[Change]
 ) -> tuple[_History, list[Change]]:
     """Leave out the turns that exceed the budget."""
     turns = history.extents
@@ -305,9 +313,13 @@ def _fit_budget(
             budget=budget,
         )
     if cut.start == cut.end:
+        if recent.earlier is not None:
+            raise TooRecent
         return history, report
     first, after = turns.seqs[cut.start], turns.seqs[cut.end]
-    why = f"over the budget: {cut.end - cut.start} turns, up to seq {after}"
+    why = f"over the budget: {recent.messages(first, after)} messages, before seq {after}"
+    if recent.earlier is not None:
+        first = recent.earlier.first
     kept = [change for change in report if change.seq is None or not first <= change.seq < after]
     needed = target.alternates and not turns.is_user[cut.end]
     return _drop_range(history, cut, filler if needed else EncodedTurns()), [Change(first, None, "dropped", why), *kept]

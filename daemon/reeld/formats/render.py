@@ -15,6 +15,7 @@ from reel.records import Parts, metadata_in, parse_data, read_exactly, system_te
 from reel.strict_json import Json, encode, parse
 from reel.values import has_number_as_text
 from reeld.core.events import Entry
+from reeld.core.recent import Earlier, Recent
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
@@ -34,16 +35,21 @@ _BATCH = 500
 
 
 def render(
-    request: RenderRequest, entries: Sequence[Entry], prompt: Entry | None = None, state: RenderState | None = None
+    request: RenderRequest,
+    entries: Sequence[Entry],
+    prompt: Entry | None = None,
+    state: RenderState | None = None,
+    earlier: Earlier | None = None,
 ) -> tuple[Rendered, RenderState]:
     """Render a conversation.
 
     Args:
         request: how.
-        entries: its entries, in their order.
+        entries: its entries, in their order; with a budget, its newest ones are enough.
         prompt: the system event in force.
         state: the state that an earlier rendering of this conversation returned, whatever its request was. It is
             consumed.
+        earlier: what comes before these entries; ``None`` if nothing does.
 
     Returns:
         what was rendered, and the state for the next time.
@@ -52,7 +58,9 @@ def render(
         InvalidParams: the format or its dialect is unknown, or ``extra`` is invalid, by itself or with this history.
         Conflict: there are open calls, and the request refuses them.
         TooLarge: not even the newest turn fits the budget.
+        TooRecent: the budget has room for what comes before these entries.
     """
+    history = Recent(entries, earlier)
     target = _format(request.format)
     extra = _extra(request, target)
     model = extra.get("model", request.model)
@@ -61,7 +69,7 @@ def render(
     settings = target.history_settings(extra, said)._replace(tools=request.tools)
     previous = None
     if state is None or not state.fits(target.name, model, settings) or not state.covers(entries):
-        previous, state = state, RenderState(target.name, model, settings)
+        previous, state = state, RenderState(target.name, model, settings, history)
     repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -69,7 +77,7 @@ def render(
     if (why := target.why_invalid(extra, repaired.loop)) is not None:
         raise InvalidParams(f"extra: {why}", field="extra")
     ready = _is_ready(repaired, target) and (repaired.ends_with_assistant or rest.turns.count > 0)
-    return assemble(request, target, extra, said, state, rest, ready=ready, previous=previous), state
+    return assemble(request, target, extra, said, history, state, rest, ready=ready, previous=previous), state
 
 
 def _is_ready(repaired: Repaired, target: Format) -> bool:

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, Self
 
 from reel.strict_json import Json, encode
 from reeld.core.events import Entry
+from reeld.core.recent import Recent
 from reeld.formats.format import Caching, Format
 from reeld.formats.model import Change, HistorySettings, RenderContext
 from reeld.formats.repair_state import RepairState
@@ -284,9 +285,11 @@ class RenderState:
         format_name: the name of the format.
         model: the model.
         settings: what the rest of the body leaves to the history.
+        history: the entries that it will cover, and what comes before them.
     """
 
     __slots__ = (
+        "begin",
         "count",
         "format_name",
         "model",
@@ -301,12 +304,16 @@ class RenderState:
         "turns",
     )
 
-    def __init__(self, format_name: str, model: str | None, settings: HistorySettings) -> None:
+    def __init__(self, format_name: str, model: str | None, settings: HistorySettings, history: Recent) -> None:
         self.format_name = format_name
         self.model = model
         self.settings = settings.of_settled
         self.sent_once: dict[str, None] = {}
         self.repair = RepairState()
+        if history.earlier is not None:
+            self.repair.begin_after(history.earlier.open_calls, settings.tools)
+        # The id of the entry that it begins with; 0 if there is none.
+        self.begin = _first_id(history.entries)
         self.turns = EncodedTurns()
         self.report: list[Change] = []
         self.server_state: ServerState | None = None
@@ -340,7 +347,8 @@ class RenderState:
     def covers(self, entries: Sequence[Entry]) -> bool:
         """Whether these entries begin with those that it covers, and still settle them."""
         index = self.settled_by
-        return self.count == 0 or (index < len(entries) and entries[index].id == self.settled_by_id)
+        is_settled = self.count == 0 or (index < len(entries) and entries[index].id == self.settled_by_id)
+        return is_settled and self.begin == _first_id(entries)
 
     def cover(self, entries: Sequence[Entry], count: int, settled_by: int) -> None:
         """Note how many of these entries it covers, and which one settled them."""
@@ -349,3 +357,7 @@ class RenderState:
     def fits(self, format_name: str, model: str | None, settings: HistorySettings) -> bool:
         """Whether it is for this format, model and these settings."""
         return (self.format_name, self.model, self.settings) == (format_name, model, settings.of_settled)
+
+
+def _first_id(entries: Sequence[Entry]) -> int:
+    return entries[0].id if entries else 0

@@ -1,8 +1,9 @@
 """The state between two repairs: enough to repair the next exchange as if the whole history were repaired at once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from reeld.core.open_calls import OpenCall
 from reeld.formats.format import LoopThinking
 from reeld.formats.model import Piece, ToolCall
 from reeld.formats.naming import sent_id, sent_name
@@ -42,6 +43,17 @@ class RepairState:
         self.tool_names: dict[str, str] = {}
         self.loop: LoopThinking | None = None
         self.waiting: tuple[str, ...] = ()
+
+    def begin_after(self, calls: Iterable[OpenCall], tools: frozenset[str] | None) -> None:
+        """Begin after messages that are not looked at, whose calls without a result are known.
+
+        Args:
+            calls: these calls.
+            tools: the tools whose calls are sent as calls; ``None`` for all.
+        """
+        for call_id, name, seq, _ in calls:
+            call = ToolCall(call_id, name, call_id, name, seq, {})
+            _put(self.abandoned if tools is None or name in tools else self.told, call)
 
     def save(self) -> SavedState:
         """Return a snapshot for :meth:`restore`."""

@@ -197,6 +197,10 @@ class Store:
 
         return await self._read_much(job)
 
+    async def newest(self, tip: int, size: int) -> Conversation:
+        """Return the state with this tip, so many of its newest entries in memory that their messages have a size."""
+        return await self._read_much(lambda connection: _reader(connection).newest(tip, size))
+
     async def read_entries(
         self,
         base: Milestone,

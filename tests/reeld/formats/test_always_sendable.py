@@ -8,7 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reel.errors import TooLarge
-from reeld.formats.body import Rendered, RenderRequest
+from reeld.core.conversation import Conversation
+from reeld.core.events import Entry
+from reeld.core.recent import Earlier
+from reeld.formats.body import Rendered, RenderRequest, TooRecent
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
@@ -168,3 +171,36 @@ def test_any_history_cut_to_any_budget_is_accepted(
     assert [] == check(name.replace("-", "_"), body, model)
     assert len(found.body.encode()) <= budget * 4
     assert found.prefix.messages <= len(items(name, found.body))
+
+
+@pytest.mark.parametrize(("name", "model"), CASES)
+@settings(max_examples=EXAMPLES)
+@given(messages=HISTORIES, begin=st.integers(0, 14), budget=st.integers(30, 200), has=HAS)
+def test_the_end_of_any_history_cut_to_a_budget_is_accepted(
+    name: str, model: str | None, messages: list[Any], begin: int, budget: int, has: frozenset[str] | None
+) -> None:
+    """If only the newest messages are looked at, what is left of them breaks no rule; the others count as left out."""
+    entries = entries_of([*messages, "Go on"])
+    earlier = earlier_of(entries[:begin])
+    asked = request(name, model, budget=budget, tools=has)
+    try:
+        found, kept = render(asked, entries[begin:], prompt_in(entries), None, earlier)
+    except (TooLarge, TooRecent):
+        return
+    body = json.loads(found.body)
+    dropped = [change for change in found.report if "over the budget" in change.why]
+
+    assert [] == check(name.replace("-", "_"), body, model)
+    assert len(found.body.encode()) <= budget * 4
+    assert found == render(asked, entries[begin:], prompt_in(entries), kept, earlier)[0]
+    if earlier is not None:
+        assert [1] == [change.seq for change in dropped]
+        assert earlier.messages <= int(dropped[0].why.split()[3])
+
+
+def earlier_of(entries: list[Entry]) -> Earlier | None:
+    """Return what is known of entries that are not looked at."""
+    if not entries:
+        return None
+    before = Conversation(entries)
+    return Earlier(before.sum_up(entries[-1]), before.message_count, tuple(before.open_calls), first=entries[0].seq)

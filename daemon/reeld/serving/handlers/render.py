@@ -10,26 +10,34 @@ from reeld.core.commands import no_such_mark, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
 from reeld.core.milestones import Milestone
+from reeld.core.recent import Recent, recent
 from reeld.core.state import State
-from reeld.formats.body import Prefix, Rendered, RenderRequest
+from reeld.formats.body import Prefix, Rendered, RenderRequest, TooRecent
+from reeld.formats.budget import BYTES_PER_TOKEN
 from reeld.formats.render import render as render_body
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.queries import profile_of
+from reeld.store.store import Store
 
 # The most characters of a body. No provider accepts more, and a client has to hold it in memory.
 MAX_BODY = 48 << 20
 # The most changes that a reply lists. A conversation of 100,000 messages may have as many, too many for any client.
 MAX_REPORT = 1000
+# With a budget, so many times as many bytes of the newest messages are looked at: stored and sent they differ in size,
+# and where the history is cut follows from how it grew. Where that is too little, so many times more.
+_BUDGETS = 4
 
 
 class _Snapshot(NamedTuple):
     """A conversation at a seq, which a thread may read while the agent goes on."""
 
     at: int
-    entries: list[Entry]
+    history: Recent
     prompt: Entry | None
     # The seq of the mark up to which a budget drops nothing, or 0.
     pin: int
+    # What must be read first, because more is needed than is in memory.
+    lacks: Milestone | None
 
 
 def render(
@@ -52,22 +60,31 @@ def render(
     earlier = None if after is None else Prefix(**after)
 
     async def run() -> Result:
-        age = services.render_cache.age
-        snapshot = await _take_snapshot(services, agent, at, pin)
         asked = RenderRequest(
             format_name,
             model,
             extra,
             budget,
             "refuse" if open_calls == "refuse" else "close",
-            snapshot.pin,
+            0,
             earlier,
             cast("Literal['5m', '1h'] | None", cache),
             time.time(),
             dialect,
             None if tools is None else frozenset(tools),
         )
-        rendered = await _render(services, agent, asked, snapshot, None if at is not None else age)
+        # What is pinned is at the beginning, so all of the conversation is needed.
+        size = None if budget is None or pin is not None else _BUDGETS * budget * BYTES_PER_TOKEN
+        while True:
+            age = services.render_cache.age
+            snapshot = await _take_snapshot(services, agent, at, pin, size)
+            try:
+                rendered = await _render(
+                    services, agent, asked._replace(pin=snapshot.pin), snapshot, None if at is not None else age
+                )
+                break
+            except TooRecent:
+                size = (size or 1) * _BUDGETS
         # Counting the characters takes a while; there are at most as many as bytes.
         if len(rendered.text) > MAX_BODY and (characters := len(rendered.body)) > MAX_BODY:
             raise TooLarge(
@@ -83,36 +100,74 @@ def render(
     return Deferred(run)
 
 
-async def _take_snapshot(services: Services, agent: Agent, at: int | None, pin: str | None) -> _Snapshot:
-    """Return the conversation as it is, or as the log says that it was; all of it is in memory then."""
+async def _take_snapshot(
+    services: Services, agent: Agent, at: int | None, pin: str | None, size: int | None
+) -> _Snapshot:
+    """Return the conversation as it is, or as the log says that it was.
+
+    Args:
+        services: the daemon's.
+        agent: whose conversation it is.
+        at: at which seq; ``None`` for the current one.
+        pin: the label of a mark.
+        size: so many bytes of its newest messages are enough; ``None`` if all of them are needed.
+    """
     registry, store = services.registry, services.store
     if at is not None:
         profile = await profile_of(services, agent)
         require_position(at, profile.head, profile.name)
         position = await store.position(agent.row, at)
-        return _snapshot_of(State(profile, await store.whole(position.tip)), position.at, pin)
+        then = State(profile, await _read(store, position.tip, size))
+        return await _with_first(store, _snapshot_of(then, position.at, pin, size))
     older: Conversation | None = None
 
-    def look(state: State) -> _Snapshot | Milestone:
+    def look(state: State) -> _Snapshot:
         conversation = state.conversation
         if older is not None and conversation.base is not None and conversation.base.id == older.tip:
             conversation.prepend(older)
-        return _snapshot_of(state, state.profile.head, pin) if conversation.base is None else conversation.base
+        return _snapshot_of(state, state.profile.head, pin, size)
 
     while True:
-        found: _Snapshot | Milestone = await registry.ask(agent, lambda answer: Read(look, answer))
-        if isinstance(found, _Snapshot):
+        found: _Snapshot = await registry.ask(agent, lambda answer: Read(look, answer))
+        if found.lacks is None:
             registry.limit_memory()
-            return found
-        older = await store.whole(found.id)
+            return await _with_first(store, found)
+        older = await _read(store, found.lacks.id, size)
 
 
-def _snapshot_of(state: State, at: int, pin: str | None) -> _Snapshot:
+async def _read(store: Store, tip: int | None, size: int | None) -> Conversation:
+    """Return the state with this tip, with as much of it in memory as :func:`reeld.core.recent.recent` wants."""
+    return await (store.whole(tip) if size is None or tip is None else store.newest(tip, 2 * size))
+
+
+def _snapshot_of(state: State, at: int, pin: str | None, size: int | None) -> _Snapshot:
     conversation = state.conversation
     mark = None if pin is None else conversation.mark_for(pin)
     if pin is not None and mark is None:
         raise no_such_mark(state, pin)
-    return _Snapshot(at, list(conversation.entries), conversation.prompt, mark.seq if mark else 0)
+    history = None
+    if size is not None:
+        history = recent(conversation, size)
+    elif conversation.base is None:
+        history = Recent(conversation.entries[:])
+    lacks = conversation.base if history is None else None
+    return _Snapshot(at, history or Recent(()), conversation.prompt, mark.seq if mark else 0, lacks)
+
+
+async def _with_first(store: Store, snapshot: _Snapshot) -> _Snapshot:
+    """Return a snapshot that has the seq of the conversation's first message, if it is not among the entries."""
+    history = snapshot.history
+    if history.earlier is None:
+        return snapshot
+    first = await store.read_entries(
+        history.earlier.milestone, 0, None, _is_message, lambda entries: next(filter(_is_message, entries), None)
+    )
+    earlier = history.earlier._replace(first=0 if first is None else first.seq)
+    return snapshot._replace(history=history._replace(earlier=earlier))
+
+
+def _is_message(entry: Entry) -> bool:
+    return entry.message is not None
 
 
 async def _render(
@@ -128,9 +183,9 @@ async def _render(
         age: that of the cache when the current conversation was read; ``None`` for an earlier one.
     """
     key = agent.row, asked.format
-    earlier = None if age is None else services.render_cache.pop(key)
+    known = None if age is None else services.render_cache.pop(key)
     rendered, state = await services.long_work.in_thread(
-        lambda: render_body(asked, snapshot.entries, snapshot.prompt, earlier)
+        lambda: render_body(asked, snapshot.history.entries, snapshot.prompt, known, snapshot.history.earlier)
     )
     if age is not None:
         services.render_cache.put(key, state, age)

@@ -236,6 +236,72 @@ async def test_render_of_what_is_not_in_memory(connect: Connect, services: Servi
     assert 2000 == len(agent.committed.conversation.entries)
 
 
+@pytest.mark.slow
+async def test_a_budget_looks_at_the_newest_messages_alone(connect: Connect, services: Services) -> None:
+    """Of a long conversation a few are read; the result does not depend on what is in memory, nor on what is kept."""
+    peer = connect()
+    said = [text for number in range(500) for text in (f"Q{number}", {"role": "assistant", "content": f"A{number}"})]
+    for _ in range(4):
+        await peer.call("add", "long", said, {"create": True})
+    (agent,) = services.registry.live()
+    how = {"extra": {"model": "m"}, "budget": 300}
+    in_memory = await peer.call("render", "long", "openai-chat", how)
+    agent.shrink()
+    services.render_cache.forget({agent.row})
+    read = await peer.call("render", "long", "openai-chat", how)
+    held = len(agent.committed.conversation.entries)
+    earlier = await peer.call("render", "long", "openai-chat", {**how, "at": 4001})
+    again = await peer.call("render", "long", "openai-chat", how)
+    sent = [message["content"] for message in json.loads(read["body"])["messages"]]
+    (dropped,) = read["report"]
+
+    assert in_memory == read == again == earlier
+    assert held < 2000
+    assert sent[-1] == "A499"
+    assert sent[0] == f"Q{500 - len(sent) // 2}"
+    assert 800 < len(read["body"]) <= 1200
+    assert (dropped["seq"], dropped["action"]) == (2, "dropped")
+    assert f"{4000 - len(sent)} messages, before seq {4002 - len(sent)}" in dropped["why"]
+
+
+@pytest.mark.slow
+async def test_a_budget_that_has_room_for_more_than_the_newest_messages(connect: Connect) -> None:
+    """If hardly anything of the newest messages is sent, more is read, until the budget is filled."""
+    peer = connect()
+    thought = {"type": "thinking", "text": "x" * 400}
+    said = [
+        text
+        for _ in range(500)
+        for text in ("Q", {"role": "assistant", "content": [thought, {"type": "text", "text": "A"}]})
+    ]
+    for _ in range(3):
+        await peer.call("add", "long", said, {"create": True})
+    whole = await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
+    size = len(whole["body"]) // 4
+    almost, fitting = [
+        await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}, "budget": budget})
+        for budget in (size * 3 // 4, size + 1)
+    ]
+
+    assert whole["body"] == fitting["body"]
+    assert size * 4 // 2 < len(almost["body"]) <= size * 3
+
+
+@pytest.mark.slow
+async def test_open_calls_far_back_are_refused_with_a_budget(connect: Connect) -> None:
+    """``open=refuse`` counts a call without a result that the budget leaves out."""
+    peer = connect()
+    await peer.call("hello", {"errors": "map"})
+    await peer.call("add", "long", ["Hi", CALL, "Never mind"], {"create": True})
+    said = [text for _ in range(500) for text in ({"role": "assistant", "content": "x"}, "y")]
+    for _ in range(3):
+        await peer.call("add", "long", said)
+    with pytest.raises(Conflict) as caught:
+        await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}, "budget": 300, "open": "refuse"})
+
+    assert [{"id": "c1", "name": "look", "seq": 3}] == caught.value.data["open_calls"]
+
+
 async def test_cache_breakpoints_are_placed_if_requested(connect: Connect) -> None:
     """Without ``cache`` there are none (rule A15)."""
     peer = connect()
