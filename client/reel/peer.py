@@ -14,6 +14,8 @@ from reel.stop_marker import STOPPED, is_marked
 RECONNECT_SECONDS = 10.0
 # The longest pause between two attempts, in seconds. No notification exists for a socket that is listening again.
 RETRY_INTERVAL = 0.25
+# How long one try may take at least, in seconds, however short the time for all of them is.
+ATTEMPT = 1.0
 _TIME = struct.Struct("ll")  # struct timeval: seconds, microseconds
 _CREDENTIALS = struct.Struct("3i")  # Linux's struct ucred: pid, uid, gid
 

@@ -32,6 +32,8 @@ class SubscriptionState:
     def __init__(self, call: Call[Subscribed], name: str) -> None:
         # The newest seq when the subscription began, or the newest event id if all agents are followed.
         self.head: int | None = None
+        # Whether the daemon has accepted the subscription on this connection.
+        self.has_begun = False
         # Whether nothing more will come on this connection.
         self.over = False
         # Whether it ended without any push. Beginning again at once could loop forever.
@@ -53,7 +55,7 @@ class SubscriptionState:
     def open(self) -> bytes:
         """Begin on a new connection; return the bytes to send."""
         self._framing = MessagePack(MAX_REPLY)
-        self.over, self.stuck, self._moved = False, False, False
+        self.has_begun = self.over = self.stuck = self._moved = False
         hello = greeting(self._name)
         return self._framing.request(_HELLO, hello.method, [hello.params]) + self._framing.request(
             _SUBSCRIBE, self._call.method, [self._call.params]
@@ -83,7 +85,7 @@ class SubscriptionState:
         if answer.id != _SUBSCRIBE:
             return []
         reply = self._call.read(answer.result)
-        self.head = reply.head
+        self.head, self.has_begun = reply.head, True
         # A log never becomes shorter, so the database must have been replaced by a backup.
         older = reply.head < self._heard
         if reply.agent is not None:  # by its id, whichever agent has the name when we reconnect

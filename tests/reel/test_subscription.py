@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +24,7 @@ from reel.pushes import DraftPush, EventPush
 from reel.subscription_state import SubscriptionState
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
-from tests.daemon import Daemon, short_directory
+from tests.daemon import Daemon, full_listener, short_directory
 from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 from tests.reel.both_clients import CLIENTS, Run, runner
@@ -61,6 +62,9 @@ class _Blocking:
 
     def subscribe(self, *args: Any, **kwargs: Any) -> _Awaited:
         return _Awaited(lambda: self._client.subscribe(*args, **kwargs))
+
+    async def ping(self) -> bool:
+        return await anyio.to_thread.run_sync(self._client.ping)
 
 
 @pytest.fixture
@@ -204,6 +208,67 @@ def test_a_subscription_gives_up_reconnecting(run: Run, daemon: Daemon) -> None:
     assert [2] == run(scenario, patience=0.3)
 
 
+@contextmanager
+def mute_listener(path: str) -> Iterator[None]:
+    """Listen on a socket, and answer nobody."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        yield
+
+
+@contextmanager
+def taken_over(daemon: Daemon, listening: Callable[[str], AbstractContextManager[None]]) -> Iterator[None]:
+    """Kill a daemon, let something else listen on its socket, and start the daemon again."""
+    daemon.kill()
+    Path(daemon.socket).unlink()
+    with listening(daemon.socket):
+        yield
+    Path(daemon.socket).unlink()
+    daemon.start()
+
+
+@pytest.fixture
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an attempt to connect be short."""
+    for module in ("sync.client", "sync.subscription", "aio.client", "aio.subscription"):
+        monkeypatch.setattr(f"reel.{module}.ATTEMPT", 0.1)
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_a_listener_that_never_answers(run: Run, daemon: Daemon) -> None:
+    """A subscription and a call give up if something comes back that accepts and does not answer; then they go on."""
+
+    async def scenario(client: Any) -> list[int]:
+        async with client.subscribe("demo") as subscription:
+            await client.ping()
+            with taken_over(daemon, mute_listener):
+                with pytest.raises(reel.NotRunning, match="the daemon went away"):
+                    await anext(subscription)
+                with pytest.raises(reel.NotRunning):
+                    await client.ping()
+            with daemon.client() as other:
+                other.mark("demo")
+            assert await client.ping()
+            return await seqs(subscription, 2)
+
+    assert [2] == run(scenario, patience=0.1)
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_a_listener_that_accepts_nothing(daemon: Daemon) -> None:
+    """A blocking subscription and a call do not wait for a place in the queue without end."""
+    with Client(daemon.socket, patience=0.1) as client, client.subscribe("demo") as subscription:
+        client.ping()
+        with taken_over(daemon, full_listener):
+            with pytest.raises(reel.NotRunning, match="does not answer"):
+                next(subscription)
+            with pytest.raises(reel.NotRunning, match="does not answer"):
+                client.ping()
+
+        assert client.ping()
+
+
 def test_refused_at_once(run: Run, daemon: Daemon) -> None:
     """An invalid subscription raises an error when it begins."""
 
@@ -337,7 +402,7 @@ def test_closed_while_it_comes_back(daemon: Daemon) -> None:
     near, far = socket.socketpair()
     dialled: list[Any] = []
 
-    def dial() -> Any:
+    def dial(_: float | None) -> Any:
         if not dialled:
             dialled.append(client._dial())
         else:

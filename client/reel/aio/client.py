@@ -24,7 +24,7 @@ from reel.aio.subscription import LOST, Subscription
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
 from reel.messages import Event, Item, Message, Record
-from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
+from reel.peer import ATTEMPT, RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
 from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
 from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
@@ -42,8 +42,6 @@ P = ParamSpec("P")
 
 # How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
-# The least time for an attempt to reconnect, in seconds.
-_ATTEMPT = 1.0
 
 
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], Awaitable[R]]":
@@ -306,7 +304,7 @@ class Client:
                 await self._wanted.wait()
             error: ReelError = NotRunning(f"the daemon on {self.path} went away and did not come back")
             until = anyio.current_time() + self._patience
-            with anyio.move_on_after(max(self._patience, _ATTEMPT)):
+            with anyio.move_on_after(max(self._patience, ATTEMPT)):
                 while isinstance(error, NotRunning | ShuttingDown):
                     try:
                         return await self.open()

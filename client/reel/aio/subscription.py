@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import SocketStream
 
 from reel.errors import NotRunning, ReelError, ShuttingDown
-from reel.peer import RETRY_INTERVAL
+from reel.peer import ATTEMPT, RETRY_INTERVAL
 from reel.pushes import Push
 from reel.subscription_state import SubscriptionState
 
@@ -98,7 +98,22 @@ class Subscription(AsyncIterator[Push]):
         await anyio.sleep(RETRY_INTERVAL)
 
     async def _read(self) -> None:
-        """Read what has arrived; connect first if there is no connection."""
+        """Read what has arrived; connect first if there is no connection.
+
+        Raises:
+            TimeoutError: what listens there now does not accept the subscription.
+        """
+        if self._state.head is None or (self._stream is not None and self._state.has_begun):
+            await self._receive()
+        else:
+            with anyio.move_on_after(max(self._patience, ATTEMPT)) as limit:
+                await self._receive()
+                while self._stream is not None and not self._state.has_begun:
+                    await self._receive()
+            if limit.cancelled_caught:
+                raise TimeoutError("what listens there does not answer")
+
+    async def _receive(self) -> None:
         stream = self._stream or await self._connect()
         self._ready += self._state.feed(await stream.receive(_CHUNK))
         if self._state.stuck:

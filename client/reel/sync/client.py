@@ -12,7 +12,15 @@ from reel.address import default_socket
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
 from reel.frames import MAX_REPLY, InvalidFrame, Response
 from reel.light_typing import TYPE_CHECKING
-from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connect_within, connection_refused, require_trusted, was_there
+from reel.peer import (
+    ATTEMPT,
+    RECONNECT_SECONDS,
+    RETRY_INTERVAL,
+    connect_within,
+    connection_refused,
+    require_trusted,
+    was_there,
+)
 from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
 from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
@@ -54,7 +62,7 @@ def _subscription(
         from reel.sync.subscription import Subscription  # noqa: PLC0415 - as above
 
         state = SubscriptionState(request(*args, **kwargs), self._name)
-        return Subscription(state, lambda: self._reach(self._deadline())[0], self._patience, self._timeout)
+        return Subscription(state, lambda limit: self._reach(_after(limit))[0], self._patience, self._timeout)
 
     return describe(method, request, "Subscription")
 
@@ -193,7 +201,8 @@ class Client:
             while True:
                 began = time.monotonic()
                 try:
-                    deadline = self._open(deadline)
+                    # What listens there now may be something else, which accepts and never answers.
+                    deadline = self._open(deadline, max(self._patience, ATTEMPT) if is_worth_it else None)
                     return call.read(self._exchange(call, deadline))
                 except (OSError, EOFError, ShuttingDown, NotRunning) as error:
                     self._disconnect()
@@ -300,7 +309,7 @@ class Client:
     shutdown = _method(requests.shutdown)
 
     def _deadline(self) -> float | None:
-        return None if self._timeout is None else time.monotonic() + self._timeout
+        return _after(self._timeout)
 
     def _may_come_back(self) -> bool:
         """Whether there was a daemon that was not stopped on purpose, and that this client does not start itself."""
@@ -315,37 +324,45 @@ class Client:
             raise NotRunning(f"the daemon on {self.path} went away: {str(error) or 'connection closed'}") from error
         time.sleep(min(RETRY_INTERVAL, left))  # nothing reports that the socket is listened on again
 
-    def _open(self, deadline: float | None) -> float | None:
-        """Connect unless there is a connection; return the deadline, which is later if a daemon had to be started."""
+    def _open(self, deadline: float | None, limit: float | None = None) -> float | None:
+        """Connect unless there is a connection; return the deadline, which is later if a daemon had to be started.
+
+        Args:
+            deadline: until when the call has to be answered.
+            limit: how long this attempt may take without a deadline, in seconds; ``None`` for no limit.
+        """
         if self._socket is not None:
             return deadline
-        self._socket, deadline = self._reach(deadline)
+        self._socket, started = self._reach(_after(limit) if deadline is None else deadline)
+        if started:
+            deadline = self._deadline()
         self._framing = MessagePack(MAX_REPLY)
         hello = greeting(self._name)
         try:
-            self.server = hello.read(self._exchange(hello, deadline))
+            self.server = hello.read(self._exchange(hello, _after(limit) if deadline is None else deadline))
         except ReelError:
             self._disconnect()  # else the next call would skip the greeting
             raise
         return deadline
 
-    def _reach(self, deadline: float | None) -> tuple[socket.socket, float | None]:
-        """Open a connection, and return it with the deadline; with ``autostart``, start a daemon if none answers.
+    def _reach(self, deadline: float | None) -> tuple[socket.socket, bool]:
+        """Open a connection; with ``autostart``, start a daemon if none answers, and say so.
 
         The start of a daemon has its own limit, because migrating an old database may take minutes.
         """
         try:
-            return self._dial(deadline), deadline
+            return self._dial(deadline), False
         except TimeoutError:
             raise self._unanswered() from None
         except OSError as error:
             if not self._autostart:
                 raise connection_refused(self.path, error) from error
         self._start_daemon()
-        deadline = self._deadline()
-        return self._dial(deadline), deadline
+        return self._dial(self._deadline()), True
 
-    def _unanswered(self) -> Timeout:
+    def _unanswered(self) -> Timeout | NotRunning:
+        if self._timeout is None:
+            return NotRunning(f"what listens on {self.path} does not answer")
         return Timeout(f"what listens on {self.path} did not answer within {self._timeout:g} s", seconds=self._timeout)
 
     def _start_daemon(self) -> None:
@@ -414,6 +431,11 @@ class Client:
         if left <= 0:
             raise TimeoutError
         self._socket.settimeout(left)
+
+
+def _after(seconds: float | None) -> float | None:
+    """Return the moment after so many seconds; ``None`` for never."""
+    return None if seconds is None else time.monotonic() + seconds
 
 
 def connect(

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from reel.errors import NotRunning, ReelError, ShuttingDown, Timeout
 from reel.light_typing import TYPE_CHECKING
-from reel.peer import RETRY_INTERVAL
+from reel.peer import ATTEMPT, RETRY_INTERVAL
 from reel.pushes import Push
 from reel.subscription_state import SubscriptionState
 
@@ -32,7 +32,7 @@ class Subscription(Iterator[Push]):
 
     Args:
         state: what is subscribed to.
-        dial: opens a connection.
+        dial: opens a connection, which may take so many seconds; ``None`` for no limit.
         patience: how long to try to reconnect after the connection was lost, in seconds.
         timeout: how long the daemon may take to accept the subscription, in seconds; ``None`` for no limit.
     """
@@ -40,7 +40,7 @@ class Subscription(Iterator[Push]):
     def __init__(
         self,
         state: SubscriptionState,
-        dial: Callable[[], socket.socket],
+        dial: Callable[[float | None], socket.socket],
         patience: float,
         timeout: float | None = None,
     ) -> None:
@@ -89,7 +89,7 @@ class Subscription(Iterator[Push]):
             try:
                 self._read()
                 until = None
-            except (OSError, EOFError, NotRunning, ShuttingDown) as error:
+            except (OSError, EOFError, NotRunning, ShuttingDown, Timeout) as error:
                 self._hang_up()
                 until = time.monotonic() + self._patience if until is None else until
                 if not self._closed.is_set():
@@ -134,7 +134,7 @@ class Subscription(Iterator[Push]):
         if not data:
             raise EOFError("connection closed")
         self._ready += self._state.feed(data)
-        if self._timeout is not None and self._state.head is not None:
+        if self._state.has_begun:
             connection.settimeout(None)  # events may be rare
         if self._state.stuck:
             raise EOFError("the daemon cannot send what was missed")
@@ -142,12 +142,14 @@ class Subscription(Iterator[Push]):
             self._hang_up()
 
     def _connect(self) -> socket.socket:
-        self._socket = connection = self._dial()
+        # What listens there after a restart may be something else, which accepts and never answers.
+        again = None if self._state.head is None else max(self._patience, ATTEMPT)
+        limit = again if self._timeout is None else self._timeout
+        self._socket = connection = self._dial(limit)
         self._process = os.getpid()
         if self._closed.is_set():
             raise EOFError("closed by another thread, which found no connection to close")
-        if self._state.head is None:
-            connection.settimeout(self._timeout)
+        connection.settimeout(limit)
         connection.sendall(self._state.open())
         return connection
 
