@@ -45,6 +45,7 @@ from reeld import logs, memory
 from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
+from reeld.agents.retaining import Retaining
 from reeld.backups import remains
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
@@ -86,6 +87,8 @@ _WATCH_EVERY = 1.0
 def main(config: Config) -> int:
     """Run until stopped; return the exit status."""
     logs.set_up(config.log_level)
+    for ignored in config.ignored:
+        log.error("%s", ignored)
     memory.use_one_heap()
     os.umask(0o077)
     config = config.absolute()
@@ -203,7 +206,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             server.describe_connections,
             backups,
             ScheduledBackups(backups, config.backup, config.database, now),
-            config.retention,
+            Retaining(config.retention, config.ignored),
         )
         async with anyio.create_task_group() as tasks:
             reloads = not logs.on_terminal()  # closing a terminal ends what runs in it

@@ -45,6 +45,16 @@ _NO_BACKUPS = "the database is on a server, whose own tools make backups of it (
 _TYPES = {str: "a string", int: "a whole number", float: "a number"}
 
 
+class _TooSmallError(ArgumentTypeError):
+    """A number is too small that older versions accepted."""
+
+
+class Ignored(NamedTuple):
+    """A value that counts as not set, and why."""
+
+    reason: str
+
+
 class Setting(NamedTuple):
     """A setting; ``name`` is ``section.key``, or the key alone.
 
@@ -63,6 +73,8 @@ class Setting(NamedTuple):
     # The smallest number, if that is not any above zero, and why.
     least: float | None = None
     reason: str = ""
+    # Whether a smaller number counts as not set, unless it is on the command line: older versions accepted it.
+    was_free: bool = False
 
     @property
     def section(self) -> str:
@@ -117,7 +129,8 @@ class Setting(NamedTuple):
         if self.kind is not str and not 0 < value < math.inf:
             raise ArgumentTypeError(f"{value} is not a positive, finite number")
         if self.least is not None and value < self.least:
-            raise ArgumentTypeError(f"{value} is less than {self.least}: {self.reason}")
+            kind = _TooSmallError if self.was_free else ArgumentTypeError
+            raise kind(f"{value} is less than {self.least}: {self.reason}")
         if self.kind is str and not value.endswith(self.suffix):
             raise ArgumentTypeError(f"{value!r} does not end in {self.suffix}")
         if value == "":
@@ -125,9 +138,11 @@ class Setting(NamedTuple):
         return value
 
     def convert(self, place: str, convert: Callable[[Any], Any], value: Any) -> Any:
-        """Convert a value; an error says where it came from."""
+        """Convert a value, or return why it is :class:`Ignored`; an error says where it came from."""
         try:
             return convert(value)
+        except _TooSmallError as error:
+            return Ignored(f"{place}: {error}; it counts as not set")
         except ArgumentTypeError as error:
             raise ArgumentTypeError(f"{place}: {error}") from error
 
@@ -157,6 +172,8 @@ class Config(NamedTuple):
     metrics: Metrics = Metrics()
     retention: Retention = Retention()
     backup: Schedule = Schedule()
+    # Why some settings count as not set.
+    ignored: tuple[str, ...] = ()
     # Whether to exit at once if `reel stop` stopped the daemon before.
     unless_stopped: bool = False
 
@@ -177,6 +194,8 @@ class EffectiveSetting(NamedTuple):
     setting: Setting
     value: Any
     source: str
+    # Why it is not what the source says.
+    ignored: str | None = None
 
 
 SETTINGS = [
@@ -194,8 +213,20 @@ SETTINGS = [
     Setting("agents.memory", int, "bytes of conversations kept in memory"),
     Setting("metrics.file", str, "file of metrics for node_exporter's textfile collector", suffix=".prom"),
     Setting("metrics.every", float, "seconds between two files of metrics"),
-    Setting("retention.killed_days", float, "days after which a killed agent is purged, for good"),
-    Setting("retention.days", float, "days without an event after which any agent is purged, for good"),
+    *(
+        Setting(
+            f"retention.{key}",
+            float,
+            f"{what}, for good; at least 1",
+            least=1,
+            reason="purging cannot be undone; for less, use reel purge",
+            was_free=True,
+        )
+        for key, what in (
+            ("killed_days", "days after which a killed agent is purged"),
+            ("days", "days without an event after which any agent is purged"),
+        )
+    ),
     Setting("retention.tag", str, "KEY or KEY=VALUE: only agents with this tag are purged", is_path=False),
     Setting("backup.directory", str, "directory in which the daemon makes backups by itself"),
     Setting("backup.keep", int, "backups that are kept there"),
@@ -219,6 +250,7 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
     except ArgumentTypeError as error:
         parser.exit(USAGE, f"reeld: {error}\n")
     config = _config({each.setting.name: each.value for each in found})
+    config = config._replace(ignored=tuple(each.ignored for each in found if each.ignored is not None))
     on_server = is_url(config.database)
     if on_server and config.backup.directory is not None:
         parser.exit(USAGE, f"reeld: backup.directory: {_NO_BACKUPS}\n")
@@ -258,13 +290,18 @@ def effective_settings(
                 )
             yield EffectiveSetting(setting, flags[setting.name], setting.flag)
         elif text := environment.get(setting.variable):
-            yield EffectiveSetting(
-                setting, setting.convert(f"${setting.variable}", setting.from_text, text), f"${setting.variable}"
-            )
+            place = f"${setting.variable}"
+            yield _found(setting, setting.convert(place, setting.from_text, text), place)
         elif setting.name in file:
-            yield EffectiveSetting(setting, file[setting.name], config_file())
+            yield _found(setting, file[setting.name], config_file())
         else:
             yield EffectiveSetting(setting, defaults[setting.name], "default")
+
+
+def _found(setting: Setting, value: Any, source: str) -> EffectiveSetting:
+    if isinstance(value, Ignored):
+        return EffectiveSetting(setting, None, source, value.reason)
+    return EffectiveSetting(setting, value, source)
 
 
 def read_file(path: str) -> dict[str, Any]:
@@ -323,6 +360,8 @@ def shown(found: Sequence[EffectiveSetting]) -> str:
 
 def _line_of(found: EffectiveSetting) -> str:
     key = found.setting.key
+    if found.ignored is not None:
+        return f"# {found.ignored}"
     return (
         f"# {key} is not set"
         if found.value is None

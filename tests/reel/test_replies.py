@@ -130,7 +130,12 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
     (
         requests.retention(),
         {"agents": [{"id": "a1", "name": "n", "updated": 5}], "purged": ["a1"], "events": 2, "kept": 0, "heirs": []},
-        replies.Retained([replies.OldAgent("a1", "n", 5)], ["a1"], 2, 0, []),
+        replies.Retained([replies.OldAgent("a1", "n", 5)], ["a1"], 2, 0, [], agents_count=1, purged_count=1),
+    ),
+    (
+        requests.retention(),
+        {"agents": [], "purged": [], "events": 0, "kept": 0, "heirs": [], "agents_count": 9, "purged_count": 8},
+        replies.Retained([], [], 0, 0, [], agents_count=9, purged_count=8),
     ),
     (requests.agents(), {"agents": [ROW, ROW], "more": True}, replies.AgentsPage([ROW_READ, ROW_READ], True)),
     (
@@ -223,7 +228,7 @@ REPEATED = {"repeated": False}
         (replies.Redone, REPEATED),
         (replies.KilledAgents, {"agent": None, "head": None, "command": None, "time": None, **REPEATED}),
         (replies.Redacted, {"command": None, "time": None, "traces": False, "backups": (), "texts": (), **REPEATED}),
-        (replies.Retained, {"traces": False}),
+        (replies.Retained, {"traces": False, "agents_count": 0, "purged_count": 0, "after": None}),
         (replies.Purged, {"time": None, "traces": False, "backups": (), **REPEATED}),
         (replies.ReplayPage, {"messages": None, "conversation": None, "matched": None}),
         (Call, {"writes": False, "items": "", "if_exists": None, "steps": None}),

@@ -34,7 +34,7 @@ SIGNATURES = {
     "commit": "parts key?",
     "redact": "agent seqs? text? dry_run? backups? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
-    "retention": "dry_run?",
+    "retention": "dry_run? now?",
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? max_bytes?",
@@ -119,6 +119,7 @@ VALUES: dict[str, Any] = {
     "timeout": 0,
     "text": "",
     "path": "/copy.db",
+    "now": False,
 }
 # Parameters that the clients have and the protocol has not.
 OURS = {"create": {"exist_ok"}, "redact": {"pattern"}}

@@ -139,6 +139,29 @@ def test_backups_all_the_time(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert 0.25 == parse(["--backup-hours", "0.25"]).backup.hours
 
 
+@pytest.mark.parametrize("name", ["days", "killed_days"])
+def test_agents_that_would_be_purged_too_soon(
+    name: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Less than a day is refused on the command line; where older versions accepted it, it counts as not set."""
+    flag = f"--retention-{name.replace('_', '-')}"
+    assert 2 == ended([flag, "0.99"])
+    assert f"argument {flag}: 0.99 is less than 1: purging cannot be undone" in capsys.readouterr().err
+    assert 1.0 == getattr(parse([flag, "1"]).retention, name)
+    file.write_text(f"[retention]\n{name} = 0.3\ntag = 'keep'\n")
+    in_file = parse([])
+    monkeypatch.setenv(f"REEL_RETENTION_{name.upper()}", "0.5")
+    in_environment = parse([])
+    assert 0 == ended(["--check"])
+
+    reason = "is less than 1: purging cannot be undone; for less, use reel purge; it counts as not set"
+    assert (f"{file}: retention.{name}: 0.3 {reason}",) == in_file.ignored
+    assert (f"$REEL_RETENTION_{name.upper()}: 0.5 {reason}",) == in_environment.ignored
+    assert [False, False] == [config.retention.is_on for config in (in_file, in_environment)]
+    assert f"# $REEL_RETENTION_{name.upper()}: 0.5 {reason}\n" in capsys.readouterr().out
+    assert 7.0 == getattr(parse([flag, "7"]).retention, name)
+
+
 def test_check_prints_the_effective_settings(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The effective settings are printed with their origin, as a file that has the same effect."""
     file.write_text("[agents]\nidle = 5\n")

@@ -25,6 +25,7 @@ _FIGURES = {
     "database": "database",
     "storage_problem": "storage",
     "erasing_problem": "erasing",
+    "retention_problem": "retention",
     "log": "log",
     "uptime": "uptime",
     "memory_kb": "memory",

@@ -134,6 +134,8 @@ def purge(ctx: Context) -> int:
         raise UsageError("name the agents, or give --retention: one of both")
     if args.retention:
         return _retain(ctx)
+    if args.now:
+        raise UsageError("--now goes with --retention; agents that are named are purged at once")
     how = {"cascade": args.cascade or None, "force": args.force or None}
     backups = _backups(ctx)
     tried = [ctx.client.purge(agent, **how, backups=backups, dry_run=True) for agent in ctx.words]
@@ -188,17 +190,25 @@ def _retain(ctx: Context) -> int:
     if not ctx.out.as_json:
         for agent in tried.agents:
             ctx.out.line(f"{agent.name}  {ctx.clock(agent.updated)}")
-        old = count(len(tried.agents), "agent")
+        if tried.agents_count > len(tried.agents):
+            ctx.out.line(f"and {count(tried.agents_count - len(tried.agents), 'more agent')}")
+        old = count(tried.agents_count, "agent")
         ctx.out.line(f"{old} too old: {count(tried.events, 'event')}" if tried.agents else "no agent is too old")
     if ctx.args.dry_run or not tried.agents:
         return OK
-    if not _agreed(ctx, f"Purge {count(len(tried.agents), 'agent')} for good?", "purge --retention"):
+    if not _agreed(ctx, f"Purge {count(tried.agents_count, 'agent')} for good?", "purge --retention"):
         return REFUSED
-    done = ctx.client.retention()
+    done = ctx.client.retention(now=ctx.args.now or None)
     if ctx.out.as_json:
         ctx.out.document(done)
-    else:
-        ctx.out.line(f"{count(len(done.purged), 'agent')} purged: {count(done.events, 'event')}")
+    if done.after is not None:
+        ctx.out.warn(
+            "nothing was purged: the settings are new, or reach further than before;"
+            f" they apply from {ctx.clock(done.after)} on, and now with: reel purge --retention --now"
+        )
+        return REFUSED
+    if not ctx.out.as_json:
+        ctx.out.line(f"{count(done.purged_count, 'agent')} purged: {count(done.events, 'event')}")
     _warn_of_backups(ctx, _repeat_purge({}, [done]))
     return OK
 

@@ -69,7 +69,7 @@ class OldAgent(NamedTuple):
 
 
 class Retained(NamedTuple):
-    """The reply to ``retention``: the agents that are too old, and what was removed."""
+    """The reply to ``retention``: the agents that are too old, and what was removed; a thousand of each."""
 
     agents: list[OldAgent]
     purged: list[str]
@@ -78,3 +78,8 @@ class Retained(NamedTuple):
     heirs: list[str]
     # Whether the database still has traces, because a process reads an old snapshot; they are removed when it ends.
     traces: bool = False
+    # How many agents are too old, and how many were removed.
+    agents_count: int = 0
+    purged_count: int = 0
+    # The time before which nothing is removed, because the settings are new or reach further than before.
+    after: int | None = None

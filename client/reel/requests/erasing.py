@@ -126,15 +126,21 @@ def purge(
     )
 
 
-def retention(dry_run: bool | None = None) -> Call[replies.Retained]:  # noqa: FBT001 - in the protocol's order
+def retention(
+    dry_run: bool | None = None,  # noqa: FBT001 - in the protocol's order
+    now: bool | None = None,  # noqa: FBT001 - in the protocol's order
+) -> Call[replies.Retained]:
     """Purge the agents that are older than the daemon's settings allow; this cannot be undone.
 
     Args:
         dry_run: change nothing, and return what would be removed.
+        now: do not wait for a day after the settings were made or reach further.
     """
-    return call("retention", _read_retained, dry_run=dry_run)
+    return call("retention", _read_retained, dry_run=dry_run, now=now)
 
 
 def _read_retained(result: dict[str, Any]) -> replies.Retained:
-    read = reply_reader(replies.Retained)({**result, "agents": []})
+    # An older daemon lists all, and does not count them.
+    counts = {"agents_count": len(result["agents"]), "purged_count": len(result["purged"])}
+    read = reply_reader(replies.Retained)({**counts, **result, "agents": []})
     return read._replace(agents=[reply_reader(replies.OldAgent)(agent) for agent in result["agents"]])

@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import anyio
 
-from reel.errors import Conflict
 from reeld.agents.agent import Agent, now, write
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
@@ -27,7 +26,6 @@ from reeld.store.erasures import Change, Decision, Order, OwnKey, hidden
 from reeld.store.plans import Plan
 from reeld.store.purging import Purge, clones, plan_purge, was_purged
 from reeld.store.redacting import Redactions, Text, plan_past_elsewhere, plan_redaction
-from reeld.store.retention import Retention, expired
 from reeld.store.transactions import AgentWrite, Transaction
 
 log = logging.getLogger(__name__)
@@ -35,8 +33,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 # The most events that a reply lists.
 LISTED = 1000
-# The reply fields of a retention that come from its purge.
-_TOLD = {"purged", "events", "kept", "heirs", "traces"}
 
 
 class Rest(Protocol):
@@ -136,8 +132,6 @@ class Wanted(NamedTuple):
         dry_run: nothing; only say what would go.
         backups: the paths of backups from which they are removed as well.
         also: the rows of more agents, which are removed with their clones as well.
-        unused: the rows of more agents, with the head of each. If one of them has moved on or is followed once all are
-            locked, nothing is removed.
     """
 
     cascade: bool = False
@@ -145,7 +139,6 @@ class Wanted(NamedTuple):
     dry_run: bool = False
     backups: Sequence[str] = ()
     also: Sequence[int] = ()
-    unused: Mapping[int, int] = {}
 
 
 async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: Agent, wanted: Wanted) -> Reply:
@@ -157,7 +150,7 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
     store, eraser = registry.store, registry.store.eraser
 
     async def plan(root: Agent) -> tuple[set[int], set[int]]:
-        family = {*wanted.unused, *wanted.also}
+        family = set(wanted.also)
         if wanted.cascade or wanted.force:
             for row in (root.row, *wanted.also):
                 family |= await eraser.plan(_clones(row, alive=wanted.force))
@@ -169,7 +162,6 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
             stage = root.stage(options)
             if (first := await first_reply(store, options.key)) is not None:
                 return first
-            _require_unused(registry, locked, wanted.unused)
             planned = await eraser.plan(plan_purge({each.row for each in locked}))
             profiles = [each.committed.profile for each in locked]
             heirs = [found.uid for row in sorted(planned.heirs) if (found := await store.profile(row)) is not None]
@@ -239,13 +231,6 @@ def _purge_in(uids: Sequence[str], wanted: Wanted) -> Find:
 def _was_purged(uid: str) -> Plan[bool]:
     found: bool = yield lambda connection: was_purged(connection, uid)
     return found
-
-
-def _require_unused(registry: Registry, agents: list[Agent], heads: Mapping[int, int]) -> None:
-    for agent in agents:
-        profile = agent.committed.profile
-        if agent.row in heads and (profile.head != heads[agent.row] or registry.bus.attached(agent.row)):
-            raise Conflict(f"agent {profile.name} is used again; nothing was purged")
 
 
 def _clones(row: int, *, alive: bool) -> Plan[set[int]]:
@@ -340,36 +325,3 @@ def _about(time: int, client: str | None) -> str:
     """Return when something is redacted and by whom."""
     when = datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"{when} by {client}" if client else when
-
-
-async def retain(registry: Registry, rest: Rest, retention: Retention, *, dry_run: bool, client: str | None) -> Reply:
-    """Purge the agents that are older than the rules allow, unless they are being followed.
-
-    Args:
-        registry: finds agents.
-        rest: what holds content besides the log.
-        retention: the rules.
-        dry_run: only say which ones these are.
-        client: who asks for it.
-
-    Raises:
-        Conflict: one of them was used meanwhile; nothing was purged.
-        Storage: it cannot be written.
-    """
-    rows: list[int] = []
-    if retention.is_on:
-        rows = await registry.store.eraser.plan(_expired(retention, now()))
-    rows = [row for row in rows if not registry.bus.attached(row)]
-    profiles = [profile for row in rows if (profile := await registry.store.profile(row)) is not None]
-    told: Reply = {"agents": [{"id": each.uid, "name": each.name, "updated": each.updated} for each in profiles]}
-    if not profiles:
-        return {**told, "purged": [], "events": 0, "kept": 0, "heirs": []}
-    root = registry.start(profiles[0])
-    wanted = Wanted(dry_run=dry_run, unused={each.row: each.head for each in profiles})
-    reply = await purge(registry, rest, CommandOptions(client=client), root, wanted)
-    return {**told, **{field: value for field, value in reply.items() if field in _TOLD}}
-
-
-def _expired(retention: Retention, time: int) -> Plan[list[int]]:
-    rows: list[int] = yield lambda connection: expired(connection, retention, time)
-    return rows

@@ -7,8 +7,8 @@ use reads its log again.
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
@@ -76,6 +76,8 @@ class Registry:
         self._addresses: dict[Agent, Sequence[str]] = {}
         self._by_address: dict[str, Agent] = {}
         self._scopes: dict[int, anyio.CancelScope] = {}
+        # Agents that must not be started for now, and what ends that.
+        self._held_still: dict[int, anyio.Event] = {}
         # Agents that received jobs since the last pump. Those of a batch are pumped at its end.
         self._posted: list[Agent] = []
         self._batch = store.poller.batch
@@ -111,7 +113,7 @@ class Registry:
         agent = self.get(address)
         if agent is not None:
             return agent
-        profile = await self.store.find(address)
+        profile = await self._once_free(lambda: self.store.find(address))
         if profile is None or (alive and not profile.alive and profile.uid != address):
             raise not_found(address)
         if profile.row not in self._live:
@@ -203,7 +205,7 @@ class Registry:
 
     async def start_all(self, rows: Iterable[int]) -> list[Agent]:
         """Return the live agents of some rows, except for those that were purged."""
-        profiles = [await self.store.profile(row) for row in sorted(rows)]
+        profiles = [await self._profile(row) for row in sorted(rows)]
         return [self.start(profile) for profile in profiles if profile is not None]
 
     async def relocate(self, agent: Agent) -> Agent:
@@ -211,10 +213,43 @@ class Registry:
         live = self._live.get(agent.row)
         if live is not None and not live.failed:
             return live
-        profile = await self.store.profile(agent.row)
+        profile = await self._profile(agent.row)
         if profile is None:
             raise gone()
         return self.start(profile)
+
+    @contextmanager
+    def hold(self, rows: Iterable[int]) -> Iterator[list[int]]:
+        """Hold agents still that nobody uses or follows, without starting them; yield their rows.
+
+        Whoever needs one of them waits until the block ends.
+        """
+        over, held = anyio.Event(), [row for row in rows if self._leave_alone(row)]
+        self._held_still.update(dict.fromkeys(held, over))
+        try:
+            yield held
+        finally:
+            for row in held:
+                del self._held_still[row]
+            over.set()
+
+    def _leave_alone(self, row: int) -> bool:
+        """Evict an agent if it is live; return whether nobody uses or follows it."""
+        agent = self._live.get(row)
+        if self.bus.attached(row) or not (agent is None or agent.idle):
+            return False
+        if agent is not None:
+            self._evict(agent)
+        return True
+
+    async def _profile(self, row: int) -> Profile | None:
+        return await self._once_free(lambda: self.store.profile(row))
+
+    async def _once_free(self, look: Callable[[], Awaitable[Profile | None]]) -> Profile | None:
+        """Return the agent that is found once nobody holds it still; it may be gone by then."""
+        while (profile := await look()) is not None and profile.row in self._held_still:
+            await self._held_still[profile.row].wait()
+        return profile
 
     def remove(self, agent: Agent) -> None:
         """Drop an agent that was purged: its waiting jobs are refused, and it is no longer found."""

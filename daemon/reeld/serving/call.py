@@ -10,6 +10,7 @@ from reeld.agents.creation import AgentFactory
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.jobs import Job
 from reeld.agents.registry import Registry
+from reeld.agents.retaining import Retaining
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.core.state import Profile
@@ -19,7 +20,6 @@ from reeld.serving.flow import Limits
 from reeld.serving.long_work import LongWork
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.subscriptions import Subscriptions
-from reeld.store.retention import Retention
 from reeld.store.store import Store
 from reeld.store.transactions import DivergedError
 
@@ -145,7 +145,7 @@ class Services(NamedTuple):
         describe_connections: describes each connection.
         backups: writes backups.
         scheduled_backups: makes backups on a schedule.
-        retention: the rules by which old agents are purged.
+        retention: purges old agents.
     """
 
     registry: Registry
@@ -161,4 +161,4 @@ class Services(NamedTuple):
     describe_connections: Callable[[], list[dict[str, Any]]]
     backups: Backups
     scheduled_backups: ScheduledBackups
-    retention: Retention = Retention()
+    retention: Retaining

@@ -205,6 +205,7 @@ _ALL = (
         erasing.retention,
         "Purge the agents that are older than the settings allow",
         Param("dry_run", params.boolean),
+        Param("now", params.boolean),
     ),
     _plain(
         queries.agents,

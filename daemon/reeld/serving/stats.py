@@ -61,6 +61,8 @@ async def collect(services: Services) -> Result:
         "search_behind": services.search.behind,
         "search_problem": services.search.problem,
         "erasing_problem": services.store.eraser.problem,
+        "retention_problem": services.retention.problem,
+        "retention_after": services.retention.after,
         **services.backups.counters(),
         **services.scheduled_backups.counters(),
         "render_cache_bytes": cache.size,

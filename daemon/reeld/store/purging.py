@@ -4,6 +4,7 @@ An agent that was cloned from a purged one may restore any state up to the posit
 all events up to there. An agent that took over a state with ``clone`` into it needs the events of that state alone.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -47,6 +48,14 @@ class _Kept(NamedTuple):
         return seq <= self.bounds.get(owner, -1) or event in self.single
 
 
+class Counted(NamedTuple):
+    """How many events a purge removes, how many of the purged agents stay, and the rows of those who need these."""
+
+    events: int
+    kept: int
+    heirs: set[int]
+
+
 def plan_purge(rows: set[int]) -> Plan[Purge]:
     """Plan the purge of some agents.
 
@@ -54,17 +63,29 @@ def plan_purge(rows: set[int]) -> Plan[Purge]:
         rows: the agents.
     """
     agents: list[int] = yield partial(_with_remnants, rows=rows)
-    kept: _Kept = yield partial(_kept, purged=set(agents), now=rows)
     gone: list[int] = []
-    stay = 0
+    counted = yield from _count(agents, rows, gone.extend)
+    return Purge(agents, sorted(gone), counted.kept, counted.heirs)
+
+
+def count_purge(rows: set[int]) -> Plan[Counted]:
+    """Count what a purge of some agents removes, however much it is."""
+    agents: list[int] = yield partial(_with_remnants, rows=rows)
+    return (yield from _count(agents, rows, lambda _: None))
+
+
+def _count(agents: list[int], rows: set[int], take: Callable[[list[int]], None]) -> Plan[Counted]:
+    kept: _Kept = yield partial(_kept, purged=set(agents), now=rows)
+    gone = stay = 0
     for agent in agents:
         after: int | None = 0
         while after is not None:
             events, after = yield partial(_events, agent=agent, after=after)
             going = [event for event, seq in events if not kept.has(event, agent, seq)]
+            take(going)
+            gone += len(going)
             stay += len(events) - len(going) if agent in rows else 0
-            gone += going
-    return Purge(agents, sorted(gone), stay, kept.heirs)
+    return Counted(gone, stay, kept.heirs)
 
 
 def clones(connection: Connection, row: int, *, alive: bool) -> set[int]:

@@ -78,6 +78,12 @@ def profile_unless_purged(connection: Connection, row: int) -> Profile | None:
     return None if found is None else read_profile(found)
 
 
+def profiles(connection: Connection, rows: Sequence[int]) -> list[Profile]:
+    """Return the profiles of some agents, except for those that were purged."""
+    found = (profile_unless_purged(connection, row) for row in rows)
+    return [profile for profile in found if profile is not None]
+
+
 def read_profile(row: Sequence[Any]) -> Profile:
     """Return the profile in a row of ``AGENTS``."""
     number, uid, name, title, tags, source, source_uid, source_at, *rest = row

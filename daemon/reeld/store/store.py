@@ -256,6 +256,29 @@ class Store:
         """Return the clones of an agent, recursively, and whether each is alive."""
         return await self._read(lambda connection: queries.descendants(connection, row))
 
+    async def read(self, job: Job[T]) -> T:
+        """Run a short job on a reading connection.
+
+        Raises:
+            Storage: the database cannot be read.
+        """
+        return await self._read(job)
+
+    async def write(self, job: Job[None]) -> None:
+        """Run a short job on the writing connection that concerns no agent.
+
+        Raises:
+            Storage: it cannot be written.
+        """
+        try:
+            await self._database.run(job)
+        except sqlite3.Error as error:
+            raise Storage(f"the database cannot be written: {error}") from error
+
+    async def profiles(self, rows: Sequence[int]) -> list[Profile]:
+        """Return the profiles of some agents, except for those that were purged."""
+        return await self._read(lambda connection: queries.profiles(connection, rows))
+
     async def profile(self, row: int) -> Profile | None:
         """Return an agent's profile; ``None`` if it was purged."""
         return await self._read(lambda connection: queries.profile_unless_purged(connection, row))

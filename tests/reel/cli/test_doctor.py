@@ -17,6 +17,7 @@ from reel.cli.checks.database import (
     check_backups,
     check_database,
     check_erasing,
+    check_retention,
     check_search,
     check_server,
     check_space,
@@ -358,6 +359,15 @@ def test_no_scheduled_backups() -> None:
     """A daemon that makes no backups, or is older, needs no check."""
     assert check_backups({"scheduled_backup_directory": None}) is None
     assert check_backups({}) is None
+
+
+def test_old_agents_that_are_not_purged() -> None:
+    """It says why agents that are too old are not purged; an older daemon does not say."""
+    found = check_retention({"retention_problem": "other daemons use this database"})
+
+    assert found is not None
+    assert (WARN, "other daemons use this database") == (found.verdict, found.about)
+    assert [None, None] == [check_retention(stats) for stats in ({}, {"retention_problem": None})]
 
 
 def test_daemon_without_a_search() -> None:

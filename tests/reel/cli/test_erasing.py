@@ -11,6 +11,7 @@ from tests.daemon import until
 from tests.forkserver import ForkedDaemon
 from tests.reel.cli.conftest import Reel, texts
 from tests.reel.cli.running import talking
+from tests.reeld.store.making import query
 
 
 def test_redact_what_matches(reel: Reel, talk: str) -> None:
@@ -119,6 +120,37 @@ def test_retention(reel: Reel, talk: str) -> None:
     assert reel("purge", "--retention", "--yes").out == "no agent is too old\n"
     assert reel("purge", "--retention", "--dry-run", "--json").documents[0]["agents"] == []
     assert (both.status, "one of both" in both.err) == (2, True)
+
+
+@pytest.fixture
+def retaining(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:  # noqa: ARG001 - after it
+    """A daemon that purges agents a day after they were killed, used instead of the shared one; one that is too old."""
+    daemon = ForkedDaemon(directory)
+    daemon.options = ["--retention-killed-days", "1"]
+    with closing(daemon.start()), daemon.client() as client:
+        monkeypatch.setenv("REEL_SOCKET", daemon.socket)
+        client.create("old")
+        client.kill("old")
+        query(client.stats()["database"], "UPDATE agents SET killed = 1")
+        until(lambda: client.stats()["retention_after"] is not None)
+        yield daemon.socket
+
+
+@pytest.mark.slow
+def test_retention_that_is_new(reel: Reel, retaining: str) -> None:  # noqa: ARG001 - it is there
+    """Nothing is purged on the first day of a setting, unless one says so; it is said how."""
+    tried = reel("purge", "--retention", "--dry-run")
+    early = reel("purge", "--retention", "--yes")
+    left = reel("list", "--all").out
+    done = reel("purge", "--retention", "--now", "--yes")
+    wrong = reel("purge", "old", "--now", "--yes")
+
+    assert "1 agent too old: 2 events" in tried.out
+    assert (1, "old" in left) == (early.status, True)
+    assert "nothing was purged: the settings are new" in early.err
+    assert "reel purge --retention --now" in early.err
+    assert (0, "1 agent purged: 2 events\n") == (done.status, done.out.splitlines(keepends=True)[-1])
+    assert (2, True) == (wrong.status, "--now goes with --retention" in wrong.err)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from reel.session import MessagePack
 from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
+from reeld.agents.retaining import Retaining
 from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
@@ -32,6 +33,7 @@ from reeld.serving.long_work import LongWork
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
 from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.store.retention import Retention
 from reeld.store.store import open_store
 from tests.empty_database import empty_database
 from tests.patience import PATIENCE
@@ -183,6 +185,7 @@ async def services(tmp_path: Path, stopped: list[str], monkeypatch: pytest.Monke
             list,
             (backups := Backups(store)),
             ScheduledBackups(backups, Schedule(), store.path, now),
+            Retaining(Retention()),
         )
         tasks.cancel_scope.cancel()
 

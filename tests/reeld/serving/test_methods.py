@@ -29,7 +29,7 @@ PROTOCOL = {
     "commit": "parts key?",
     "redact": "agent seqs? text? dry_run? backups? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
-    "retention": "dry_run?",
+    "retention": "dry_run? now?",
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",

@@ -15,16 +15,19 @@ from reel.pushes import DraftPush, EventPush
 from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
+from reeld.agents.retaining import Retaining
 from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
+from reeld.serving.handlers.erasing import _Rest
 from reeld.serving.listener import Server, open_listener
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.store.retention import Noted, Retention, note
 from reeld.store.store import open_store
 from tests.daemon import short_directory
 from tests.lossy import lossy
@@ -54,6 +57,7 @@ async def daemon(url: str, path: str) -> AsyncIterator[Services]:
             list,
             backups,
             ScheduledBackups(backups, Schedule(), store.path, now),
+            Retaining(Retention()),
         )
         server = Server()
         tasks.start_soon(services.drafts.run)
@@ -416,3 +420,27 @@ async def test_one_daemon_alone_erases() -> None:
                 await client.messages("demo")
 
     assert "secret" not in redacted[0]
+
+
+async def test_old_agents_at_several_daemons() -> None:
+    """While another daemon uses the database no agent is purged for its age, and `stats` says why."""
+    rules = Retention(killed_days=30)
+    with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
+        path = str(directory / "s")
+        async with daemon(url, path) as services, aio.connect(path) as client:
+            retaining, rest = services.retention, _Rest(services)
+            retaining.rules = rules
+            await client.create("old")
+            await client.kill("old")
+            await services.store.write(lambda connection: connection.execute("UPDATE agents SET killed = 1"))
+            async with open_store(url) as other:
+                await other.write(lambda connection: note(connection, Noted(rules, 1)))
+                await retaining.run(services.registry, rest)
+                problem = (await client.stats())["retention_problem"]
+                kept = (await client.stats())["agents"]
+            while retaining.problem is not None:  # until the server has noticed that the other one is gone
+                await retaining.run(services.registry, rest)
+            alone = await client.stats()
+
+    assert "other daemons use this database" in problem
+    assert (1, 0, None) == (kept, alone["agents"], alone["retention_problem"])

@@ -174,6 +174,17 @@ def check_erasing(stats: dict[str, Any]) -> Finding | None:
     return Finding("erasing", WARN, problem, _TRIED_AGAIN)
 
 
+def check_retention(stats: dict[str, Any]) -> Finding | None:
+    """Check that old agents are purged as the settings say; return ``None`` if nothing is wrong.
+
+    Args:
+        stats: what the daemon counts.
+    """
+    if (problem := stats.get("retention_problem")) is None:
+        return None
+    return Finding("retention", WARN, problem, "correct [retention] in reeld.toml, or do what it says")
+
+
 def reported_problem(problem: str) -> Finding:
     """Return the problem that the daemon itself has reported of its database."""
     about, _, remedy = problem.partition("; ")

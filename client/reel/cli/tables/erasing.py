@@ -44,6 +44,7 @@ COMMANDS = (
         (
             option("--cascade", action="store_true", help="also remove its killed clones, recursively"),
             option("--retention", action="store_true", help="the agents that are too old by [retention] in reeld.toml"),
+            option("--now", action="store_true", help="with --retention: do not wait for a day after it was set"),
             option("--force", action="store_true", help="also remove all its clones, recursively"),
             _BACKUP,
             _DRY_RUN,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import anyio
 
 from reel.errors import InvalidParams, ReelError
-from reeld.agents import erasing
+from reeld.agents import erasing, retaining
 from reeld.agents.agent import Agent
 from reeld.agents.erasing import Asked, Wanted
 from reeld.agents.idempotency import CommandOptions
@@ -110,23 +110,18 @@ def _foreign(services: Services, backups: list[str] | None) -> tuple[str, ...]:
     return tuple(backups or ())
 
 
-def retention(services: Services, call: Call, dry_run: bool | None) -> Deferred:
+def retention(services: Services, call: Call, dry_run: bool | None, now: bool | None) -> Deferred:
     """Purge the agents that are older than the settings allow."""
-    rules, client = services.retention, call.peer.client
-    return Deferred(
-        lambda: erasing.retain(services.registry, _Rest(services), rules, dry_run=bool(dry_run), client=client)
-    )
+    asked = retaining.Asked(call.peer.client, dry_run=bool(dry_run), at_once=bool(now))
+    return Deferred(lambda: services.retention.retain(services.registry, _Rest(services), asked))
 
 
 async def keep_retention(services: Services) -> None:
     """Periodically purge the agents that are older than the settings allow, if they set a limit."""
-    while services.retention.is_on:
-        try:
-            await erasing.retain(
-                services.registry, _Rest(services), services.retention, dry_run=False, client="retention"
-            )
-        except ReelError as error:
-            log.warning("agents that are too old could not be purged: %s", error.message)
+    while True:
+        await services.retention.run(services.registry, _Rest(services))
+        if not services.retention.rules.is_on:
+            return
         await anyio.sleep(RETENTION_EVERY)
 
 

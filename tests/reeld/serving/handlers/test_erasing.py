@@ -18,7 +18,6 @@ from reeld.serving.handlers import erasing as erasing_handlers
 from reeld.store import erasing_backups, erasures, schema
 from reeld.store.erasures import Order
 from reeld.store.redacting import Known, Past
-from reeld.store.retention import Retention
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts
 
@@ -610,49 +609,6 @@ async def test_an_earlier_state_that_was_read_before_is_erased(connect: Connect)
 
         assert "secret" not in read
         assert "the rest" in read
-
-
-async def test_retention(connect: Connect, services: Services) -> None:
-    """Killed agents that are too old are purged, unless somebody follows them or they lack the tag."""
-    with anyio.fail_after(PATIENCE):
-        peer = connect()
-        for name in ("old", "followed", "untagged", "alive"):
-            await peer.call("create", name, {"tags": {} if name == "untagged" else {"keep": "short"}})
-            if name != "alive":
-                await peer.call("kill", name)
-        await peer.call("subscribe", "followed")
-        rest = erasing_handlers._Rest(services)
-        rules = Retention(killed_days=-1, tag="keep=short")  # the clock need not go on
-        tried = await erasing.retain(services.registry, rest, rules, dry_run=True, client=None)
-        done = await erasing.retain(services.registry, rest, rules, dry_run=False, client=None)
-
-        assert [agent["name"] for agent in tried["agents"]] == ["old"]
-        assert (tried, len(done["purged"])) == (done, 1)
-        assert [agent["name"] for agent in (await peer.call("agents"))["agents"]] == ["followed", "untagged", "alive"]
-        assert (await peer.call("retention"))["agents"] == []
-
-
-async def test_retention_of_an_agent_that_is_used_again(connect: Connect, services: Services) -> None:
-    """An agent that was too old is not purged if somebody uses it before it is held still."""
-    rest, eraser = erasing_handlers._Rest(services), services.store.eraser
-    rules = Retention(killed_days=-1)  # as above
-
-    async def retain() -> None:
-        with pytest.raises(Conflict, match="agent old is used again"):
-            await erasing.retain(services.registry, rest, rules, dry_run=False, client=None)
-
-    with anyio.fail_after(PATIENCE):
-        peer = connect()
-        await peer.call("create", "old")
-        await peer.call("kill", "old")
-        async with anyio.create_task_group() as tasks, eraser.turn():
-            tasks.start_soon(retain)
-            while not eraser._turn.statistics().tasks_waiting:
-                await anyio.lowlevel.checkpoint()
-            await peer.call("revive", "old")
-            await peer.call("add", "old", "needed")
-
-        assert 1 == len((await peer.call("messages", "old"))["messages"])
 
 
 async def test_a_clone_of_one_that_took_over(connect: Connect) -> None:

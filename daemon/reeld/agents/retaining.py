@@ -1,0 +1,249 @@
+"""Purges agents that are older than the settings allow, in batches beside the work of others.
+
+No agent is started for it: an agent that nobody uses can be held by its number alone, so any number of them can be
+purged whatever the limit of live agents is. One that is used meanwhile is left for the next pass. The file is cleaned
+once, at the end.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import anyio
+
+from reel.errors import ReelError
+from reeld.agents.agent import now, write
+from reeld.agents.erasing import LISTED, Rest
+from reeld.agents.registry import Registry
+from reeld.core.commands import Reply
+from reeld.core.state import Profile
+from reeld.store.connection import Error
+from reeld.store.erasures import Change, Decision, Order
+from reeld.store.purging import Purge, count_purge, plan_purge
+from reeld.store.retention import DAY, Noted, Old, Retention, expired, forget, note, noted
+from reeld.store.store import Store
+from reeld.store.transactions import Transaction
+
+log = logging.getLogger(__name__)
+
+# Agents, and events, of a batch: what is done with them at once takes some milliseconds.
+_BATCH = 500
+_EVENTS = 20_000
+# Old agents that the log names before they are purged.
+_NAMED = 100
+
+
+class Asked(NamedTuple):
+    """How agents are purged: only say which ones; without waiting for a day; and for whom."""
+
+    client: str | None
+    dry_run: bool = False
+    at_once: bool = False
+
+
+class _Done:
+    """What a pass has removed so far."""
+
+    def __init__(self) -> None:
+        self.uids: list[str] = []
+        self.events = 0
+        self.kept = 0
+        self.heirs: dict[int, str] = {}
+
+    def add(self, gone: Sequence[Profile], planned: Purge, heirs: dict[int, str]) -> None:
+        """Take note of a batch; an heir may be gone with a later one."""
+        self.uids += [profile.uid for profile in gone]
+        self.events += len(planned.events)
+        self.kept += planned.kept
+        self.heirs.update(heirs)
+        for row in planned.agents:
+            self.heirs.pop(row, None)
+
+    def as_reply(self) -> Reply:
+        """Return the part of the reply that says what was removed."""
+        return {
+            "purged": self.uids[:LISTED],
+            "purged_count": len(self.uids),
+            "events": self.events,
+            "kept": self.kept,
+            "heirs": list(self.heirs.values())[:LISTED],
+        }
+
+
+class Retaining:
+    """Applies the rules of ``[retention]``.
+
+    Args:
+        rules: the rules.
+        ignored: what is wrong with settings that count as not set.
+    """
+
+    def __init__(self, rules: Retention, ignored: Sequence[str] = ()) -> None:
+        self.rules = rules
+        self._ignored = list(ignored)
+        self._failure: str | None = None
+        # The time before which nothing is purged, because the rules are new; ``None`` if there are none, or they were
+        # not looked at yet.
+        self.after: int | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """Why agents that are too old are not purged; ``None`` if nothing is wrong."""
+        return "; ".join([*self._ignored, *filter(None, [self._failure])]) or None
+
+    async def run(self, registry: Registry, rest: Rest) -> None:
+        """Do what :meth:`retain` does, and remember why it failed."""
+        try:
+            reply = await self.retain(registry, rest, Asked("retention"))
+        except (OSError, Error, ReelError) as error:
+            reason = error.message if isinstance(error, ReelError) else error
+            failure = f"agents that are too old are not purged: {reason}"
+            if failure != self._failure:
+                log.warning("%s", failure)
+            self._failure = failure
+            return
+        self._failure = None
+        if reply["purged_count"]:
+            log.info("retention: %d agents purged, %d events", reply["purged_count"], reply["events"])
+
+    async def retain(self, registry: Registry, rest: Rest, asked: Asked) -> Reply:
+        """Purge the agents that are older than the rules allow, unless they are being followed.
+
+        Args:
+            registry: finds agents.
+            rest: what holds content besides the log.
+            asked: how.
+
+        Raises:
+            Storage: it cannot be written, or other daemons use the database. Some of them may be purged.
+        """
+        time, eraser = now(), registry.store.eraser
+        if not self.rules.is_on:
+            if not asked.dry_run:
+                await self._forget(registry.store)
+            return {"agents": [], "agents_count": 0, **_Done().as_reply()}
+        old = [each for each in await eraser.plan(expired(self.rules, time)) if not registry.bus.attached(each.row)]
+        told: Reply = {
+            "agents": [{"id": each.uid, "name": each.name, "updated": each.updated} for each in old[:LISTED]],
+            "agents_count": len(old),
+        }
+        if asked.dry_run:
+            return {**told, **await _counted(registry, old)}
+        self.after = await self._begin(registry.store, time, old, at_once=asked.at_once) + DAY
+        if time < self.after:
+            return {**told, **_Done().as_reply(), "after": self.after}
+        return {**told, **await _purge(registry, rest, old, asked.client)}
+
+    async def _begin(self, store: Store, time: int, old: Sequence[Old], *, at_once: bool) -> int:
+        """Return since when the rules apply, and make the database remember it."""
+        before = await store.read(noted)
+        current = Noted(self.rules, time) if before is None else before.replaced_by(self.rules, time)
+        if at_once:
+            current = current._replace(since=min(current.since, time - DAY))
+        if current != before:
+            await store.write(lambda connection: note(connection, current))
+        is_new = before is None or current.since != before.since
+        if is_new and not at_once:
+            _announce(old, time + DAY)
+        return current.since
+
+    @staticmethod
+    async def _forget(store: Store) -> None:
+        """Forget the rules of this daemon's past; on a server they may be another daemon's."""
+        if store.is_file and await store.read(noted) is not None:
+            await store.write(forget)
+
+
+def _announce(old: Sequence[Old], after: int) -> None:
+    when = datetime.fromtimestamp(after // 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    log.warning(
+        "retention: the settings are new, or reach further than before; nothing is purged before %s, and then the"
+        " agents that are too old, now %d; see them with: reel purge --retention --dry-run; do it now with:"
+        " reel purge --retention --now",
+        when,
+        len(old),
+    )
+    for each in old[:_NAMED]:
+        log.info("agent=%s would be purged", each.uid)
+    if len(old) > _NAMED:
+        log.info("and %d more", len(old) - _NAMED)
+
+
+async def _counted(registry: Registry, old: Sequence[Old]) -> Reply:
+    """Return what a purge of agents would remove."""
+    counted = await registry.store.eraser.plan(count_purge({each.row for each in old}))
+    heirs = await _uids(registry, counted.heirs)
+    return {
+        "purged": [each.uid for each in old[:LISTED]],
+        "purged_count": len(old),
+        "events": counted.events,
+        "kept": counted.kept,
+        "heirs": list(heirs.values())[:LISTED],
+    }
+
+
+async def _uids(registry: Registry, rows: set[int]) -> dict[int, str]:
+    return {profile.row: profile.uid for profile in await registry.store.profiles(sorted(rows))}
+
+
+async def _purge(registry: Registry, rest: Rest, old: Sequence[Old], client: str | None) -> Reply:
+    """Purge agents, then clean the file; if it fails in between, what was purged until then is cleaned as well."""
+    done, failure = _Done(), None
+    try:
+        for batch in _batches(old):
+            await _purge_batch(registry, rest, batch, client, done)
+    except ReelError as error:
+        failure = error
+    reply = done.as_reply()
+    if done.uids:
+        async with registry.store.eraser.turn():
+            with anyio.CancelScope(shield=True):
+                is_clean = await registry.store.eraser.clean()
+        reply = reply if is_clean else {**reply, "traces": True}
+    if failure is not None:
+        raise failure
+    return reply
+
+
+def _batches(old: Sequence[Old]) -> Iterator[list[Old]]:
+    """Yield agents in batches, the youngest first: a clone goes before what it was cloned from, which it needs."""
+    batch: list[Old] = []
+    events = 0
+    for each in reversed(old):
+        if batch and (len(batch) == _BATCH or events + each.head > _EVENTS):
+            yield batch
+            batch, events = [], 0
+        batch.append(each)
+        events += each.head
+    if batch:
+        yield batch
+
+
+async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client: str | None, done: _Done) -> None:
+    store, eraser = registry.store, registry.store.eraser
+    heads = {each.row: each.head for each in batch}
+    async with eraser.turn():
+        with registry.hold(heads) as held:
+            # Read now, because nobody can change them any more.
+            gone = [profile for profile in await store.profiles(held) if profile.head == heads[profile.row]]
+            if not gone:
+                return
+            planned = await eraser.plan(plan_purge({profile.row for profile in gone}))
+            heirs = await _uids(registry, planned.heirs)
+            with anyio.CancelScope(shield=True):
+                order = Order("purge", gone[0].uid, client, now())
+                erasure = await eraser.stage(order, [Change(event, is_gone=True) for event in planned.events])
+                decision = Decision(erasure, len(planned.events), purged=planned.agents)
+
+                def on_commit(_: list[int]) -> None:
+                    for profile in gone:
+                        registry.bus.reset(profile)
+
+                await write(store, Transaction([], [], decision=decision), on_commit)
+                done.add(gone, planned, heirs)
+                for profile in gone:
+                    log.info("agent=%s purged, for client=%s", profile.uid, client)
+                async with rest.without(planned.events, {}):
+                    await eraser.apply()
+                rest.forget({profile.row for profile in gone}, lambda _: True)

@@ -1,0 +1,237 @@
+"""Agents that are too old are purged beside the work of others, a day after the rules were made."""
+
+import logging
+from collections.abc import AsyncIterator, Callable
+
+import anyio
+import pytest
+
+from reel.errors import NotFound
+from reeld.agents import retaining
+from reeld.agents.retaining import Asked, Retaining
+from reeld.serving.call import Services
+from reeld.serving.handlers.erasing import _Rest
+from reeld.store.retention import DAY, Noted, Retention, note, noted
+from tests.patience import PATIENCE
+from tests.reeld.serving.conftest import Connect, Peer
+from tests.reeld.store.making import seal, unguarded
+
+RULES = Retention(days=30)
+NOBODY = Asked(None)
+
+
+@pytest.fixture(autouse=True)
+async def limit() -> AsyncIterator[None]:
+    """A time limit for each test."""
+    with anyio.fail_after(PATIENCE):
+        yield
+
+
+def age(services: Services, *names: str) -> None:
+    """Make what was written to some agents a hundred days older."""
+    with unguarded(services.store.path) as connection:
+        for name in names:
+            given = {"time": 100 * DAY, "name": name}
+            connection.execute("UPDATE agents SET killed = killed - :time WHERE name = :name", given)
+            owner = "(SELECT id FROM agents WHERE name = :name)"
+            connection.execute(f"UPDATE events SET time = time - :time WHERE agent = {owner}", given)
+        seal(connection)
+
+
+async def made(peer: Peer, services: Services, *names: str) -> None:
+    """Make old agents."""
+    for name in names:
+        await peer.call("create", name)
+        await peer.call("add", name, "a secret")
+    age(services, *names)
+
+
+async def apply(services: Services, rules: Retention = RULES, since: int = 1) -> Retaining:
+    """Let a database remember rules since some time; return what applies them."""
+    await services.store.write(lambda connection: note(connection, Noted(rules, since)))
+    return Retaining(rules)
+
+
+async def living(peer: Peer) -> list[str]:
+    """Return the names of all agents."""
+    return [agent["name"] for agent in (await peer.call("agents"))["agents"]]
+
+
+async def test_who_is_purged(connect: Connect, services: Services) -> None:
+    """Old agents are purged, unless somebody follows them or they lack the tag; a dry run only says so."""
+    peer = connect()
+    for name in ("young", "old", "followed", "untagged", "killed", "alive"):
+        await peer.call("create", name, {"tags": {} if name == "untagged" else {"keep": "short"}})
+    await peer.call("kill", "killed")
+    age(services, "old", "followed", "untagged", "killed")
+    await peer.call("subscribe", "followed")
+    retain = (await apply(services, Retention(killed_days=90, days=30, tag="keep=short"))).retain
+    tried = await retain(services.registry, _Rest(services), NOBODY._replace(dry_run=True))
+    assert 6 == len(await living(peer))
+    done = await retain(services.registry, _Rest(services), NOBODY)
+
+    assert ["old", "killed"] == [agent["name"] for agent in tried["agents"]]
+    assert ({*tried.pop("purged")}, tried) == ({*done.pop("purged")}, done)
+    assert (2, 2, 3) == (done["agents_count"], done["purged_count"], done["events"])
+    assert ["young", "followed", "untagged", "alive"] == await living(peer)
+    assert [] == (await peer.call("verify"))["problems"]
+    assert [] == (await peer.call("retention"))["agents"]
+
+
+async def test_families_are_purged_in_batches(
+    connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a clone inherits goes with the last of them, whatever the batches are; young heirs keep it."""
+    monkeypatch.setattr(retaining, "_BATCH", 2)
+    peer = connect()
+    await made(peer, services, "root", "other")
+    for source, name in (("root", "copy"), ("copy", "again"), ("other", "heir")):
+        await peer.call("clone", source, name)
+    age(services, "copy", "again")
+    done = await (await apply(services)).retain(services.registry, _Rest(services), NOBODY)
+
+    assert ["heir"] == await living(peer)
+    assert [(await peer.call("agent", "heir"))["id"]] == done["heirs"]
+    assert (4, 2) == (done["purged_count"], done["kept"])
+    assert [] == (await peer.call("verify"))["problems"]
+
+
+async def test_nobody_is_started_for_it(connect: Connect, services: Services) -> None:
+    """However many agents are purged, none of them becomes live, and one that is live and idle leaves."""
+    peer = connect()
+    await made(peer, services, *map(str, range(30)))
+    registry = services.registry
+    registry.evict(keep=3)
+    started = registry.started
+    await (await apply(services)).retain(registry, _Rest(services), NOBODY)
+
+    assert (0, started) == (len(registry), registry.started)
+    assert [] == await living(peer)
+
+
+async def test_one_that_is_used_meanwhile(connect: Connect, services: Services) -> None:
+    """An agent that moves on or is at work after it was found is left alone; the others are purged."""
+    peer = connect()
+    await made(peer, services, "moves", "works", "old")
+    retain = (await apply(services)).retain
+    works = await services.registry.find("works")
+    async with anyio.create_task_group() as tasks, services.store.eraser.turn():
+        tasks.start_soon(retain, services.registry, _Rest(services), NOBODY)
+        while not services.store.eraser._turn.statistics().tasks_waiting:
+            await anyio.lowlevel.checkpoint()
+        await peer.call("add", "moves", "needed")
+        lock = services.registry.lock([works])
+        await lock.__aenter__()
+    await lock.__aexit__(None, None, None)
+
+    assert ["moves", "works"] == await living(peer)
+    assert 2 == len((await peer.call("messages", "moves"))["messages"])
+
+
+async def test_who_needs_one_waits(connect: Connect, services: Services) -> None:
+    """Nobody gets `busy`: who asks for an agent that is being purged waits, and then hears that it is gone."""
+    peer, other = connect(), connect()
+    await made(peer, services, "held", "free")
+    row = (await services.registry.find("held")).row
+    outcomes: list[object] = []
+
+    async def ask() -> None:
+        outcomes.extend(await peer.ask(("messages", "held")))
+
+    async with anyio.create_task_group() as tasks:
+        with services.registry.hold([row]) as held:
+            tasks.start_soon(ask)
+            for _ in range(3):
+                await other.call("add", "free", "hi")
+            assert ([row], []) == (held, outcomes)
+            with unguarded(services.store.path) as connection:
+                connection.execute("UPDATE agents SET name = '' WHERE id = ?", (row,))
+
+    assert [NotFound] == [type(outcome) for outcome in outcomes]
+
+
+async def test_followers_of_all_hear_of_it(connect: Connect, services: Services) -> None:
+    """A client that follows all agents gets a reset of each that is purged."""
+    peer = connect()
+    await made(peer, services, "old")
+    await peer.call("subscribe")
+    await peer.pushed()
+    await (await apply(services)).retain(services.registry, _Rest(services), NOBODY)
+
+    assert ["reset"] == [name for name, _ in await peer.pushed()]
+
+
+async def test_new_rules_wait_for_a_day(
+    connect: Connect, services: Services, errors: Callable[[], list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first pass only logs what it would purge; the rules are applied once a day has passed, or if one says so."""
+    caplog.set_level(logging.INFO)
+    peer = connect()
+    await made(peer, services, "old")
+    first = await (retaining := Retaining(RULES)).retain(services.registry, _Rest(services), NOBODY)
+    (said,) = errors()
+    again = await Retaining(RULES).retain(services.registry, _Rest(services), NOBODY)
+    found = await services.store.read(noted)
+
+    assert found is not None
+    assert (["old"], 0, found.since + DAY) == (await living(peer), first["purged_count"], retaining.after)
+    assert "nothing is purged before" in said
+    assert f"agent={first['agents'][0]['id']} would be purged" in caplog.text
+    assert (1, first) == (len(errors()), again)
+    await (await apply(services, since=found.since - DAY)).retain(services.registry, _Rest(services), NOBODY)
+    assert [] == await living(peer)
+
+
+async def test_new_rules_at_once(connect: Connect, services: Services) -> None:
+    """Who says so need not wait, and nor do the passes after that."""
+    peer = connect()
+    await made(peer, services, "old")
+    done = await Retaining(RULES).retain(services.registry, _Rest(services), NOBODY._replace(at_once=True))
+    await made(peer, services, "older")
+    again = await Retaining(RULES).retain(services.registry, _Rest(services), NOBODY)
+
+    assert (1, 1) == (done["purged_count"], again["purged_count"])
+
+
+async def test_a_dry_run_is_no_first_pass(connect: Connect, services: Services) -> None:
+    """Who only looks does not start the day."""
+    await made(connect(), services, "old")
+    await Retaining(RULES).retain(services.registry, _Rest(services), NOBODY._replace(dry_run=True))
+
+    assert await services.store.read(noted) is None
+
+
+async def test_rules_that_are_taken_back(services: Services) -> None:
+    """Rules that do not apply any more are forgotten: if they are made again, they wait again."""
+    await apply(services)
+    await Retaining(Retention()).retain(services.registry, _Rest(services), NOBODY)
+
+    assert await services.store.read(noted) is None
+
+
+async def test_a_pass_that_fails(connect: Connect, services: Services, errors: Callable[[], list[str]]) -> None:
+    """What was purged before a failure is cleaned as well; the reason is known, and said once."""
+    peer = connect()
+    await made(peer, services, "old")
+    retaining = await apply(services)
+    services.store.eraser.is_stuck = True
+    for _ in range(2):
+        await retaining.run(services.registry, _Rest(services))
+    (said,) = errors()
+    failed = retaining.problem
+    services.store.eraser.is_stuck = False
+    await retaining.run(services.registry, _Rest(services))
+
+    assert said == failed
+    assert said.startswith("agents that are too old are not purged: nothing was erased: ")
+    assert (None, []) == (retaining.problem, await living(peer))
+
+
+async def test_settings_that_count_as_off(connect: Connect, services: Services) -> None:
+    """What is wrong with a setting is shown, and nothing is purged."""
+    peer = connect()
+    await made(peer, services, "old")
+    retaining = Retaining(Retention(), ["retention.days: 0.3 is less than 1"])
+    await retaining.run(services.registry, _Rest(services))
+
+    assert ("retention.days: 0.3 is less than 1", ["old"]) == (retaining.problem, await living(peer))
