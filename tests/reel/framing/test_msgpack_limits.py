@@ -130,7 +130,7 @@ def test_a_header_is_not_believed(header: bytes) -> None:
     tracemalloc.stop()
 
     assert frames == []
-    assert framing.held == len(piece)
+    assert len(piece) <= framing.held <= 2 * len(piece)
     assert peak < 2_000_000
 
 
