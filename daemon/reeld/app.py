@@ -51,6 +51,7 @@ from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.config import Config
 from reeld.locks import keep_fresh, lock, lock_database
+from reeld.memory_budget import described, most, smallest_limit
 from reeld.metrics_file import keep_written
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.search.service import Search
@@ -257,9 +258,17 @@ async def _open(stack: AsyncExitStack, config: Config, held: Held | None) -> Sto
         raise StartupError(error.message) from error
 
 
+def _say_how_much_memory(config: Config) -> None:
+    about, fits = described(config.memory, smallest_limit())
+    log.log(logging.INFO if fits else logging.WARNING, "%s", about)
+
+
 def _counters(config: Config, began: float, started: int, server: Server) -> dict[str, Any]:
     """Return what the process as a whole counts, and what identifies it."""
+    limit = smallest_limit()
     return {
+        "memory_most_kb": most(config.memory) // 1024,
+        "memory_limit_kb": None if limit is None else limit.bytes // 1024,
         "uptime": int((time.monotonic() - began) * 1000),
         "started": started,
         "version": __version__,

@@ -18,6 +18,7 @@ from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE, MEMORY
 from reeld.backups.schedule import LEAST_HOURS, Schedule
+from reeld.memory_budget import lowered, smallest_limit
 from reeld.metrics_file import Metrics
 from reeld.serving.flow import Limits
 from reeld.startup import CANNOT_START, USAGE
@@ -177,6 +178,15 @@ class Config(NamedTuple):
     # Whether to exit at once if `reel stop` stopped the daemon before.
     unless_stopped: bool = False
 
+    @property
+    def memory(self) -> dict[str, int]:
+        """The settings of which each is a number of bytes in memory."""
+        return {
+            "agents.memory": self.agents.memory,
+            "connection.all_bytes": self.connection.all_bytes,
+            "connection.all_waiting": self.connection.all_waiting,
+        }
+
     def absolute(self) -> Self:
         """Return the settings with paths that mean the same in every directory; a symlink stays one."""
         file, backups = self.metrics.file, self.backup.directory
@@ -246,7 +256,7 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
     parser = _parser(defaults)
     given = parser.parse_args(arguments)
     try:
-        found = list(effective_settings(vars(given), os.environ, read_file(config_file()), defaults))
+        found = _fitted(list(effective_settings(vars(given), os.environ, read_file(config_file()), defaults)))
     except ArgumentTypeError as error:
         parser.exit(USAGE, f"reeld: {error}\n")
     config = _config({each.setting.name: each.value for each in found})
@@ -296,6 +306,18 @@ def effective_settings(
             yield _found(setting, file[setting.name], config_file())
         else:
             yield EffectiveSetting(setting, defaults[setting.name], "default")
+
+
+def _fitted(found: Sequence[EffectiveSetting]) -> list[EffectiveSetting]:
+    """Return the settings with defaults for which the system allows enough memory."""
+    limit = smallest_limit()
+    values = {each.setting.name: each.value for each in found}
+    less = lowered(values, {each.setting.name for each in found if each.source == "default"}, limit)
+    source = "" if limit is None else f"default, lowered because of {limit.name}"
+    return [
+        each._replace(value=less[each.setting.name], source=source) if each.setting.name in less else each
+        for each in found
+    ]
 
 
 def _found(setting: Setting, value: Any, source: str) -> EffectiveSetting:

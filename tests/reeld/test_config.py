@@ -7,6 +7,7 @@ import pytest
 
 from reel.address import config_file
 from reel.version import PROTOCOL, __version__
+from reeld import memory_budget
 from reeld.config import SETTINGS, Agents, Config, parse
 from reeld.serving.flow import Limits
 from reeld.store.database import SQLITE
@@ -17,6 +18,8 @@ def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Set both paths in the environment, without a file."""
     for setting in SETTINGS:
         monkeypatch.delenv(setting.variable, raising=False)
+    monkeypatch.setattr(memory_budget, "_PROC", tmp_path / "cgroup")  # the machine may have a limit of memory
+    monkeypatch.setattr(memory_budget, "_MOUNT", tmp_path / "fs")
     monkeypatch.setenv("REEL_SOCKET", "/e/s.sock")
     monkeypatch.setenv("REEL_DATABASE", "/e/r.db")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -209,3 +212,20 @@ def test_version_of_reeld(capsys: pytest.CaptureFixture[str]) -> None:
     """The versions of the distribution, the protocol and SQLite are printed."""
     assert ended(["--version"]) == 0
     assert capsys.readouterr().out == f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}\n"
+
+
+def test_a_machine_with_little_memory(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Defaults are lowered until their sum fits into the limit of the cgroup; what is set stays as it is."""
+    (tmp_path / "cgroup").write_text("0::/\n")
+    limit = tmp_path / "fs" / "memory.max"
+    limit.parent.mkdir()
+    limit.write_text(f"{512 << 20}\n")
+    file.write_text("[agents]\nmemory = 50000000\n")
+    config = parse([])
+    assert 0 == ended(["--check"])
+
+    assert 50_000_000 == config.agents.memory
+    assert memory_budget.most(config.memory) <= 512 << 20
+    assert 16 << 20 < config.connection.all_bytes == config.connection.all_waiting < 256 << 20
+    shown = f"all_bytes = {config.connection.all_bytes}  # default, lowered because of {limit}\n"
+    assert shown in capsys.readouterr().out
