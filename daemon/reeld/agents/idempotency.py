@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from msgpack import Packer, unpackb
 
-from reel.errors import Conflict, ReelError
+from reel.errors import Conflict, ReelError, Storage
 from reel.msgpack_codec import LastingPacker
 from reeld.agents.packing import loop_packer
 from reeld.core.commands import Reply
@@ -84,10 +84,16 @@ async def first_reply(store: Store, key: IdempotencyKey | None) -> Reply | None:
 
     Raises:
         Conflict: the key was used for another command, or for another agent.
+        Storage: what is stored of the key is damaged.
     """
     stored = None if key is None else await store.key(key.text)
     if key is None or stored is None:
         return None
+    if not stored.is_intact:
+        raise Storage(
+            f"what is stored of the key {key.text} is damaged, so it is unknown whether this command was carried out;"
+            " look whether it was, and make a new key if not; see reel verify"
+        )
     if not _is_of_the_same_command(key, stored):
         raise _conflict(key, stored, f"another command, of the agent {stored.name}")
     if not _is_about_the_same_agent(key, stored):

@@ -24,9 +24,11 @@ Tell: TypeAlias = Callable[[int, int], None]
 COLUMNS = {
     "events": "id, agent, seq, command, kind, content, data_json, parent, client, time, checksum, sent, ref",
     "agents": "id, uid, name, title, tags, source, source_at, created, updated, killed, head",
-    "keys": "id, key, agent, command, digest, reply, address, about",
+    "keys": "id, key, agent, command, digest, reply, address, about, checksum",
     "purged_agents": "uid",
-    "erasures": "id, method, agent, client, time, events, newest, state, backups, key, digest, address, reply",
+    "erasures": (
+        "id, method, agent, client, time, events, newest, state, backups, key, digest, address, reply, checksum"
+    ),
 }
 # A batch ends with this many rows, or characters.
 _ROWS, _SIZE = 1000, 4 << 20

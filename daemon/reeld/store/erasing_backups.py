@@ -119,7 +119,7 @@ def erase_in(path: str, order: Order, find: Find) -> int:
             erasures.stage(connection, part)
         connection.execute("BEGIN IMMEDIATE")
         decision = decision._replace(erasure=erasure, events=len(changes))
-        erasures.decide(connection.cursor(), decision, erasures.newest(connection))
+        erasures.decide(connection.cursor(), decision, erasures.newest(connection), packer())
         connection.execute("COMMIT")
         _carry_through(connection, path, descriptor)
         return len(changes)

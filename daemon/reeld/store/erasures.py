@@ -13,15 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reeld.core.events import Pack
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
 from reeld.store.connection import Connection, Cursor, Numbers
 from reeld.store.plans import Plan
 from reeld.store.room import MARGIN
+from reeld.store.sealed import ERASURE, change_key, is_unchanged, seal_erasure
 
-STAGED, DECIDED, APPLIED, DONE = "staged", "decided", "applied", "done"
+STAGED, DECIDED, APPLIED, DONE = STATES = "staged", "decided", "applied", "done"
 INCOMPLETE = "something is to be erased, and could not all be overwritten"
 # Events of a slice: 20 ms. And their bytes: a slice must fit into a WAL of a few megabytes.
 SLICE = 1000
@@ -165,13 +166,14 @@ def abandon(connection: Connection) -> None:
         connection.execute("DELETE FROM erasures WHERE state = ?", (STAGED,))
 
 
-def decide(cursor: Cursor, decision: Decision, newest: int) -> None:
+def decide(cursor: Cursor, decision: Decision, newest: int, pack: Pack) -> None:
     """Decide an erasure, inside a transaction.
 
     Args:
         cursor: of the writing connection.
         decision: what is decided.
         newest: the id of the newest event; no later one gets it, even if that one is erased.
+        pack: encodes a value as MessagePack.
     """
     own = decision.key or (None, None, None, None)
     cursor.execute(
@@ -179,10 +181,11 @@ def decide(cursor: Cursor, decision: Decision, newest: int) -> None:
         " WHERE id = ?",
         (DECIDED, decision.events, newest, *own, decision.erasure),
     )
+    seal_erasure(cursor, decision.erasure, pack)
     for row, title, tags in decision.labels:
         cursor.execute("UPDATE agents SET title = ?, tags = ? WHERE id = ?", (title, tags, row))
     for key, reply, address in decision.keys:
-        cursor.execute("UPDATE keys SET reply = ?, address = ? WHERE id = ?", (reply, address, key))
+        change_key(cursor, key, reply, address, pack)
     purge = "UPDATE agents SET name = '', title = NULL, tags = '{}', killed = coalesce(killed, updated) WHERE id = ?"
     cursor.executemany(purge, [(row,) for row in decision.purged])
     if decision.milestones is not None:
@@ -340,7 +343,12 @@ def newest(connection: Connection) -> int:
     return int(connection.execute(query).fetchone()[0])
 
 
-def first_reply(connection: Connection, key: str) -> tuple[Any, ...] | None:
-    """Return the digest, the reply, the address and the agent of the purge that a key was used for."""
-    found = connection.execute("SELECT digest, reply, address, agent FROM erasures WHERE key = ?", (key,)).fetchone()
-    return None if found is None else tuple(found)
+def first_reply(connection: Connection, key: str, pack: Pack) -> tuple[bytes, bytes, str | None, str, bool] | None:
+    """Return the digest, the reply, the address and the agent of the purge that a key was used for, if it is intact."""
+    query = f"SELECT {', '.join(ERASURE)}, checksum FROM erasures WHERE key = ?"
+    found = connection.execute(query, (key,)).fetchone()
+    if found is None:
+        return None
+    *row, stored = found
+    _, _, agent, *_, digest, address, reply = row
+    return digest, reply, address, agent, is_unchanged(pack, row, stored)

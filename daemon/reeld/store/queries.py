@@ -8,12 +8,14 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from reel.msgpack_codec import packer
 from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
 from reeld.store.connection import Connection, DatabaseError
 from reeld.store.erasures import first_reply, newest
 from reeld.store.schema import UNKNOWN_KIND
+from reeld.store.sealed import KEY, is_unchanged
 from reeld.store.states import Skip
 
 _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
@@ -38,6 +40,13 @@ _NEWEST = f"""
 """
 
 
+_KEY_COLUMNS = ", ".join(f"k.{column}" for column in KEY)
+_KEY = f"""
+    SELECT {_KEY_COLUMNS}, k.checksum, coalesce(a.uid, ''), coalesce(a.name, '?')
+    FROM keys k LEFT JOIN agents a ON a.id = coalesce(k.about, k.agent) WHERE k.key = ?
+"""
+
+
 class StoredKey(NamedTuple):
     """The command that a key was used for, and its agent.
 
@@ -50,6 +59,8 @@ class StoredKey(NamedTuple):
     about: int | None
     uid: str
     name: str
+    # Whether it is what was written.
+    is_intact: bool = True
 
 
 def find(connection: Connection, address: str) -> Profile | None:
@@ -151,19 +162,18 @@ def _end_of_first_state(connection: Connection, row: int) -> int:
 
 def key(connection: Connection, name: str) -> StoredKey | None:
     """Return the command that a key was used for."""
-    row = connection.execute(
-        "SELECT k.digest, k.reply, k.address, k.about, coalesce(a.uid, ''), coalesce(a.name, '?')"
-        " FROM keys k LEFT JOIN agents a ON a.id = coalesce(k.about, k.agent) WHERE k.key = ?",
-        (name,),
-    ).fetchone()
-    if row is not None:
-        return StoredKey(*row)
-    purge = first_reply(connection, name)
+    pack = packer()
+    found = connection.execute(_KEY, (name,)).fetchone()
+    if found is not None:
+        *row, stored, uid, called = found
+        _, _, _, digest, reply, address, about = row
+        return StoredKey(digest, reply, address, about, uid, called, is_unchanged(pack, row, stored))
+    purge = first_reply(connection, name, pack)
     # No agent has this row: only the same address stands for the same agent.
     if purge is None:
         return None
-    digest, reply, address, uid = purge
-    return StoredKey(digest, reply, address, -1, uid, address or "?")
+    digest, reply, address, uid, is_intact = purge
+    return StoredKey(digest, reply, address, -1, uid, address or "?", is_intact)
 
 
 def totals(connection: Connection) -> dict[str, int]:

@@ -234,6 +234,12 @@ CREATE TABLE retention (
 ) STRICT;
 """
 
+# Keys and erasures of older files have none; see reeld.store.sealed.
+_SEAL_KEYS_AND_ERASURES = """
+ALTER TABLE keys ADD COLUMN checksum INTEGER;
+ALTER TABLE erasures ADD COLUMN checksum INTEGER;
+"""
+
 # Statements, or a function that takes the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
@@ -248,7 +254,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ADD_REFERENCES,
     _ADD_ERASURES,
     _ADD_STATE,
-    _ADD_LOST + _ADD_RETENTION,
+    _ADD_LOST + _ADD_RETENTION + _SEAL_KEYS_AND_ERASURES,
 )
 VERSION = len(MIGRATIONS)
 # From this version on events have checksums. A file without needs its size on the disk for the copy, for the WAL, and

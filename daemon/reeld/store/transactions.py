@@ -21,6 +21,7 @@ from reeld.store.elsewhere import Elsewhere
 from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
 from reeld.store.milestones import write_milestones
+from reeld.store.sealed import KEY
 
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
@@ -139,7 +140,7 @@ _WIDE = _WIDTH + len(ORIGIN)
 _CONTENT, _DATA = COLUMNS.index("content"), COLUMNS.index("data_json")
 _EVENTS = _BatchInsert(f"INSERT INTO events ({', '.join(COLUMNS)}, checksum)", _WIDTH)
 _EVENTS_WITH_ORIGIN = _BatchInsert(f"INSERT INTO events ({', '.join((*COLUMNS, *ORIGIN))}, checksum)", _WIDE)
-_KEYS = _BatchInsert("INSERT INTO keys (key, agent, command, digest, reply, address, about)", columns=7)
+_KEYS = _BatchInsert(f"INSERT INTO keys ({', '.join(KEY)}, checksum)", len(KEY) + 1)
 _HEADS = _BatchInsert(
     "WITH news (agent, head, time) AS (",
     3,
@@ -296,7 +297,7 @@ class EventWriter:
         _EVENTS.write(cursor, values)
         if wide:
             _EVENTS_WITH_ORIGIN.write(cursor, wide)
-        _KEYS.write(cursor, keys_of(transactions))
+        _KEYS.write(cursor, keys_of(transactions, self._packer.pack))
         self._write_more(cursor, transactions, newest)
 
     def _write_more(self, cursor: Cursor, transactions: Sequence[Transaction], newest: int) -> None:
@@ -305,7 +306,7 @@ class EventWriter:
             if transaction.milestones:
                 write_milestones(cursor, transaction.milestones, self._packer.pack)
             if transaction.decision is not None:
-                decide(cursor, transaction.decision, newest)
+                decide(cursor, transaction.decision, newest, self._packer.pack)
 
     def _count(self, values: list[Any], wide: list[Any]) -> None:
         """Count what a commit wrote."""
@@ -374,9 +375,10 @@ def _event_values(part: AgentWrite, first: int, values: list[Any], wide: list[An
             wide += (*row, *origin, checksum(pack, counted((*row, *origin))))
 
 
-def keys_of(transactions: Sequence[Transaction]) -> list[Any]:
-    """Return the values of the keys of transactions, one row after the other."""
-    return [value for transaction in transactions for key in transaction.keys for value in key]
+def keys_of(transactions: Sequence[Transaction], pack: Pack) -> list[Any]:
+    """Return the values of the keys of transactions and their checksums, one row after the other."""
+    keys = [key for transaction in transactions for key in transaction.keys]
+    return [value for key in keys for value in (*key, checksum(pack, key))]
 
 
 def heads_of(transactions: Sequence[Transaction]) -> list[int]:

@@ -15,8 +15,10 @@ from reeld.core.state import Profile
 from reeld.core.tree import tip_after
 from reeld.store.checksums import EVENT_COLUMNS, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError
+from reeld.store.erasures import STATES
 from reeld.store.history import ascending
 from reeld.store.purging import was_purged
+from reeld.store.sealed import ERASURE, is_unchanged
 from reeld.store.states import SqlLog, position
 from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
 from reeld.verify.rules import LogValidator, Prompt
@@ -68,11 +70,12 @@ _PROMPT = """
 """
 _MILESTONES = "SELECT id FROM milestones WHERE id > ? ORDER BY id"
 _KEYS = """
-    SELECT k.id, k.key, k.agent, k.command, length(k.digest), k.reply, a.uid, a.name, e.command
+    SELECT k.id, k.key, k.agent, k.command, k.digest, k.reply, k.address, k.about, k.checksum, a.uid, a.name, e.command
     FROM keys k LEFT JOIN agents a ON a.id = k.agent
     LEFT JOIN events e ON e.agent = k.agent AND e.seq = k.command
     WHERE k.id > ? ORDER BY k.id
 """
+_ERASURES = f"SELECT {', '.join(ERASURE)}, state, checksum FROM erasures WHERE id > ? ORDER BY id"
 
 
 class _LogLookup:
@@ -127,10 +130,11 @@ class LogChecker:
         self._row = 0 if row is None else row - 1
         self._key = 0
         self._milestone = 0
+        self._erasure = 0
         # The agent whose log is being checked, and the seq up to which it has been.
         self._validator: LogValidator | None = None
         self._seq = _LOWEST
-        self._steps = [self._agents, self._keys, *([self._milestones] if row is None else [])]
+        self._steps = [self._agents, self._keys, *([self._erasures, self._milestones] if row is None else [])]
 
     def work(self, connection: Connection) -> bool:
         """Work for one slice; return whether there is more to do."""
@@ -203,11 +207,24 @@ class LogChecker:
 
     def _keys(self, connection: Connection, until: float) -> bool:
         with closing(connection.execute(_KEYS, (self._key,))) as rows:
-            for place, key, row, command, digest, reply, uid, name, begins in ascending(rows, 0, self._key):
+            for place, *columns, stored, uid, name, begins in ascending(rows, 0, self._key):
                 self._key = place
+                key, row, command, digest, reply, _, _ = columns
                 if self._only in (None, row):
-                    problems = _check_key(key, command, digest, reply, uid, begins)
-                    self._report.note(problems, uid, name)
+                    self._report.note(_check_key(key, command, len(digest or b""), reply, uid, begins), uid, name)
+                    if not is_unchanged(self._pack, columns, stored):
+                        self._report.note([Problem("key", f"{key}: it is not what was written")], uid, name)
+                if time.monotonic() >= until:
+                    return True
+        return False
+
+    def _erasures(self, connection: Connection, until: float) -> bool:
+        with closing(connection.execute(_ERASURES, (self._erasure,))) as rows:
+            for *columns, state, stored in ascending(rows, 0, self._erasure):
+                self._erasure, method = columns[:2]
+                if state not in STATES or not is_unchanged(self._pack, columns, stored):
+                    text = f"the {method} with the number {self._erasure} is not what was written"
+                    self._report.note([Problem("erasure", text)])
                 if time.monotonic() >= until:
                     return True
         return False

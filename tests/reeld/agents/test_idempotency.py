@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from reel.errors import Conflict, InvalidParams, Killed, NotFound, NothingToUndo
+from reel.errors import Conflict, InvalidParams, Killed, NotFound, NothingToUndo, Storage
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import digest
 from reeld.store import store
@@ -245,12 +245,30 @@ async def test_a_key_of_an_older_file(client: DirectClient) -> None:
     await client.create("b")
     first = await client.add("a", "one", key="k")
     await client.store._database.run(
-        lambda connection: connection.execute("UPDATE keys SET address = NULL, about = NULL").fetchall()
+        lambda connection: connection.execute(
+            "UPDATE keys SET address = NULL, about = NULL, checksum = NULL"
+        ).fetchall()
     )
 
     assert {**first, "repeated": True} == await client.add("a", "one", key="k")
     with pytest.raises(Conflict, match="the key k was used for another command, of the agent a"):
         await client.add("b", "two", key="k")
+
+
+@pytest.mark.parametrize(
+    "change", ["agent = 2", "command = 1", "digest = 'x'", "reply = 'x'", "address = 'b'", "about = 2", "checksum = 1"]
+)
+async def test_a_damaged_key(client: DirectClient, change: str) -> None:
+    """A command whose key is damaged is neither repeated nor called another one: whether it was done is unknown."""
+    await client.create("a")
+    await client.create("b")
+    await client.add("a", "one", key="k")
+    damaged = f"UPDATE keys SET {change}".replace("'x'", "CAST('x' AS BLOB)")
+    await client.store._database.run(lambda connection: connection.execute(damaged).fetchall())
+
+    with pytest.raises(Storage, match="what is stored of the key k is damaged, so it is unknown whether"):
+        await client.add("a", "one", key="k")
+    assert ["one"] == await client.texts("a")
 
 
 async def test_a_key_that_stands_for_another_content(client: DirectClient) -> None:

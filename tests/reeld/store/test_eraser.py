@@ -26,7 +26,7 @@ def decided(connection: sqlite3.Connection, event_id: int) -> None:
     """Decide an erasure of the content of an event."""
     number = erasures.begin(connection, ORDER)
     erasures.stage(connection, [Change(event_id, "gone")])
-    erasures.decide(connection.cursor(), Decision(number, 1), 3)
+    erasures.decide(connection.cursor(), Decision(number, 1), 3, packer())
 
 
 @contextmanager

@@ -25,6 +25,10 @@ from tests.reeld.verify.damage import damage, lose_from_index
 pytestmark = pytest.mark.slow
 
 _INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, -1)"
+_ERASURE = (
+    "INSERT INTO erasures (method, agent, time, events, newest, state, backups, checksum)"
+    " VALUES ('purge', 'a', 1, 1, 1, '{}', '[]', {})"
+)
 # A conversation with everything in it: the seqs of the agent alice are 1 to 18.
 _ALICE = (
     # seq, command, kind, content, data_json, parent (as a seq of hers)
@@ -78,7 +82,7 @@ def fill(path: str) -> None:
             connection.execute(_INSERT, values)
         seal(connection)
         reply = b"\x81\xa7command\x03"
-        connection.execute("INSERT INTO keys VALUES (1, 'k', 1, 3, zeroblob(16), ?, 'alice', 1)", (reply,))
+        connection.execute("INSERT INTO keys VALUES (1, 'k', 1, 3, zeroblob(16), ?, 'alice', 1, NULL)", (reply,))
 
 
 @pytest.fixture
@@ -205,6 +209,10 @@ async def test_a_sound_database_has_no_problems(filled: str) -> None:
         ("UPDATE keys SET reply = x'8100'", ("key", "alice", None)),
         ("UPDATE keys SET key = CAST(x'ff' AS TEXT), digest = x'00'", ("key", "alice", None)),
         ("UPDATE keys SET about = 99", ("reference", None, None)),
+        ("UPDATE keys SET checksum = 1", ("key", "alice", None)),
+        # erasures
+        (_ERASURE.format("done", 1), ("erasure", None, None)),
+        (_ERASURE.format("dome", "NULL"), ("erasure", None, None)),
         # the file
         ("UPDATE events SET agent = 99 WHERE agent = 3 AND seq = 3", ("reference", None, None)),
         (event(1, 9, "parent = 9999"), ("reference", None, None)),

@@ -12,12 +12,13 @@ import psycopg
 from reeld.store.checksums import COLUMNS, ORIGIN
 from reeld.store.postgres.arrays import Blobs, Integers, Strings
 from reeld.store.postgres.connection import ServerConnection
+from reeld.store.sealed import KEY
 
 # The channel on which a commit wakes the other daemons, which then read the log.
 CHANNEL = "reel"
 
 _EVENT = (*COLUMNS, *ORIGIN, "checksum")
-_KEY = ("key", "agent", "command", "digest", "reply", "address", "about")
+_KEY = (*KEY, "checksum")
 _HEAD = ("agent", "head", "updated")
 # Where the values of an event without an origin are.
 _PLACES = {name: place for place, name in enumerate((*COLUMNS, "checksum"))}

@@ -156,6 +156,19 @@ CREATE TABLE retention (
 );
 """
 
+# As in a file. An older daemon that redacts what a key has to repeat knows of no checksum.
+_SEAL_KEYS_AND_ERASURES = """
+ALTER TABLE keys ADD COLUMN checksum bigint;
+ALTER TABLE erasures ADD COLUMN checksum bigint;
+CREATE FUNCTION unseal_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.checksum := NULL;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER keys_are_unsealed BEFORE UPDATE OF reply, address ON keys FOR EACH ROW
+    WHEN (NEW.checksum = OLD.checksum) EXECUTE FUNCTION unseal_key();
+"""
+
 _EXISTING = """
     SELECT relname::text FROM pg_class LEFT JOIN pg_index ON indexrelid = pg_class.oid
     WHERE relnamespace = to_regnamespace(:schema) AND coalesce(indisvalid, true)
@@ -169,7 +182,7 @@ _CONSTRAINT = re.compile(r'CONSTRAINT "([^"]+)"')
 _REFERS = re.compile(r"\s+(\w+) .*REFERENCES")
 
 # The n-th migration brings the tables from version n to n+1.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _ADD_RUNS + _ADD_RETENTION)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _ADD_RUNS + _ADD_RETENTION + _SEAL_KEYS_AND_ERASURES)
 VERSION = len(MIGRATIONS)
 
 

@@ -316,7 +316,7 @@ class ServerEventWriter(EventWriter):
         events: list[Any] = []
         wide: list[Any] = []
         firsts, next_id = self._draft(current, newest + 1, events, wide)
-        rows = Rows(newest, next_id, events, wide, keys_of(current), heads_of(current))
+        rows = Rows(newest, next_id, events, wide, keys_of(current, self._packer.pack), heads_of(current))
         return _Draft(current, firsts, {place: DivergedError() for place in refused}, rows)
 
 

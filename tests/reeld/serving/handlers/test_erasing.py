@@ -11,6 +11,7 @@ import pytest
 
 from reel.errors import Conflict, InvalidParams, NoSuchMark, NotFound, Storage
 from reel.formats import FORMATS
+from reel.msgpack_codec import packer
 from reeld.agents import erasing
 from reeld.core.redaction import Redaction
 from reeld.serving.call import Services
@@ -384,6 +385,21 @@ async def test_a_purged_agent_in_a_backup(connect: Connect, tmp_path: Path) -> N
         assert await intact(peer)
 
 
+@pytest.mark.parametrize("change", ["reply = x'80'", "agent = 'x'", "newest = newest + 1", "method = 'redact'"])
+async def test_a_damaged_erasure(connect: Connect, services: Services, change: str) -> None:
+    """It is found, and a purge under its key is refused: whether it was carried out is unknown."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        await peer.call("purge", "root", {"force": True, "key": "k"})
+        await services.store._database.run(lambda connection: connection.execute(f"UPDATE erasures SET {change}"))
+        (refused,) = await peer.ask(("purge", "root", {"force": True, "key": "k"}))
+        problems = (await peer.call("verify"))["problems"]
+
+    assert "what is stored of the key k is damaged" in str(refused)
+    assert "erasure" in [problem["what"] for problem in problems]
+
+
 async def test_what_a_killed_restore_left(connect: Connect, services: Services, caplog: Any) -> None:
     """The copy that a killed restore left goes with an erasure; if it cannot be removed, that is logged."""
     place = anyio.Path(services.store.path).parent / f".reel-restore-{Path(services.store.path).name}"
@@ -547,7 +563,7 @@ async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Pat
         found = erasing_backups.redaction_in(1, past, Redaction("now", b"k", ["secret"]), None)(connection)
         number = erasures.begin(connection, order)
         erasures.stage(connection, found.changes)
-        erasures.decide(connection.cursor(), found.decision._replace(erasure=number), 1)
+        erasures.decide(connection.cursor(), found.decision._replace(erasure=number), 1, packer())
     with closing(sqlite3.connect(tmp_path / "r.db", isolation_level=None)) as connection:
         schema.migrate(connection, schema.MIGRATIONS)
         erasures.begin(connection, order, json.dumps([str(path), "/missing"]))
