@@ -26,6 +26,7 @@ COLUMNS = {
     "agents": "id, uid, name, title, tags, source, source_at, created, updated, killed, head",
     "keys": "id, key, agent, command, digest, reply, address, about, checksum",
     "purged_agents": "uid",
+    "retention": "id, killed_days, days, tag, since",
     "erasures": (
         "id, method, agent, client, time, events, newest, state, backups, key, digest, address, reply, checksum"
     ),

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.database_url import has_password, is_url, printable
+from reel.msgpack_codec import packer
+from reeld.store.checksums import checksum
 from reeld.store.connection import Numbers, Texts
 from reeld.store.postgres import presence
 from reeld.store.postgres.arrays import Blobs, Integers, Strings
@@ -17,6 +19,7 @@ from reeld.store.postgres.connection import ServerConnection
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
 from reeld.store.postgres.schema import prepare
 from reeld.store.postgres.writer import ServerEventWriter
+from reeld.store.sealed import change_key
 from reeld.store.store import open_store
 from tests.daemon import until
 from tests.patience import PATIENCE
@@ -111,6 +114,26 @@ def test_a_list_is_an_array(server: ServerConnection, values: Iterable[Any]) -> 
     found = [value for (value,) in server.execute("SELECT value FROM json_each(?)", (values,))]
 
     assert [*values] == found
+
+
+@pytest.mark.slow
+def test_an_older_daemon_redacts_what_a_key_repeats(server: ServerConnection) -> None:
+    """It knows of no checksum, so the key has none any more; what this version changes has the one that it writes."""
+    prepare(server, "postgresql:")
+    server.execute("INSERT INTO agents VALUES (1, 'u', 'a', NULL, '{}', NULL, NULL, 1, 1, NULL, 1)")
+    pack = packer()
+    for name in ("one", "two"):
+        row = (name, 1, 1, b"digest", b"reply", "a", 1)
+        columns = "key, agent, command, digest, reply, address, about, checksum"
+        insert = f"INSERT INTO keys ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        server.execute(insert, (*row, checksum(pack, row)))
+    server.execute("UPDATE keys SET reply = ?, address = 'b' WHERE key = 'one'", (b"other",))
+    server.execute("BEGIN")
+    change_key(server.cursor(), 2, b"other", "b", pack)
+    server.execute("COMMIT")
+    stored = server.execute("SELECT checksum FROM keys ORDER BY id").fetchall()
+
+    assert [(None,), (checksum(pack, ("two", 1, 1, b"digest", b"other", "b", 1)),)] == stored
 
 
 async def test_a_look_that_began_before_does_not_count() -> None:
