@@ -69,6 +69,10 @@ class InvalidFrame(NamedTuple):
 Frame: TypeAlias = Request | Notification | Response | InvalidFrame
 
 
+# The bytes of a character in UTF-8 after its first.
+_CONTINUATIONS = bytes(range(0x80, 0xC0))
+
+
 class PackedList(NamedTuple):
     """A list whose items are MessagePack already, to be spliced into a result."""
 
@@ -92,6 +96,11 @@ class EncodedText:
 
     def __str__(self) -> str:
         return b"".join(self.parts).decode()
+
+    @property
+    def characters(self) -> int:
+        """How many characters it has, found without joining its parts."""
+        return sum(len(bytes(part).translate(None, _CONTINUATIONS)) for part in self.parts)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EncodedText) and b"".join(self.parts) == b"".join(other.parts)

@@ -105,24 +105,26 @@ def _fill(client: Client, agent: str, messages: int) -> None:
 
 @contextmanager
 def _adding(daemon: Daemon) -> Iterator[Connection]:
-    """Let another process add; a connection to it tells it when to begin and when to end."""
+    """Let another process add; a connection to it tells it when to begin, when to end, and to stop when it is closed."""
     spawn = get_context("spawn")
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=_add, args=(daemon.socket, theirs))
     process.start()
+    theirs.close()
     try:
         ours.recv()
         yield ours
     finally:
-        ours.send(False)
+        ours.close()
         process.join()
 
 
 def _add(path: str, parent: Connection) -> None:
-    with Client(path) as client:
+    with Client(path) as client, suppress(EOFError):
         client.add("other", _SAID, create=True)
         parent.send(None)
-        while parent.recv():
+        while True:
+            parent.recv()
             times: list[float] = []
             while not parent.poll():
                 began = time.perf_counter()
@@ -137,11 +139,11 @@ def _measure(daemon: Daemon, step: Step, other: Connection) -> None:
     client, load = daemon.client(), os.getloadavg()[0]
     _forget_peak(daemon)
     spent = daemon.processor_time()
-    other.send(True)
+    other.send("begin")
     began = time.perf_counter()
     step.action(client)
     took = time.perf_counter() - began
-    other.send(None)
+    other.send("end")
     times: list[float] = other.recv()
     spent = daemon.processor_time() - spent
     half, most = (percentile(times, percent) * 1e3 for percent in (50, 99))

@@ -219,6 +219,7 @@ class Agent:
         except Exception as bug:
             self.crash(bug, [job])
             return
+        self._count()  # it may have put earlier entries into memory
         job.answer(outcome)
 
     def _hand_to_task(self, job: Exclusive) -> None:

@@ -404,6 +404,10 @@ class Registry:
         """About how many bytes of conversations are in memory."""
         return self._held.bytes
 
+    def has_room_for(self, conversation: Conversation) -> bool:
+        """Return whether a conversation from the log may be kept in memory: it takes a quarter of the room at most."""
+        return conversation.size <= self._memory // 4
+
     @property
     def waiting(self) -> int:
         """How many jobs wait in the mailboxes."""

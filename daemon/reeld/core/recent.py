@@ -40,7 +40,7 @@ class Earlier(NamedTuple):
 class Recent(NamedTuple):
     """The newest entries of a conversation, and what comes before them; ``None`` if these are all."""
 
-    entries: Sequence[Entry]
+    entries: list[Entry]
     earlier: Earlier | None = None
 
     def messages(self, first: int, end: int) -> int:

@@ -36,7 +36,7 @@ _BATCH = 500
 
 def render(
     request: RenderRequest,
-    entries: Sequence[Entry],
+    entries: list[Entry],
     prompt: Entry | None = None,
     state: RenderState | None = None,
     earlier: Earlier | None = None,

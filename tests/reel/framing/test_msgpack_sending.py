@@ -173,3 +173,9 @@ def test_a_result_that_is_encoded_already_in_msgpack(number: int, result: dict[s
 
     assert framing.answer(number, result) == framing.answer(number, packed)
     assert framing.reply(number, result) == framing.reply(number, packed)
+
+
+@given(st.lists(st.text()))
+def test_the_characters_of_an_encoded_text(words: list[str]) -> None:
+    """They are counted without joining its parts."""
+    assert len("".join(words)) == EncodedText([word.encode() for word in words]).characters

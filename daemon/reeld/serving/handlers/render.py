@@ -15,8 +15,10 @@ from reeld.core.state import State
 from reeld.formats.body import Prefix, Rendered, RenderRequest, TooRecent
 from reeld.formats.budget import BYTES_PER_TOKEN
 from reeld.formats.render import render as render_body
+from reeld.formats.render_state import RenderState
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.queries import profile_of
+from reeld.serving.long_work import let_go
 from reeld.store.store import Store
 
 # The most characters of a body. No provider accepts more, and a client has to hold it in memory.
@@ -85,12 +87,6 @@ def render(
                 break
             except TooRecent:
                 size = (size or 1) * _BUDGETS
-        # Counting the characters takes a while; there are at most as many as bytes.
-        if len(rendered.text) > MAX_BODY and (characters := len(rendered.body)) > MAX_BODY:
-            raise TooLarge(
-                f"the body has {characters} characters, more than the limit of {MAX_BODY}; give a budget",
-                limit=MAX_BODY,
-            )
         newest = rendered._replace(report=rendered.report[-MAX_REPORT:])
         reply: Result = {**newest.as_map(), "at": snapshot.at}
         if len(rendered.report) > MAX_REPORT:
@@ -124,7 +120,9 @@ async def _take_snapshot(
     def look(state: State) -> _Snapshot:
         conversation = state.conversation
         if older is not None and conversation.base is not None and conversation.base.id == older.tip:
-            conversation.prepend(older)
+            if not registry.has_room_for(older):  # it would be dropped at once
+                state = State(state.profile, conversation.copy())
+            state.conversation.prepend(older)
         return _snapshot_of(state, state.profile.head, pin, size)
 
     while True:
@@ -151,7 +149,7 @@ def _snapshot_of(state: State, at: int, pin: str | None, size: int | None) -> _S
     elif conversation.base is None:
         history = Recent(conversation.entries[:])
     lacks = conversation.base if history is None else None
-    return _Snapshot(at, history or Recent(()), conversation.prompt, mark.seq if mark else 0, lacks)
+    return _Snapshot(at, history or Recent([]), conversation.prompt, mark.seq if mark else 0, lacks)
 
 
 async def _with_first(store: Store, snapshot: _Snapshot) -> _Snapshot:
@@ -184,10 +182,27 @@ async def _render(
     """
     key = agent.row, asked.format
     known = None if age is None else services.render_cache.pop(key)
-    rendered, state = await services.long_work.in_thread(
-        lambda: render_body(asked, snapshot.history.entries, snapshot.prompt, known, snapshot.history.earlier)
-    )
+    entries, earlier = snapshot.history
+
+    def work() -> tuple[Rendered, RenderState]:
+        try:
+            rendered, state = render_body(asked, entries, snapshot.prompt, known, earlier)
+            _require_sendable(rendered)
+            return rendered, state
+        finally:
+            let_go(entries)
+
+    rendered, state = await services.long_work.in_thread(work)
     if age is not None:
         services.render_cache.put(key, state, age)
         services.asked_models.note(key, state.model)
     return rendered
+
+
+def _require_sendable(rendered: Rendered) -> None:
+    # There are at most as many characters as bytes.
+    if len(rendered.text) > MAX_BODY and (characters := rendered.text.characters) > MAX_BODY:
+        raise TooLarge(
+            f"the body has {characters} characters, more than the limit of {MAX_BODY}; give a budget",
+            limit=MAX_BODY,
+        )

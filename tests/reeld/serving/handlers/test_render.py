@@ -234,6 +234,25 @@ async def test_render_of_what_is_not_in_memory(connect: Connect, services: Servi
     assert 500 == len(json.loads(earlier["body"])["messages"])
     assert whole == await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
     assert 2000 == len(agent.committed.conversation.entries)
+    assert agent.size == services.registry.size
+
+
+@pytest.mark.slow
+async def test_render_of_what_has_no_room_in_memory(
+    connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conversation that would be dropped from memory at once is rendered whole, and not put there."""
+    peer = connect()
+    for first in range(0, 2000, 500):
+        await peer.call("add", "long", list(map(str, range(first, first + 500))), {"create": True})
+    (agent,) = services.registry.live()
+    whole = await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
+    agent.shrink()
+    held = len(agent.committed.conversation.entries)
+    monkeypatch.setattr(services.registry, "_memory", 100_000)
+
+    assert whole == await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
+    assert held == len(agent.committed.conversation.entries)
 
 
 @pytest.mark.slow
