@@ -105,7 +105,7 @@ def _fill(client: Client, agent: str, messages: int) -> None:
 
 @contextmanager
 def _adding(daemon: Daemon) -> Iterator[Connection]:
-    """Let another process add; a connection to it tells it when to begin, when to end, and to stop when it is closed."""
+    """Let another process add; a connection tells it when to begin, when to end, and by its end to stop."""
     spawn = get_context("spawn")
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=_add, args=(daemon.socket, theirs))

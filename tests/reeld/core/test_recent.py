@@ -1,5 +1,6 @@
 """Where a reader begins that wants only the newest messages of a conversation."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -33,7 +34,7 @@ def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "STEP", _STEP)
 
 
-def made(said: list[object]) -> tuple[MemoryLog, Conversation]:
+def made(said: Sequence[object]) -> tuple[MemoryLog, Conversation]:
     """Return a log with a command for each of these, and the conversation, all of it in memory."""
     log, state = MemoryLog(), State(profile(1), Conversation(step=_STEP))
     for each in said:
@@ -122,7 +123,7 @@ def test_the_place_moves_seldom() -> None:
 def test_the_place_is_where_somebody_answers_the_assistant() -> None:
     """An answer of the assistant's to what is before is not among the entries."""
     said = ["x" * 200, {"role": "assistant", "content": "x" * 200}, {"role": "assistant", "content": "x" * 200}] * 9
-    _, whole = made(list(said))
+    _, whole = made(said)
     entries, earlier = found(whole, 900)
 
     assert earlier is not None

@@ -3,6 +3,7 @@
 import pytest
 
 from reeld.core.conversation import Conversation
+from reeld.core.recent import Recent
 from reeld.formats.model import HistorySettings
 from reeld.formats.render_state import Chunks, RenderState
 from reeld.serving.renderings import AskedModels, RenderCache
@@ -12,7 +13,7 @@ KEY = 1, "gemini"
 
 def kept(size: int) -> RenderState:
     """Return a rendering of a size."""
-    rendering = RenderState("gemini", None, HistorySettings())
+    rendering = RenderState("gemini", None, HistorySettings(), Recent([]))
     rendering.turns.data = Chunks(bytes(size))
     return rendering
 
