@@ -76,6 +76,11 @@ class Busy(ReelError):
     code = -32002
 
 
+def no_memory() -> Busy:
+    """Return the error for a request for which there is not enough memory."""
+    return Busy("there is not enough memory for this request; retry it later, or ask for less at a time")
+
+
 class TooLarge(ReelError):
     """A message or a page is over its limit."""
 

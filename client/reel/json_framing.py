@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from reel.errors import InvalidRequest, ParseError, ReelError, as_map
+from reel.errors import InvalidRequest, ParseError, ReelError, as_map, no_memory
 from reel.frames import (
     MAX_MESSAGE,
     MAX_VALUES,
@@ -91,9 +91,9 @@ class _JsonRpc(SharedPushes, ABC):
         """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
         if self._lost:
             return []
-        self._buffer += data
         frames: list[Frame] = []
         try:
+            self._buffer += data
             for message in self._messages():
                 values = _values(message)
                 if values > self._max_values:
@@ -101,6 +101,8 @@ class _JsonRpc(SharedPushes, ABC):
                 frames.append(_frame(message, values, self._hint))
         except ReelError as error:
             frames.append(self._lose(error))
+        except MemoryError:
+            frames.append(self._lose(no_memory()))
         return frames
 
     def _lose(self, error: ReelError) -> InvalidFrame:

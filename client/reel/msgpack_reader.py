@@ -20,7 +20,7 @@ from __future__ import annotations
 from msgpack import Unpacker, unpackb
 from msgpack.exceptions import BufferFull, OutOfData
 
-from reel.errors import InvalidRequest, ParseError, ReelError, TooLarge
+from reel.errors import InvalidRequest, ParseError, ReelError, TooLarge, no_memory
 from reel.frames import (
     MAX_ELEMENTS,
     UNCOUNTED_BYTES,
@@ -135,14 +135,16 @@ class MessageReader:
         return begin
 
     def _read_carefully(self, data: memoryview, frames: list[Frame]) -> None:
-        if self._careful is None:
-            values = self._max_values
-            self._careful = _TrustingReader(self._max) if values is None else _CarefulReader(self._max, values)
         try:
+            if self._careful is None:
+                values = self._max_values
+                self._careful = _TrustingReader(self._max) if values is None else _CarefulReader(self._max, values)
             with uncollected():
                 self._careful.read(data, frames)
         except ReelError as error:
             frames.append(self._lose(error))
+        except MemoryError:
+            frames.append(self._lose(no_memory()))
         except BufferFull:
             frames.append(self._lose(too_large(self._max)))
         except Exception as error:  # the decoder raises a dozen kinds of exceptions, and is out of sync after each

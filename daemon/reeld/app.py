@@ -190,6 +190,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         agents = await stack.enter_async_context(anyio.create_task_group())
         registry = Registry(store, agents, *config.agents)
         server = Server(config.connection)
+        _say_how_much_memory(config)
 
         counters = partial(_counters, config, began, started, server)
         backups = Backups(store)

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from reel.errors import Busy, Internal, ReelError, Storage
+from reel.errors import Busy, Internal, ReelError, Storage, no_memory
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.foreign import completes
@@ -216,6 +216,8 @@ class Agent:
             outcome = job.look(self.committed)
         except ReelError as error:
             outcome = error
+        except MemoryError:
+            outcome = no_memory()
         except Exception as bug:
             self.crash(bug, [job])
             return
@@ -243,8 +245,26 @@ class Agent:
         run: _Run = []
         try:
             self._stage_run(run)
+        except MemoryError as error:
+            self._stage_less(run, error)
         except Exception as bug:
             self.crash(bug, [write for write, _ in run])
+
+    def _stage_less(self, run: _Run, error: MemoryError) -> None:
+        """Stage writes one by one for which there was not enough memory together; refuse one if there never is."""
+        if self._phase is _COMMITTING:
+            self.crash(error, [write for write, _ in run])
+        elif run:
+            self._stage_singly(run)
+        else:
+            first = self._mailbox.popleft()
+            assert isinstance(first, (WriteTexts, Write)), "only these are staged"  # noqa: S101 - see advance
+            self._refuse(first, no_memory())
+
+    def _stage_singly(self, run: _Run) -> None:
+        singles = [single for write, _ in run for single in write.singly()]
+        self._mailbox.extendleft(reversed(singles))
+        self._retry_singly = len(singles)
 
     def _stage_run(self, run: _Run) -> None:
         stage = Stage(self.committed, now(), loop_packer.pack)
@@ -343,9 +363,7 @@ class Agent:
                 for write, _ in rest:
                     self._refuse(write, outcome)
             else:
-                singles = [single for write, _ in run for single in write.singly()]
-                self._mailbox.extendleft(reversed(singles))
-                self._retry_singly = len(singles)
+                self._stage_singly(run)
         except Exception as bug:
             self.crash(bug, [write for write, _ in rest], outcome if isinstance(outcome, ReelError) else _written())
             return

@@ -260,6 +260,8 @@ class Registry:
         with scope:
             try:
                 await agent.run()
+            except MemoryError as error:
+                agent.crash(error, [])
             finally:
                 self._drop(agent)
         if agent.failed and not agent.purged:

@@ -137,6 +137,9 @@ class Search:
             except NoRoomError as error:
                 self._fail(error.message)
                 await anyio.sleep(_RETRY)
+            except MemoryError:
+                self._fail("there is not enough memory to fill the search index")
+                await anyio.sleep(_RETRY)
             except (OSError, sqlite3.Error, Storage) as error:
                 if isinstance(error, sqlite3.Error) and index.is_damage(error):
                     await self._build_again(f"is damaged ({error})")

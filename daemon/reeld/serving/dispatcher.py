@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 import anyio
 from anyio.abc import TaskGroup
 
-from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
+from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown, no_memory
 from reel.frames import Id, Request
 from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
@@ -434,7 +434,11 @@ class Dispatcher:
 
     def _fail(self, call: Call, error: Exception) -> None:
         """Answer with an exception of a handler: the one place that maps exceptions to errors of the protocol."""
-        if not isinstance(error, ReelError):
+        if isinstance(error, MemoryError):
+            text = "connection=%d method=%s: there is not enough memory; refusing it"
+            self._traffic.warnings.warn(call.peer.number, text, call.peer.number, call.method)
+            error = no_memory()
+        elif not isinstance(error, ReelError):
             log.error("connection=%d method=%s failed", call.peer.number, call.method, exc_info=error)
             error = Internal(_UPDATED if isinstance(error, ImportError) else _BUG)
         call.answer(error)

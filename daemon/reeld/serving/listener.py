@@ -283,11 +283,11 @@ class Server:
         """Accept a connection; if the system is out of files, log it and wait a moment."""
         try:
             stream = await listener.accept()
-        except anyio.BrokenResourceError as error:
-            cause = error.__cause__  # anyio wraps what the system said
-            if not isinstance(cause, OSError) or cause.errno not in _FULL:
+        except (anyio.BrokenResourceError, MemoryError) as error:
+            cause = error if isinstance(error, MemoryError) else error.__cause__  # anyio wraps what the system said
+            if not isinstance(cause, MemoryError) and not (isinstance(cause, OSError) and cause.errno in _FULL):
                 raise
-            log.warning("cannot accept a connection: %s", cause.strerror)
+            log.warning("cannot accept a connection: %s", getattr(cause, "strerror", "there is not enough memory"))
             await anyio.sleep(_PAUSE)
             return None
         if is_trusted_peer(stream.extra(SocketAttribute.raw_socket)):
@@ -303,7 +303,10 @@ class Server:
         self._connections.add(connection)
         try:
             await connection.serve()
-        except Exception:
+        except* MemoryError:
+            text = "connection=%d: there is not enough memory; closing it"
+            self._load.warnings.warn(connection.number, text, connection.number)
+        except* Exception:
             log.exception("connection=%d failed", connection.number)
         finally:
             self._connections.discard(connection)

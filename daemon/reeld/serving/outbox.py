@@ -160,16 +160,17 @@ class Outbox:
         if self._busy or not queue:
             return
         if self._socket is not None and self._replies + self._pushes <= PIECE:
-            data = queue[0] if len(queue) == 1 else b"".join(queue)
+            data = b""
             try:
+                data = queue[0] if len(queue) == 1 else b"".join(queue)
                 sent = self._socket.send(data)
-            except OSError:  # the buffer is full, or the peer is gone, which the sender will notice
-                sent = 0
+            except (OSError, MemoryError):  # the buffer is full, or the peer is gone, which the sender will notice
+                sent = -1
             if sent == len(data):
                 queue.clear()
                 self._take_off(self._replies, self._pushes)
                 return
-            if sent:
+            if sent > 0:
                 self._queue = [data[sent:]]
         self._wake_sender()
 

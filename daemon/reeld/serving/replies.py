@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from reel.errors import Internal, MethodNotFound, ReelError
+from reel.errors import Internal, MethodNotFound, ReelError, no_memory
 from reel.frames import Id
 from reel.framing import Framing
 from reel.session import MessagePack
@@ -93,6 +93,10 @@ class ReplyWriter:
             return
         try:
             data = self._encode(call, outcome)
+        except MemoryError:
+            text = "connection=%d method=%s: there is not enough memory for the reply"
+            self._warnings.warn(self._number, text, self._number, call.method)
+            data = self._encode(call, no_memory())
         except Exception:  # a bug; it should harm its caller only
             log.exception("connection=%d method=%s has a reply that cannot be encoded", self._number, call.method)
             log.debug("connection=%d cannot be sent %r", self._number, outcome)

@@ -7,7 +7,7 @@ the guilty one fails.
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists, Internal, ReelError, Storage
@@ -154,7 +154,7 @@ _AGENT = (
 
 # The exceptions with which a transaction may fail. The last two mean a value that cannot be bound; anything else is a
 # bug.
-FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
+FAULTS = (sqlite3.Error, UnicodeError, OverflowError, MemoryError)
 
 
 class KeyTakenError(ReelError):
@@ -257,8 +257,9 @@ class EventWriter:
             if _code(error) == sqlite3.SQLITE_IOERR_FSYNC and not _overwrite_unsynced(connection):
                 raise InDoubtError(str(error)) from error
             raise
-        self._count(values, wide)
         self.next_id = next_id
+        with suppress(MemoryError):  # it is written, whether it is counted or not
+            self._count(values, wide)
         return firsts
 
     def _draft(
@@ -425,7 +426,7 @@ def _changed_row(profile: Profile) -> tuple[Any, ...]:
 
 def explain(error: Exception) -> ReelError | DivergedError:
     """Return the error to raise for a failed commit."""
-    text = str(error)
+    text = str(error) or ("there is not enough memory" if isinstance(error, MemoryError) else type(error).__name__)
     if isinstance(error, InDoubtError):
         return CommitInDoubt(
             f"commit state unknown: {text}; check when the database works again, or retry with the same key"

@@ -271,6 +271,46 @@ async def test_a_stage_with_a_bug(client: DirectClient, agent: Agent, caplog: py
     assert any("its state is dropped and will be read from the log" in text for text in caplog.messages)
 
 
+async def test_a_stage_without_memory(client: DirectClient, agent: Agent) -> None:
+    """Only the command is refused for which there is not enough memory; the agent and what it has stay."""
+    answers = Answers(4)
+    client.post(agent, "one", answer=answers.take)
+    agent.post(Write(fail_with(MemoryError()), CommandOptions(), answers.take))
+    agent.post(Read(fail_with(MemoryError()), answers.take))
+    client.post(agent, "two", answer=answers.take)
+    client.registry.pump()
+
+    assert [2, 3] == [got for got in await answers.kinds() if got is not Busy]
+    assert 2 == (await answers.kinds()).count(Busy)
+    assert ["one", "two"] == await client.texts("a")
+    assert (agent, 0) == (await client.registry.find("a"), client.registry.failed)
+
+
+async def test_a_commit_without_memory(client: DirectClient, agent: Agent) -> None:
+    """Only the command is refused for which the database has not enough memory; the writer goes on."""
+
+    def run_out(_: str) -> None:
+        raise MemoryError
+
+    def break_it(connection: Any) -> None:
+        connection.create_function("run_out", 1, run_out)
+        connection.execute(
+            "CREATE TEMP TRIGGER hungry BEFORE INSERT ON events WHEN NEW.content = 'large'"
+            " BEGIN SELECT run_out(NEW.content); END"
+        )
+
+    await client.store._database.run(break_it)
+    answers = Answers(3)
+    for text in ("one", "large", "two"):
+        client.post(agent, text, answer=answers.take)
+    client.registry.pump()
+
+    assert [2, Storage, 3] == await answers.kinds()
+    assert "nothing was written: there is not enough memory" == answers.got[1].message
+    assert ["one", "two"] == await client.texts("a")
+    assert (await client.replay("a")).matched
+
+
 async def test_a_look_with_a_bug(client: DirectClient, agent: Agent) -> None:
     """A bug in a look drops the agent, and those behind it get ``internal``."""
     answers = Answers(2)

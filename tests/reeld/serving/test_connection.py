@@ -14,6 +14,7 @@ from msgpack import packb
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import (
+    Busy,
     Internal,
     InvalidParams,
     InvalidRequest,
@@ -24,7 +25,7 @@ from reel.errors import (
     TooLarge,
     from_wire,
 )
-from reeld.serving.call import Call, Result, Services
+from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.flow import Limits
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
@@ -363,6 +364,40 @@ async def test_bug_in_a_handler(
         assert isinstance(failed, Internal)
         assert answered == {"pong": True}
         assert [f"connection=1 method={handler.__name__} failed"] == errors()
+        assert peer.load.requests == 0
+
+
+def is_hungry(_services: Services, _call: Call) -> Result:
+    """Need more memory than there is, at once."""
+    raise MemoryError
+
+
+def is_hungry_later(_services: Services, _call: Call) -> Deferred:
+    """Need more memory than there is, after waiting."""
+
+    async def later() -> Result:
+        await anyio.lowlevel.checkpoint()
+        raise MemoryError
+
+    return Deferred(later)
+
+
+@pytest.mark.parametrize("handler", [is_hungry, is_hungry_later])
+async def test_no_memory_for_a_request(
+    connect: Connect,
+    handler: Callable[[Services, Call], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    errors: Callable[[], list[str]],
+) -> None:
+    """A request for which there is not enough memory is refused as `busy`; the connection goes on."""
+    with anyio.fail_after(PATIENCE), method(handler, monkeypatch):
+        peer = connect()
+        (failed,) = await peer.ask((handler.__name__,))
+        (answered,) = await peer.ask(("ping",))
+
+        assert isinstance(failed, Busy)
+        assert answered == {"pong": True}
+        assert [f"connection=1 method={handler.__name__}: there is not enough memory; refusing it"] == errors()
         assert peer.load.requests == 0
 
 
