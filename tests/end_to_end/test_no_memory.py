@@ -70,6 +70,7 @@ def test_half_messages(daemon: Daemon) -> None:
             except OSError:  # it was closed
                 continue
         assert other.ping()
+        assert "memory: up to " in daemon.log.read_text()
         assert works(daemon)
     assert "Traceback" not in daemon.log.read_text()
 
