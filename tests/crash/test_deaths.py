@@ -171,11 +171,11 @@ def take_back_to_version_three(path: str) -> None:
             connection.execute(f"DROP TRIGGER {trigger}")
             refusal = "SELECT RAISE(ABORT, 'the log is append-only')"
             connection.execute(f"CREATE TRIGGER {trigger} BEFORE {change} ON events BEGIN {refusal}; END")
-        for index in ("events_by_sent", "events_by_ref", "events_that_clone", "events_of_state"):
+        for index in ("events_by_sent", "events_by_ref", "events_that_clone", "events_of_state", "events_that_jump"):
             connection.execute(f"DROP INDEX {index}")
         for column in ("sent", "ref", "checksum"):
             connection.execute(f"ALTER TABLE events DROP COLUMN {column}")
-        for table in ("milestones", "erasures", "erased_events", "purged_agents"):
+        for table in ("milestones", "erasures", "erased_events", "purged_agents", "retention"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("PRAGMA writable_schema = ON")
         for column, clause in _REFERENCES.items():

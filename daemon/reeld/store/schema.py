@@ -26,6 +26,10 @@ _FREQUENT = ("user", "assistant", "tool_call", "tool_result")
 UNKNOWN_KIND = " AND ".join(f"kind <> '{kind}'" for kind in (*_FREQUENT, *sorted(KNOWN.difference(_FREQUENT))))
 _INDEX_OF_UNKNOWN_KINDS = f"CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE {UNKNOWN_KIND};"
 
+# The events after which a conversation goes on elsewhere in the past. A query uses their index only if it has the same
+# words.
+JUMPS = "kind IN ('clear', 'rewind', 'restore', 'clone')"
+
 _NEVER_CHANGED = """
 CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END
@@ -240,6 +244,11 @@ ALTER TABLE keys ADD COLUMN checksum INTEGER;
 ALTER TABLE erasures ADD COLUMN checksum INTEGER;
 """
 
+# Where conversations went back: without this index, the newest jump is looked for in the whole log of an agent.
+ADD_JUMPS = f"""
+CREATE INDEX events_that_jump ON events (agent, seq) WHERE {JUMPS};
+"""
+
 # Statements, or a function that takes the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
@@ -254,7 +263,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ADD_REFERENCES,
     _ADD_ERASURES,
     _ADD_STATE,
-    _ADD_LOST + _ADD_RETENTION + _SEAL_KEYS_AND_ERASURES,
+    _ADD_LOST + _ADD_RETENTION + _SEAL_KEYS_AND_ERASURES + ADD_JUMPS,
 )
 VERSION = len(MIGRATIONS)
 # From this version on events have checksums. A file without needs its size on the disk for the copy, for the WAL, and

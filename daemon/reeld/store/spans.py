@@ -13,13 +13,16 @@ from typing import NamedTuple
 
 from reeld.core.events import data_of
 from reeld.store.connection import Connection
+from reeld.store.schema import JUMPS
 
-_JUMP = """
-    SELECT seq, kind, data_json FROM events
-    WHERE agent = ? AND seq <= ? AND kind IN ('clear', 'rewind', 'restore', 'clone') ORDER BY seq DESC LIMIT 1
-"""
+_JUMP = f"""
+    SELECT seq, kind, data_json FROM events WHERE agent = ? AND seq <= ? AND {JUMPS} ORDER BY seq DESC LIMIT 1
+"""  # noqa: S608 - our own words
 _FIRST = "SELECT coalesce(min(seq), 0) FROM events WHERE agent = ?"
-_TOOK_OVER = "SELECT 1 FROM events WHERE agent = ? AND seq > ? AND seq < ? AND kind = 'clone' LIMIT 1"
+# Both conditions: SQLite does not see that the second one implies the first, which names the index.
+_TOOK_OVER = f"""
+    SELECT 1 FROM events WHERE agent = ? AND seq > ? AND seq < ? AND {JUMPS} AND kind = 'clone' LIMIT 1
+"""  # noqa: S608 - our own words
 
 
 class Span(NamedTuple):

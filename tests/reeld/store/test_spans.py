@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgpack import unpackb
@@ -108,6 +109,31 @@ def test_what_is_in_effect(seed: int) -> None:
             assert page(log.rows, row, live=True) == [event for event in known if event[0] == row]
             assert page(log.rows, row, live=True, inherited=True, before=before) == older
             assert page(log.rows, row, live=True, inherited=True, before=before, last=count) == older[-count:]
+
+
+@pytest.mark.parametrize("jump", [None, ("clone", '{"from": "x", "at": 0}'), ("rewind", '{"target": 2}')])
+def test_a_page_of_a_long_log(jump: tuple[str, str] | None) -> None:
+    """What is in effect is found in as many steps as in a short log, with jumps and without."""
+    steps: list[int] = []
+    for length in (30, 3000):
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            migrate(connection, MIGRATIONS)
+            rows = Rows(connection)
+            rows.agent(1)
+            for _ in range(length):
+                rows.event(1)
+            if jump is not None:
+                rows.event(1, jump[0], None, jump[1])
+                for _ in range(length):
+                    rows.event(1, "note")
+            steps.append(0)
+
+            def count() -> None:
+                steps[-1] += 1
+
+            connection.set_progress_handler(count, 1)
+            assert len(page(rows, live=True, head=9999, last=5)) == 5
+    assert steps[1] == pytest.approx(steps[0], rel=0.2)
 
 
 def test_pages_from_the_end(rows: Rows) -> None:

@@ -34,7 +34,7 @@ Sound: TypeAlias = tuple[bytes, dict[str, list[Page]]]
 TREES = (
     *("agents", "agents_by_living_name", "agents_by_name", "agents_by_source", "sqlite_autoindex_agents_1"),
     *("events", "sqlite_autoindex_events_1", "events_of_unknown_kind", "events_by_sent", "events_by_ref"),
-    *("events_that_clone", "events_of_state", "keys", "sqlite_autoindex_keys_1", "milestones"),
+    *("events_that_clone", "events_of_state", "events_that_jump", "keys", "sqlite_autoindex_keys_1", "milestones"),
 )
 # They are empty unless something was erased, or is to be when it is old.
 EMPTY = {"sqlite_sequence", "erasures", "sqlite_autoindex_erasures_1", "erased_events", "purged_agents", "retention"}

@@ -13,7 +13,7 @@ import re
 from reel.database_url import printable
 from reel.errors import Storage
 from reeld.store.connection import Connection
-from reeld.store.schema import UNKNOWN_KIND
+from reeld.store.schema import ADD_JUMPS, UNKNOWN_KIND
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +182,7 @@ _CONSTRAINT = re.compile(r'CONSTRAINT "([^"]+)"')
 _REFERS = re.compile(r"\s+(\w+) .*REFERENCES")
 
 # The n-th migration brings the tables from version n to n+1.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _ADD_RUNS + _ADD_RETENTION + _SEAL_KEYS_AND_ERASURES)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _ADD_RUNS + _ADD_RETENTION + _SEAL_KEYS_AND_ERASURES + ADD_JUMPS)
 VERSION = len(MIGRATIONS)
 
 
