@@ -5,15 +5,15 @@ import sqlite3
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from reel.kinds import ROLES, STATE
 from reeld.search import volumes
-from reeld.search.index import Jump, later_jumps, log_of
+from reeld.search.index import log_of
 from reeld.search.query import Term
 from reeld.search.snippets import score, snippet
 from reeld.search.texts import text_of
+from reeld.store.schema import JUMPS
 
 # Seconds after which one part of a search yields to other jobs.
 _SECONDS = 0.03
@@ -30,7 +30,7 @@ _HIT = """
     WHERE e.id = ? AND a.name <> ''
 """
 _FIRST = "SELECT id FROM log.events WHERE agent = ? ORDER BY seq LIMIT 1"
-_JUMP = "SELECT seq, parent FROM jumps WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+_JUMP = f"SELECT seq, parent FROM log.events WHERE agent = ? AND seq <= ? AND {JUMPS} ORDER BY seq DESC LIMIT 1"  # noqa: S608 - our own words
 # Comparing with the stored text is an optimization: reading the tags of 100,000 agents takes 300 ms.
 _TAGGED = "SELECT id, tags FROM log.agents WHERE instr(tags, ?) > 0"
 _SENT_BEFORE = "SELECT 1 FROM log.events WHERE sent < ? LIMIT 1"
@@ -211,15 +211,13 @@ class Paths:
 
     Between two jumps a conversation only grows. So it consists of a few intervals of seqs: from the last jump to the
     end, then from where that jump went back to the jump before that place, and so on. Intervals are looked up once, on
-    first use, and reflect that moment. Jumps that are not in the index yet are read from the log, so that the current
-    conversation is known even if the index lags behind.
+    first use, and reflect that moment.
 
     A ``clone`` into the agent leads to the log of another one. If that is a clone of the agent, or has taken over a
     state of it, the way leads back to the agent's own log.
     """
 
     def __init__(self) -> None:
-        self._later: dict[int, list[Jump]] | None = None
         self._walks: dict[int, _Walk] = {}
 
     def has(self, connection: sqlite3.Connection, agent: int, seq: int, kind: str, ends: float) -> bool:
@@ -232,7 +230,7 @@ class Paths:
             return True
         walk = self._walks.setdefault(agent, _Walk(agent))
         while walk.last is not None and walk.last >= seq:
-            jump, parent = self._jump(connection, walk.owner, walk.last)
+            jump, parent = log_of(connection).execute(_JUMP, (walk.owner, walk.last)).fetchone() or (0, None)
             if walk.owner == agent:
                 walk.add(jump)
             place = log_of(connection).execute("SELECT agent, seq FROM log.events WHERE id = ?", (parent,)).fetchone()
@@ -249,16 +247,6 @@ class Paths:
         """Return whether the way back from an event of another agent may lead to this one: it is older otherwise."""
         found = log_of(connection).execute(_FIRST, (agent,)).fetchone()
         return found is not None and event_id is not None and event_id > found[0]
-
-    def _jump(self, connection: sqlite3.Connection, agent: int, last: int) -> tuple[int, int | None]:
-        """Return an agent's newest jump up to a seq, and its destination."""
-        if self._later is None:
-            self._later = {}
-            for jump in later_jumps(connection):
-                self._later.setdefault(jump.agent, []).append(jump)
-        stored: tuple[int, int | None] = connection.execute(_JUMP, (agent, last)).fetchone() or (0, None)
-        later = ((jump.seq, jump.parent) for jump in self._later.get(agent, ()) if stored[0] < jump.seq <= last)
-        return max(later, default=stored, key=itemgetter(0))
 
 
 class _Walk:

@@ -1,12 +1,10 @@
 """The index of all texts: a separate file beside the database, derived from the log, so it may be deleted.
 
 It has the words of all events (:mod:`reeld.search.volumes`), but no copy of the texts: the text of a hit is read from
-the log, which is attached read-only. A table lists the events at which a conversation went back; nothing else is needed
-to determine the current conversation.
+the log, which is attached read-only.
 
 Events are indexed in the order of their ids. The position is written in the same transaction as the words. So the index
-is complete up to that position, even if the process was killed. Events at which conversations went back are recorded
-ahead of the words, so that they are known even while a long log is being read.
+is complete up to that position, even if the process was killed.
 """
 
 import os
@@ -23,14 +21,14 @@ from urllib.parse import quote
 from reel.errors import Storage
 from reeld.search import volumes
 from reeld.search.texts import text_of
-from reeld.search.volumes import Document, Volume
+from reeld.search.volumes import Document
 from reeld.search.words import indexed
 from reeld.store.connection import Connection
 from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 2
+VERSION = 3
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
 # Starts the words that we generate; no word of a text contains it.
@@ -42,25 +40,15 @@ _CHARACTERS = 4 << 20
 _SECONDS = 0.2
 # The room that an erasure needs in a volume, which is written again: in the WAL, and beside the old one.
 _ROOM = 64 << 20
-# Ids that are scanned at once for events at which conversations went back.
-_STRIDE = 1 << 15
 
 _TABLES = """
-CREATE TABLE jumps (agent INTEGER, seq INTEGER, parent INTEGER, PRIMARY KEY (agent, seq)) STRICT, WITHOUT ROWID;
-CREATE TABLE progress (event INTEGER NOT NULL, checksum INTEGER NOT NULL, jumped INTEGER NOT NULL) STRICT;
-INSERT INTO progress VALUES (0, 0, 0);
+CREATE TABLE progress (event INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
+INSERT INTO progress VALUES (0, 0);
 """
 _NEW = """
     SELECT id, agent, kind, content, data_json, checksum FROM log.events
     WHERE id > ? ORDER BY id LIMIT ?
 """
-# After one of these, a conversation continues at the event's parent.
-_JUMPS = """
-    SELECT agent, seq, parent FROM log.events
-    WHERE id > ? AND id <= ? AND kind IN ('clear', 'rewind', 'restore', 'clone')
-"""
-
-
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
 
@@ -148,7 +136,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     _attach(connection, database)
-    event, checksum, _ = _progress(connection)
+    event, checksum = _progress(connection)
     if event and log_of(connection).execute("SELECT checksum FROM log.events WHERE id = ?", (event,)).fetchone() != (
         checksum,
     ):
@@ -173,38 +161,19 @@ def _attach(connection: sqlite3.Connection, database: str | OpenLog) -> None:
 
 
 class _Progress(NamedTuple):
-    """The position of an index: its newest event with its checksum, and the id up to which jumps were recorded."""
+    """The position of an index: its newest event with its checksum."""
 
     event: int
     checksum: int
-    jumped: int
 
 
 def _progress(connection: sqlite3.Connection) -> _Progress:
-    return _Progress(*connection.execute("SELECT event, checksum, jumped FROM progress").fetchone() or (0, 0, 0))
+    return _Progress(*connection.execute("SELECT event, checksum FROM progress").fetchone() or (0, 0))
 
 
 def progress(connection: sqlite3.Connection) -> int:
     """Return the id of the newest event that is in the index."""
     return _progress(connection).event
-
-
-class Jump(NamedTuple):
-    """An event at which a conversation went back: it continues at the parent."""
-
-    agent: int
-    seq: int
-    parent: int | None
-
-
-def later_jumps(connection: sqlite3.Connection) -> list[Jump]:
-    """Return jumps that are not in the index yet, oldest first; only some if there are very many new events."""
-    jumped = _progress(connection).jumped
-    return _jumps(connection, jumped, jumped + _STRIDE)
-
-
-def _jumps(connection: sqlite3.Connection, after: int, last: int) -> list[Jump]:
-    return [Jump(*row) for row in log_of(connection).execute(_JUMPS, (after, last))]
 
 
 class Filled(NamedTuple):
@@ -241,32 +210,21 @@ def fill(connection: sqlite3.Connection) -> Filled:
     """
     ends = time.monotonic() + _SECONDS
     with _transaction(connection):
-        event, checksum, jumped = _progress(connection)
+        event, checksum = _progress(connection)
         with _reading_the_log():
             newest = log_of(connection).execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
-        while jumped < newest and time.monotonic() < ends:
-            jumped = _note_jumps(connection, jumped, min(newest, jumped + _STRIDE))
         volume = volumes.last(connection)
-        if jumped < newest:
-            more = True
-        elif volume.is_full(event) and event < newest:
+        if volume.is_full and event < newest:
             volumes.merge(connection, volume)
-            volumes.begin(connection, Volume(volume.number + 1, event + 1, 0))
+            volumes.begin(connection, volume.number + 1, event + 1)
             more = True
         else:
             batch = _Batch(connection, event, checksum, ends)
             volumes.insert(connection, volume, batch.documents())
-            volumes.count(connection, volume, batch.characters)
+            volumes.count(connection, volume, batch.inserted, batch.characters)
             event, checksum, more = batch.event, batch.checksum, batch.is_full
-        connection.execute("UPDATE progress SET event = ?, checksum = ?, jumped = ?", (event, checksum, jumped))
+        connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
     return Filled(event, more)
-
-
-def _note_jumps(connection: sqlite3.Connection, after: int, last: int) -> int:
-    with _reading_the_log():
-        jumps = _jumps(connection, after, last)
-    connection.executemany("INSERT OR REPLACE INTO jumps VALUES (?, ?, ?)", jumps)
-    return last
 
 
 class _Batch:
@@ -284,6 +242,8 @@ class _Batch:
         self._ends = ends
         self.event = event
         self.checksum = checksum
+        # How many events with text there were, and their characters.
+        self.inserted = 0
         self.characters = 0
         # Whether there may be more events.
         self.is_full = False
@@ -299,6 +259,7 @@ class _Batch:
                 self.event, self.checksum = event, checksum
                 document = _document(event, agent, kind, content, data_json)
                 if document is not None:
+                    self.inserted += 1
                     self.characters += len(document[1])
                     yield document
                 if (

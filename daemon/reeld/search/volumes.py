@@ -23,28 +23,34 @@ Document: TypeAlias = tuple[int, str, str, str]
 
 
 class Volume(NamedTuple):
-    """A volume: its number, its first id, and its number of characters."""
+    """A volume: its number, its first id, and how many events and characters were inserted into it.
+
+    Events are counted, because ids have gaps.
+    """
 
     number: int
     first: int
+    events: int
     characters: int
 
-    def is_full(self, event: int) -> bool:
-        """Return whether the events after this one begin a new volume."""
-        return event + 1 - self.first >= _EVENTS or self.characters >= _CHARACTERS
+    @property
+    def is_full(self) -> bool:
+        """Whether later events begin a new volume."""
+        return self.events >= _EVENTS or self.characters >= _CHARACTERS
 
 
 def create(connection: sqlite3.Connection) -> None:
     """Create the first volume."""
     connection.execute(
-        "CREATE TABLE volumes (number INTEGER PRIMARY KEY, first INTEGER NOT NULL, characters INTEGER NOT NULL) STRICT"
+        "CREATE TABLE volumes (number INTEGER PRIMARY KEY, first INTEGER NOT NULL,"
+        " events INTEGER NOT NULL, characters INTEGER NOT NULL) STRICT"
     )
-    begin(connection, Volume(1, 1, 0))
+    begin(connection, 1, 1)
 
 
-def begin(connection: sqlite3.Connection, volume: Volume) -> None:
-    """Create a volume."""
-    table = f"volume_{volume.number}"
+def begin(connection: sqlite3.Connection, number: int, first: int) -> None:
+    """Create an empty volume for the events from an id on."""
+    table = f"volume_{number}"
     connection.execute(
         f"CREATE VIRTUAL TABLE {table} USING fts5 (words, parts, about, content = '', tokenize = 'ascii')"
     )
@@ -52,7 +58,7 @@ def begin(connection: sqlite3.Connection, volume: Volume) -> None:
     # final merge is at the end of the volume.
     options = ("hashsize", 8 << 20), ("automerge", 16)
     connection.executemany(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", options)  # noqa: S608 - a number
-    connection.execute("INSERT INTO volumes VALUES (?, ?, ?)", volume)
+    connection.execute("INSERT INTO volumes VALUES (?, ?, 0, 0)", (number, first))
 
 
 def last(connection: sqlite3.Connection) -> Volume:
@@ -72,9 +78,12 @@ def insert(connection: sqlite3.Connection, volume: Volume, documents: Iterable[D
     connection.executemany(f"INSERT INTO {table} (rowid, words, parts, about) VALUES (?, ?, ?, ?)", documents)  # noqa: S608 - a number
 
 
-def count(connection: sqlite3.Connection, volume: Volume, characters: int) -> None:
-    """Add to the number of characters of a volume."""
-    connection.execute("UPDATE volumes SET characters = characters + ? WHERE number = ?", (characters, volume.number))
+def count(connection: sqlite3.Connection, volume: Volume, events: int, characters: int) -> None:
+    """Add to the numbers of events and characters of a volume."""
+    connection.execute(
+        "UPDATE volumes SET events = events + ?, characters = characters + ? WHERE number = ?",
+        (events, characters, volume.number),
+    )
 
 
 def matches(connection: sqlite3.Connection, volume: Volume, match: str, low: int, high: int) -> sqlite3.Cursor:

@@ -237,6 +237,18 @@ def test_volumes(rows: Rows, connection: sqlite3.Connection, database: str, monk
     assert found(connection, "al*") == [event for event in events[::-1] if event not in {events[1], events[10]}]
 
 
+def test_a_volume_counts_events(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids that were never used do not fill a volume."""
+    monkeypatch.setattr(volumes, "_EVENTS", 3)
+    agent = rows.agent(1)
+    rows.unlock()
+    for event in (1000, 2000, 3000, 4000):
+        rows.connection.execute("UPDATE events SET id = ? WHERE id = ?", (event, rows.event(agent)))
+        fill(connection)
+
+    assert [3001, 1] == [volume.first for volume in volumes.down_from(connection, 1 << 40)]
+
+
 def test_live_in_a_source(rows: Rows, connection: sqlite3.Connection) -> None:
     """A clone's past belongs to its source, and is live there or not."""
     source, clone = rows.agent(1), rows.agent(2, source=1, at=1)
