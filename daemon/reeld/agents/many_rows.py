@@ -12,12 +12,10 @@ from reel.msgpack_codec import packer
 from reeld.core.commands import Reply, Stage
 from reeld.core.validation import CheckedRow
 from reeld.store.store import Store
-from reeld.store.transactions import Transaction, prepared
+from reeld.store.transactions import Transaction, prepared, spared
 
 # From this many rows on: each takes 3 us, and the round trip to a thread takes 200 us.
 _MANY = 1000
-# Ids that may be given to other events while the values are being built.
-_SPARED = 1 << 16
 
 
 def are_many(rows: Sized) -> bool:
@@ -34,7 +32,12 @@ async def put(stage: Stage, rows: Sequence[CheckedRow], put_rows: Callable[[], R
 
 
 async def prepare(store: Store, transaction: Transaction) -> Transaction:
-    """Return a transaction with prebuilt values of its events, if these are many."""
+    """Return a transaction with prebuilt values of its events, if these are many.
+
+    In a file, some ids are left to what others write meanwhile. If they write more, the values are built again at the
+    commit.
+    """
     if sum(len(part.events) for part in transaction.parts) < _MANY:
         return transaction
-    return await anyio.to_thread.run_sync(prepared, transaction, store.writer.newest + _SPARED)
+    first = store.writer.newest + 1 + (0 if store.is_shared else spared(transaction))
+    return await anyio.to_thread.run_sync(prepared, transaction, first)

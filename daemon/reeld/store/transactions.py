@@ -62,7 +62,7 @@ class AgentWrite(NamedTuple):
     new: bool = False
     # Whether the profile changed besides its head and time: name, title, tags, or whether it is killed.
     changed: bool = False
-    # The prebuilt values of the events, if any; they are rebuilt if one of their ids was assigned meanwhile.
+    # The prebuilt values of the events, if any; they are built again if the ids in them do not come next.
     values: Values | None = None
 
 
@@ -99,10 +99,15 @@ def one_write(profile: Profile, events: list[Event], keys: list[Key]) -> Transac
     return _new(Transaction, ([write], keys, *_REST_OF_TRANSACTION))
 
 
+def spared(transaction: Transaction) -> int:
+    """Return how many ids before those in a transaction's prebuilt values may be left unused for ever."""
+    return sum(len(part.events) for part in transaction.parts) // 100
+
+
 def prepared(transaction: Transaction, first: int) -> Transaction:
     """Return a transaction with prebuilt values of its events, whose ids begin with ``first``.
 
-    Ids before that which are still unassigned at the commit are skipped.
+    They are used if others have left these ids free until the commit, but not many before them: see :func:`spared`.
     """
     pack, parts = packer(), []
     for part in transaction.parts:
@@ -189,7 +194,7 @@ class EventWriter:
         database: what the log calls the database.
     """
 
-    # Whether events may get the ids in their prebuilt values, so that the ids before are never used.
+    # Whether some ids before those in prebuilt values may stay unused for ever.
     _may_leave_out_ids = True
 
     def __init__(self, connection: Connection, database: str) -> None:
@@ -271,7 +276,7 @@ class EventWriter:
             firsts.append([])
             for part in transaction.parts:
                 made = part.values
-                if made is not None and (made.first == next_id or (made.first > next_id and self._may_leave_out_ids)):
+                if made is not None and self._may_follow(made.first - next_id, transaction):
                     next_id = made.first
                     values += made.plain
                     wide += made.wide
@@ -280,6 +285,10 @@ class EventWriter:
                 firsts[-1].append(next_id)
                 next_id += len(part.events)
         return firsts, next_id
+
+    def _may_follow(self, gap: int, transaction: Transaction) -> bool:
+        """Return whether the prebuilt values of a transaction may be used after a gap of so many ids."""
+        return not gap or (self._may_leave_out_ids and 0 < gap <= spared(transaction))
 
     def _write(
         self, cursor: Cursor, transactions: Sequence[Transaction], values: list[Any], wide: list[Any], newest: int

@@ -55,24 +55,27 @@ async def test_every_column_is_written(store: Store, path: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("spared", "first"), [(0, 2), (7, 9), (-1, 2)], ids=["next ids", "later ids", "given ids"])
+@pytest.mark.parametrize(
+    ("spared", "first"),
+    [(0, 2), (2, 4), (3, 2), (-1, 2)],
+    ids=["next ids", "later ids", "too late ids", "given ids"],
+)
 async def test_values_made_before(store: Store, path: str, engine: str, spared: int, first: int) -> None:
-    """Events whose values were made before are written like others; a file leaves out the ids before theirs."""
+    """Events whose values were made before are written like others; a file leaves out a hundredth of the ids."""
     first = first if engine == "sqlite" else 2
-    events = [event(2), event(3, origin=Origin(5, "r")), event(4)]
+    events = [event(2), event(3, origin=Origin(5, "r")), *map(event, range(4, 202))]
     await write(store, made(1))
-    outcomes = await write(store, prepared(said(1, *events), 2 + spared), said(1, event(5, parent=first + 2)))
+    later = event(202, parent=first + 199)
+    outcomes = await write(store, prepared(said(1, *events), 2 + spared), said(1, later))
     state = await store.load(1)
 
-    assert [[[first]], [[first + 3]]] == [[outcome] for outcome in outcomes]
-    assert [1, first, first + 1, first + 2, first + 3] == [
-        number for (number,) in query(path, "SELECT id FROM events ORDER BY id")
-    ]
+    assert [[[first]], [[first + 200]]] == [[outcome] for outcome in outcomes]
+    assert [1, *range(first, first + 201)] == [number for (number,) in query(path, "SELECT id FROM events ORDER BY id")]
     assert [None, first, first + 1] == [
         parent for (parent,) in query(path, "SELECT parent FROM events WHERE seq > 1 ORDER BY id")
     ][:3]
-    assert [2, 3, 4, 5] == [entry.seq for entry in state.conversation.entries]
-    assert 5 == store.writer.events
+    assert [*range(2, 203)] == [entry.seq for entry in state.conversation.entries]
+    assert 202 == store.writer.events
 
 
 async def test_events_with_an_origin_among_others(store: Store, path: str) -> None:
