@@ -75,9 +75,8 @@ MIGRATIONS = {
 }
 # The same, while the search index is made and filled.
 INDEXING = {
-    "before the index has tables": "CREATE TABLE jumps",
+    "before the index has tables": "CREATE TABLE progress",
     "before the index has a volume": "CREATE VIRTUAL TABLE volume_",
-    "before jumps are noted": "INSERT OR REPLACE INTO jumps",
     "before the words": "INSERT INTO volume_1 (rowid",
     "between words": "INSERT INTO volume_1 (rowid",
     "before a volume is merged": "INSERT INTO volume_1 (volume_1) VALUES",
