@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test others slow sdks adapters coverage editors crash fuzz soak bench bench-large profile docs man vsix clean
+.PHONY: help run install check lint format types test others slow sdks adapters coverage editors crash fuzz soak bench bench-large bench-long profile docs man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -118,6 +118,9 @@ bench: $(READY)  ## measure it on this machine, beside comparable programs (five
 
 bench-large: $(READY)  ## measure a file of ten million events (EVENTS=10000000; some minutes, 4 GB)
 	$(BIN)/python -m tests.bench.large $(EVENTS)
+
+bench-long: $(READY)  ## measure what others wait while one long conversation is used (MESSAGES=1000000)
+	$(BIN)/python -m tests.bench.long $(MESSAGES)
 
 profile: $(READY)  ## print where the time of an add goes, stage by stage (half a minute)
 	$(BIN)/python -m tests.bench.budget
