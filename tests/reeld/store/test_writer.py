@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from reel.errors import Internal
+from reeld.core.milestones import Extent, Milestone
 from reeld.store import schema
 from reeld.store import writer as writer_module
 from reeld.store.store import Store, open_store
@@ -64,6 +65,20 @@ async def test_only_what_was_written_is_counted(store: Store) -> None:
 
     assert 3 == store.writer.events
     assert store.writer.longest_commit > 0
+
+
+async def test_many_milestones_are_written_in_slices(path: str) -> None:
+    """A commit writes at most a hundred of them, with those of others in between; closing writes all that are left."""
+    noted = [
+        Milestone(number, number, Extent(number, number), "user", None, None, None, (), ()) for number in range(1, 1001)
+    ]
+    async with open_store(path) as store:
+        store.writer.note(noted)
+        await write(store, made(1))
+        commits, ((few,),) = store.writer.commits, query(path, "SELECT count(*) FROM milestones")
+
+    assert 0 < few <= 100 * commits < 1000
+    assert [(1000,)] == query(path, "SELECT count(*) FROM milestones")
 
 
 async def test_closing_writes_what_was_submitted(path: str) -> None:
