@@ -178,7 +178,10 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
             reply: Reply = {**told, "head": stage.head, "time": stage.now}
             with anyio.CancelScope(shield=True):
                 order = Order("purge", stage.base.uid, options.client, stage.now)
-                changes = [Change(event, is_gone=True) for event in planned.events]
+                # In a thread, because there may be a million.
+                changes = await anyio.to_thread.run_sync(
+                    lambda: [Change(event, is_gone=True) for event in planned.events]
+                )
                 erasure = await eraser.stage(order, changes, wanted.backups)
                 if wanted.backups:
                     reply["backups"] = await eraser.erase_in_backups(

@@ -144,7 +144,8 @@ class Eraser:
         """
         try:
             if self._ground is not None:
-                require_room(self._ground.path, erasures.room_for(changes), "nothing was erased")
+                needed = await anyio.to_thread.run_sync(erasures.room_for, changes)
+                require_room(self._ground.path, needed, "nothing was erased")
             erasure = await self._run(partial(erasures.begin, order=order, backups=json.dumps(list(backups))))
             for part in erasures.slices(changes):
                 await self._run(partial(erasures.stage, changes=part))
