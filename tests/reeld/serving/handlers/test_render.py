@@ -202,6 +202,7 @@ async def test_others_are_served_during_a_long_rendering(connect: Connect, servi
     over = threading.Event()
     slow, other = connect(), connect()
     await talk(slow)
+    await body(slow)  # the first rendering loads modules, in another thread
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(services.long_work.in_thread, partial(over.wait, 20))
         try:
