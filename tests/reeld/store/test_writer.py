@@ -75,7 +75,8 @@ async def test_many_milestones_are_written_in_slices(path: str) -> None:
     async with open_store(path) as store:
         store.writer.note(noted)
         await write(store, made(1))
-        commits, ((few,),) = store.writer.commits, query(path, "SELECT count(*) FROM milestones")
+        ((few,),) = query(path, "SELECT count(*) FROM milestones")
+        commits = store.writer.commits + 1  # one more may have been read before it is counted
 
     assert 0 < few <= 100 * commits < 1000
     assert [(1000,)] == query(path, "SELECT count(*) FROM milestones")
