@@ -28,8 +28,8 @@ from reeld.store.transactions import Transaction
 log = logging.getLogger(__name__)
 
 # Agents, and events, of a batch: what is done with them at once takes some milliseconds.
-_BATCH = 500
-_EVENTS = 20_000
+_BATCH = 250
+_EVENTS = 10_000
 # Old agents that the log names before they are purged.
 _NAMED = 100
 
@@ -123,7 +123,7 @@ class Retaining:
             if not asked.dry_run:
                 await self._forget(registry.store)
             return {"agents": [], "agents_count": 0, **_Done().as_reply()}
-        old = [each for each in await eraser.plan(expired(self.rules, time)) if not registry.bus.attached(each.row)]
+        old = await _unfollowed(registry, await eraser.plan(expired(self.rules, time)))
         told: Reply = {
             "agents": [{"id": each.uid, "name": each.name, "updated": each.updated} for each in old[:LISTED]],
             "agents_count": len(old),
@@ -153,6 +153,17 @@ class Retaining:
         """Forget the rules of this daemon's past; on a server they may be another daemon's."""
         if store.is_file and await store.read(noted) is not None:
             await store.write(forget)
+
+
+async def _unfollowed(registry: Registry, old: Sequence[Old]) -> list[Old]:
+    """Return the agents that nobody follows; there may be a hundred thousand of them."""
+    found = []
+    for number, each in enumerate(old):
+        if not registry.bus.attached(each.row):
+            found.append(each)
+        if number % _BATCH == 0:
+            await anyio.lowlevel.checkpoint()
+    return found
 
 
 def _announce(old: Sequence[Old], after: int) -> None:
@@ -242,8 +253,9 @@ async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client:
 
                 await write(store, Transaction([], [], decision=decision), on_commit)
                 done.add(gone, planned, heirs)
-                for profile in gone:
-                    log.info("agent=%s purged, for client=%s", profile.uid, client)
                 async with rest.without(planned.events, {}):
                     await eraser.apply()
                 rest.forget({profile.row for profile in gone}, lambda _: True)
+    for profile in gone:
+        log.info("agent=%s purged, for client=%s", profile.uid, client)
+        await anyio.lowlevel.checkpoint()  # hundreds of lines take longer than others should wait
