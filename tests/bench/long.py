@@ -73,7 +73,7 @@ def _steps() -> list[Step]:
         Step("nothing", lambda _: time.sleep(_ALONE)),
         Step("render with a budget, cold", _render_cut, is_cold=True),
         Step("the same again", _render_cut),
-        Step("render, refused as too large", _render_whole, is_cold=True),
+        Step("render without a budget, cold", _render_whole, is_cold=True),
         Step("undo of an add", _undo_add, is_cold=True),
         Step("clone into another", lambda client: client.clone("long", into="short"), is_cold=True),
         Step("undo of that", lambda client: client.undo("short")),

@@ -407,8 +407,8 @@ class Registry:
         return self._held.bytes
 
     def has_room_for(self, conversation: Conversation) -> bool:
-        """Return whether a conversation from the log may be kept in memory: it takes a quarter of the room at most."""
-        return conversation.size <= self._memory // 4
+        """Return whether a conversation from the log may be kept in memory: it takes half of the room at most."""
+        return conversation.size <= self._memory // 2
 
     @property
     def waiting(self) -> int:
