@@ -239,7 +239,7 @@ def test_integrations_do_not_know_each_other() -> None:
 @pytest.mark.parametrize(
     ("library", "homes"),
     [
-        ("trio", ["reeld.store.bridge"]),
+        ("trio", ["reeld.app", "reeld.store.bridge"]),
         ("aiosqlite", ["reeld.store.database"]),
         ("psycopg", ["reeld.store.postgres"]),
         (

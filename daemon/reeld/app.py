@@ -35,6 +35,7 @@ from functools import partial
 from typing import Any
 
 import anyio
+import trio
 from anyio.abc import TaskStatus
 
 from reel import stop_marker
@@ -280,7 +281,7 @@ def _counters(config: Config, began: float, started: int, server: Server) -> dic
         "log": logs.destination(),
         **server.counters(),
         "cpu_us": time.process_time_ns() // 1000,
-        "tasks": len(anyio.get_running_tasks()),
+        "tasks": trio.lowlevel.current_statistics().tasks_living,  # anyio would describe each: 12 ms for 10,000
     }
 
 
