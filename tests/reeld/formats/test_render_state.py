@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
+from reeld.core.recent import Earlier
 from reeld.formats.body import RenderRequest
 from reeld.formats.render import render
 from reeld.formats.render_state import DIGEST_SIZE, Chunks, EncodedTurns, digest
@@ -51,6 +53,17 @@ def test_a_state_of_another_history_is_replaced() -> None:
         asked = RenderRequest(name, **how)
 
         assert render(asked, now)[0] == render(asked, now, None, kept)[0]
+
+
+def test_a_state_that_begins_elsewhere_is_replaced() -> None:
+    """What it knows of earlier calls is not true of a history that begins before these."""
+    entries = entries_of([*LOOP, model("OK"), "Bye"])
+    before = Conversation(entries[:2])
+    earlier = Earlier(before.sum_up(entries[1]), 2, tuple(before.open_calls))
+    asked = RenderRequest("anthropic", open="refuse")
+    _, kept = render(RenderRequest("anthropic"), entries[4:], None, None, earlier)
+
+    assert render(asked, entries)[0] == render(asked, entries, None, kept)[0]
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai-responses"])
