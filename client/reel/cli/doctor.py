@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from reel.address import default_database, default_socket, standard_database
 from reel.cli.checks.connection import check_directory, check_installed, check_lock, check_path, check_versions
+from reel.cli.checks.contents import check_contents, verified_by_daemon, verified_by_program
 from reel.cli.checks.database import (
     check_backups,
     check_database,
@@ -79,7 +80,11 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
         found = check_server(database, printed if database == printable(_own_database()) else server_report(database))
         yield from (finding for finding in found if problem is None or finding.check == "server")
     elif problem is None:
-        yield check_database(database) or check_space(database)
+        unusable = check_database(database)
+        yield unusable or check_space(database)
+        if unusable is None:
+            verify = verified_by_program(database) if pid is None else verified_by_daemon(socket)
+            others.append(check_contents(database, verify))
         if wal is not None:
             yield wal
     yield from filter(None, others)

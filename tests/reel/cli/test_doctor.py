@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from reel.cli.checks.connection import check_directory, check_installed, check_lock, check_path, check_versions
+from reel.cli.checks.contents import check_contents, verified_by_program
 from reel.cli.checks.database import (
     check_backups,
     check_database,
@@ -29,6 +30,7 @@ from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 from reeld.store.database import SQLITE
 from reeld.store.schema import prepare
+from tests.forkserver import ForkedDaemon
 
 from .conftest import Reel
 from .test_processes import on_terminal
@@ -198,6 +200,62 @@ def test_a_database_of_our_own(nowhere: Path) -> None:
         assert None is check_database(database)
 
     assert None is check_database(database)
+
+
+@pytest.fixture
+def used(nowhere: Path) -> str:
+    """A database that no daemon has open, with a page for a table beyond the first, and a message in it."""
+    daemon = ForkedDaemon(nowhere)
+    with daemon.start().client() as client:
+        client.add("demo", "x" * 20_000, create=True)
+    daemon.close()
+    return daemon.database
+
+
+def spoil_a_page(database: str) -> None:
+    """Overwrite the last page of a file."""
+    with Path(database).open("r+b") as file:
+        file.seek(-4096, os.SEEK_END)
+        file.write(b"\xff" * 4096)
+
+
+def flip_a_bit(database: str) -> None:
+    """Change one letter of a message."""
+    content = Path(database).read_bytes()
+    Path(database).write_bytes(content.replace(b"xxxx", b"xxyx", 1))
+
+
+def contents(reel: Reel) -> dict[str, Any]:
+    """Return what the doctor says of the contents."""
+    (found,) = (finding for finding in reel("doctor", "--json").documents if finding["check"] == "contents")
+    return found
+
+
+@pytest.mark.parametrize("damage", [spoil_a_page, flip_a_bit])
+def test_damage_beyond_the_first_page(reel: Reel, used: str, damage: Callable[[str], None]) -> None:
+    """What a database has is checked, not only what kind of file it is, whether a daemon runs or not."""
+    before = contents(reel)
+    damage(used)
+    alone = contents(reel)
+    daemon = ForkedDaemon(Path(used).parent).start()
+    beside = contents(reel)
+    daemon.close()
+
+    assert {"check": "contents", "verdict": FINE, "about": "1 agent, 2 events"} == before
+    assert [BAD, BAD] == [alone["verdict"], beside["verdict"]]
+    assert "see all of them, and what to do: reel verify" == beside["remedy"]
+
+
+def test_contents_that_cannot_be_looked_at_in_time(used: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large database, and one whose check takes long, count as fine, and the doctor says that it knows no more."""
+    monkeypatch.setattr("reel.cli.checks.contents._SECONDS", 0.0)
+    slow = check_contents(used, verified_by_program(used))
+    monkeypatch.setattr("reel.cli.checks.contents._LARGE", 1)
+    large = check_contents(used, verified_by_program(used))
+
+    assert Finding("contents", FINE, "no problem in the first 0 s; reel verify checks everything") == slow
+    assert large is not None
+    assert large.about.endswith(" were not looked at; reel verify checks everything")
 
 
 def test_lock_of_a_process_that_does_not_answer(reel: Reel, nowhere: Path) -> None:

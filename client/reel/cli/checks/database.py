@@ -58,6 +58,15 @@ def check_database(database: str) -> Finding | None:
     return None
 
 
+def has_tables(database: str) -> bool:
+    """Return whether a file that :func:`check_database` accepts has tables: an interrupted first start leaves none."""
+    try:
+        with Path(database).open("rb") as file:
+            return any(file.read(_HEADER)[60:64]) or _has_wal(database)
+    except OSError:
+        return False
+
+
 def _has_wal(database: str) -> bool:
     try:
         return Path(f"{database}-wal").stat().st_size > 0
