@@ -175,6 +175,7 @@ def take_back_to_version_three(path: str) -> None:
             connection.execute(f"DROP INDEX {index}")
         for column in ("sent", "ref", "checksum"):
             connection.execute(f"ALTER TABLE events DROP COLUMN {column}")
+        connection.execute("ALTER TABLE keys DROP COLUMN checksum")
         for table in ("milestones", "erasures", "erased_events", "purged_agents", "retention"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("PRAGMA writable_schema = ON")
