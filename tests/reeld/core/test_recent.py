@@ -70,6 +70,8 @@ def test_the_place_follows_from_the_history_alone(said: list[object], size: int,
 
     assert (entries, earlier) == found(read, size)
     assert entries == whole.entries[len(whole.entries) - len(entries) :]
+    if size_of(whole.entries) < 2 * size:
+        assert earlier is None
     if earlier is None:
         assert len(whole.entries) == len(entries)
     else:
