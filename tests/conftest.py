@@ -70,6 +70,8 @@ _REMEDIES = {
     "only Linux lists descriptors and memory": "run them on Linux",
     "only Linux lists locks": "run them on Linux",
     "only Linux lists what is mapped": "run them on Linux",
+    "only Linux changes the limits of a running process": "run them on Linux",
+    "it takes 2.5 GB": "make crash",
     "only root can give a file away": "run them as root",
     "unprivileged mounts are not allowed here": "run them as root, or allow user namespaces",
     "the recorded requests are not here": "not part of the project",

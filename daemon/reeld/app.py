@@ -191,8 +191,6 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         agents = await stack.enter_async_context(anyio.create_task_group())
         registry = Registry(store, agents, *config.agents)
         server = Server(config.connection)
-        _say_how_much_memory(config)
-
         counters = partial(_counters, config, began, started, server)
         backups = Backups(store)
         services = Services(
@@ -236,6 +234,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                 if reloads:
                     await tasks.start(_reload_on_signal, listener, supervisor)
                 where = f"{config.socket} with {printable(config.database)}"
+                _say_how_much_memory(config)  # not before, so that why a start fails is the first thing that is read
                 log.info("ready in %d ms on %s", (time.monotonic() - began) * 1e3, where)
                 supervisor.notify("READY=1", f"STATUS=listens on {where}")
                 await stop.wait()

@@ -13,7 +13,10 @@ from reel.errors import Busy, ReelError
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="Linux has prlimit")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux changes the limits of a running process"),
+]
 
 MEGABYTE = 1 << 20
 # Bytes of a text in a request, so many that its decoded form does not fit beside it.

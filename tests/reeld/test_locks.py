@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reeld import locks
+from reel.address import fallback_directory
 from reeld.locks import keep_fresh, lock, lock_database
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, AlreadyRunning, StartupError
 from tests.patience import PATIENCE
@@ -253,7 +253,7 @@ def test_the_lock_of_an_inode_leaves_nothing(tmp_path: Path) -> None:
         os.utime(held.of_inode, (0, 0))
         keep_fresh(held)
         left = os.fstat(held.of_inode)
-    here = [entry.stat().st_ino for entry in os.scandir(locks.fallback_directory())]
+    here = [entry.stat().st_ino for entry in os.scandir(fallback_directory())]
 
     assert left.st_mtime > 0
     assert left.st_ino not in here

@@ -227,6 +227,7 @@ def flip_a_bit(database: str) -> None:
 
 def contents(reel: Reel) -> dict[str, Any]:
     """Return what the doctor says of the contents."""
+    found: dict[str, Any]
     (found,) = (finding for finding in reel("doctor", "--json").documents if finding["check"] == "contents")
     return found
 

@@ -432,7 +432,7 @@ async def test_old_agents_at_several_daemons() -> None:
             retaining.rules = rules
             await client.create("old")
             await client.kill("old")
-            await services.store.write(lambda connection: connection.execute("UPDATE agents SET killed = 1"))
+            await services.store.write(lambda opened: opened.execute("UPDATE agents SET killed = 1").close())
             async with open_store(url) as other:
                 await other.write(lambda connection: note(connection, Noted(rules, 1)))
                 await retaining.run(services.registry, rest)

@@ -79,7 +79,7 @@ def test_what_is_between_cells(tmp_path: Path) -> None:
         assert made.is_sound()
 
 
-@pytest.mark.skipif("REEL_CRASH_LONG" not in os.environ, reason="it takes 2.5 GB: make crash runs it")
+@pytest.mark.skipif("REEL_CRASH_LONG" not in os.environ, reason="it takes 2.5 GB")
 def test_a_file_that_grows_beyond_the_locked_page(tmp_path: Path) -> None:
     """The page that SQLite locks is left alone, and those of the pointer map are found behind it."""
     path = tmp_path / "sparse.db"
