@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from reel.address import fallback_directory
+from reeld import locks
 from reeld.locks import keep_fresh, lock, lock_database
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, AlreadyRunning, StartupError
 from tests.patience import PATIENCE
