@@ -82,7 +82,7 @@ def test_on_a_terminal(directory: Path, tmp_path: Path) -> None:
         tmux.run("send-keys", "Enter")
         tmux.shows("METHOD")
         tmux.run("send-keys", "q")
-        assert 2 == tmux.shows("left 0").count("restored")
+        tmux.ends_with("left 0", "restored")
     finally:
         with suppress(subprocess.CalledProcessError):
             tmux.run("kill-server")

@@ -2,6 +2,7 @@
 
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.patience import PATIENCE
@@ -37,9 +38,16 @@ class Tmux:
         return self.run("capture-pane", "-p").rstrip("\n").split("\n")
 
     def shows(self, *wanted: str) -> list[str]:
-        """Wait until there is a line that begins with each of some texts; return all lines."""
+        """Wait until there is a line that begins with each of some texts; return all lines of that moment."""
+        return self._until(lambda lines: all(any(line.startswith(text) for line in lines) for text in wanted))
+
+    def ends_with(self, *wanted: str) -> None:
+        """Wait until these are the last lines."""
+        self._until(lambda lines: lines[-len(wanted) :] == [*wanted])
+
+    def _until(self, is_shown: Callable[[list[str]], bool]) -> list[str]:
         deadline = time.monotonic() + PATIENCE
-        while not all(any(line.startswith(text) for line in self.lines()) for text in wanted):
-            assert time.monotonic() < deadline, self.lines()
+        while not is_shown(lines := self.lines()):
+            assert time.monotonic() < deadline, lines
             time.sleep(0.02)  # between two looks
-        return self.lines()
+        return lines
