@@ -15,7 +15,7 @@ import pytest
 from reeld.memory import give_back, use_one_heap
 from tests.few_variables import allow_few_variables
 from tests.places import FILES
-from tests.thoroughness import use_profile
+from tests.thoroughness import read_unicode, use_profile
 
 # For what pytest and the tests put there, and the programs that they start.
 os.environ["TMPDIR"] = tempfile.tempdir = FILES
@@ -80,6 +80,12 @@ _REMEDIES = {
 
 # Tests of functions and tasks; all others start programs, and count as slow.
 _UNITS = tuple(str(Path(__file__).parent / folder) + os.sep for folder in ("formats", "reel", "reeld"))
+
+
+@pytest.hookimpl(trylast=True)  # Hypothesis allows it only when it has begun itself
+def pytest_sessionstart() -> None:
+    """Prepare what the first property would wait for."""
+    read_unicode()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,9 +1,11 @@
 """How much tests try: a sample in ``make check``, the same one each time, and far more in ``make fuzz``."""
 
 import os
+import threading
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 
 # The inputs of each kind that `make fuzz` asks for; 0 without it.
@@ -39,3 +41,19 @@ def _forget_the_code() -> None:
     the first draw of each worker also parsed 320 modules and wrote a file for each. There is no setting for it.
     """
     setattr(providers, "_get_local_constants", lambda: providers._local_constants)  # noqa: B010 - mypy forbids to assign
+
+
+def read_unicode() -> None:
+    """Read the table of all characters now, which otherwise the first text that is drawn has to wait for.
+
+    In a fresh clone, Hypothesis makes it in loops over a million characters. They take 2.5 s of a core in each worker
+    while the coverage is measured, and much less without.
+    """
+    measuring = threading.gettrace()
+    threading.settrace(None)
+    try:
+        reading = threading.Thread(target=st.text().validate)
+        reading.start()
+        reading.join()
+    finally:
+        threading.settrace(measuring)
