@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 import trio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reel
@@ -20,6 +20,7 @@ from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.reel.importing.claude_samples import every_entry
 from tests.reel.importing.transcripts import Transcript, call
+from tests.thoroughness import SHARED
 
 pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed")
 
@@ -364,7 +365,7 @@ def record(made: Transcript, number: int, step: Step) -> None:
             made.user(uuid, f"Summary {number}", isCompactSummary=True, **after)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=SHARED)
 @given(STEPS)
 def test_any_transcript(store: ReelSessionStore, other: ReelSessionStore, steps: list[Step]) -> None:
     """Whatever a transcript looks like, two stores that append to it in turns keep it deeply equal."""
@@ -376,7 +377,7 @@ def test_any_transcript(store: ReelSessionStore, other: ReelSessionStore, steps:
     assert load(store, key) == made.records
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=SHARED)
 @given(STEPS)
 def test_any_transcript_and_an_editor(store: ReelSessionStore, client: Client, steps: list[Step]) -> None:
     """Whatever an editor does in between, what it added last is loaded, and each entry follows another one or none."""

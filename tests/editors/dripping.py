@@ -67,5 +67,5 @@ def _drip(source: socket.socket, target: socket.socket, size: int, pause: float)
         while data := source.recv(1 << 16):
             for start in range(0, len(data), size):
                 target.sendall(data[start : start + size])
-                time.sleep(pause)
+                time.sleep(pause)  # what a slow sender does
         target.shutdown(socket.SHUT_WR)

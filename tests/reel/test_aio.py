@@ -143,7 +143,7 @@ async def test_a_client_cannot_be_awaited_on_trio(daemon: Daemon) -> None:
 async def test_the_async_client_gives_up_reconnecting(daemon: Daemon) -> None:
     """If the daemon does not come back, calls say so; a later daemon is found."""
     with anyio.fail_after(PATIENCE):
-        async with reel.aio.connect(daemon.socket, patience=0.05) as client:
+        async with reel.aio.connect(daemon.socket, patience=0.05) as client:  # it is reached
             daemon.end(signal.SIGTERM)
             with pytest.raises(reel.NotRunning):
                 await client.ping()
@@ -163,7 +163,7 @@ async def test_a_daemon_that_hangs_up_on_a_call(
         seen: list[Request] = []
         # Fifty connections would take longer, and without a pause between them no time at all.
         tasks.start_soon(_answer, await anyio.create_unix_listener(path), [None] * 50, seen)
-        async with reel.aio.connect(path, patience=2.0) as client:
+        async with reel.aio.connect(path, patience=2.0) as client:  # of the virtual clock
             began = anyio.current_time()
             with pytest.raises(reel.NotRunning, match="went away"):
                 await client.ping()
@@ -232,7 +232,7 @@ async def test_long_waits_are_no_calls_in_flight(client: Client, daemon: Daemon)
     head = (await client.create("demo")).head
 
     async def wait() -> None:
-        await client.wait("demo", head, timeout=3_600_000)
+        await client.wait("demo", head, timeout=3_600_000)  # longer than any test
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wait)

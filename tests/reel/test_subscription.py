@@ -205,7 +205,7 @@ def test_a_subscription_gives_up_reconnecting(run: Run, daemon: Daemon) -> None:
                 other.mark("demo")
             return await seqs(subscription, 2)
 
-    assert [2] == run(scenario, patience=0.3)
+    assert [2] == run(scenario, patience=0.3)  # it is reached
 
 
 @contextmanager

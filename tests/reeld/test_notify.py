@@ -73,7 +73,7 @@ async def test_signs_of_life(
     address, listening = ear
     listening.setblocking(False)
     alive = anyio.Event()
-    with anyio.fail_after(1000):
+    with anyio.fail_after(1000):  # of the virtual clock
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(Supervisor(address, 10.0).watchdog_loop, alive.wait)
             await anyio.sleep(100)
@@ -96,7 +96,7 @@ async def test_more_time_to_start(
     address, listening = ear
     listening.setblocking(False)
     opened = anyio.Event()
-    with anyio.fail_after(1000):
+    with anyio.fail_after(1000):  # of the virtual clock
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(Supervisor(address).extend_start, opened)
             await anyio.sleep(16)

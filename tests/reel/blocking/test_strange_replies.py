@@ -38,7 +38,7 @@ def test_timeout_of_the_greeting(script: Script) -> None:
     """Connecting has the same limit."""
     script.play(lambda line: line.wait())
     with pytest.raises(reel.Timeout):
-        connect(script.path, timeout=0.2)
+        connect(script.path, timeout=0.2)  # it is reached
 
 
 def test_protocol_mismatch(script: Script) -> None:

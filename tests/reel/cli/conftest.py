@@ -62,7 +62,7 @@ def wait_for(socket: str, process: subprocess.Popen[bytes]) -> None:
     while not answers(socket):
         assert process.poll() is None, "the daemon ended instead of answering"
         assert time.monotonic() < deadline, "the daemon does not answer"
-        time.sleep(0.01)
+        time.sleep(0.01)  # between two looks
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def attached(client: Client, name: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not client.agent(name).attached:
         assert time.monotonic() < deadline, "nobody follows"
-        time.sleep(0.01)
+        time.sleep(0.01)  # between two looks
 
 
 @pytest.fixture

@@ -241,7 +241,7 @@ def test_control_characters_of_an_answer_are_escaped(reel: Reel, talk: str, via:
 def test_an_answer_that_is_interrupted(client: Client, daemon: str, name: str, via: Via) -> None:
     """Ctrl-C ends the answer: what came is added and marked, and the command dies of the signal."""
     client.create(name)
-    via.then = "; sleep 60"
+    via.then = "; sleep 600"
     with started(daemon, "ask", name, "What?", *via(HALF)) as running:
         running.until(CHAT.text)
         running.process.send_signal(signal.SIGINT)

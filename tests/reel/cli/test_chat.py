@@ -26,7 +26,7 @@ if said == "fail":
     sys.exit("no network")
 send("You said: ")
 if said == "slow":
-    time.sleep(60)
+    time.sleep(600)  # until it is interrupted
 send(said, "stop")
 """
 

@@ -76,7 +76,7 @@ def test_limit_in_a_script(reel: Reel, argv: list[str], monkeypatch: pytest.Monk
 def test_waiting_for_an_event_is_not_limited(path: str) -> None:
     """The limit is for the daemon; wait has its own --timeout, for the event, which comes on top."""
     client = PrefixResolvingClient(path, Output(sys.stdout, sys.stderr), exact=True, limit=1)
-    with client._allowing_for(requests.wait("demo", 1, timeout=1200)):
+    with client._allowing_for(requests.wait("demo", 1, timeout=1200)):  # nobody waits
         assert 2.2 == client._timeout
 
     assert 1 == client._timeout

@@ -142,7 +142,7 @@ def test_an_answer_for_nobody_is_dropped() -> None:
 
     trio.run(leave)
     gate.set()
-    asyncio.run_coroutine_threadsafe(double(1), loop).result(30)
+    asyncio.run_coroutine_threadsafe(double(1), loop).result(PATIENCE)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(PATIENCE)
     loop.close()
