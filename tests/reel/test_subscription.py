@@ -228,21 +228,30 @@ def taken_over(daemon: Daemon, listening: Callable[[str], AbstractContextManager
     daemon.start()
 
 
+@contextmanager
+def attempts_of(seconds: float) -> Iterator[None]:
+    """Set how long an attempt to connect may take."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("sync.client", "sync.subscription", "aio.client", "aio.subscription"):
+            patch.setattr(f"reel.{module}.ATTEMPT", seconds)
+        yield
+
+
 @pytest.fixture
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let an attempt to connect be short."""
-    for module in ("sync.client", "sync.subscription", "aio.client", "aio.subscription"):
-        monkeypatch.setattr(f"reel.{module}.ATTEMPT", 0.1)
+def _patient() -> Iterator[None]:
+    """Let an attempt to connect to a running daemon take as long as it does."""
+    with attempts_of(PATIENCE):
+        yield
 
 
-@pytest.mark.usefixtures("_hasty")
+@pytest.mark.usefixtures("_patient")
 def test_a_listener_that_never_answers(run: Run, daemon: Daemon) -> None:
     """A subscription and a call give up if something comes back that accepts and does not answer; then they go on."""
 
     async def scenario(client: Any) -> list[int]:
         async with client.subscribe("demo") as subscription:
             await client.ping()
-            with taken_over(daemon, mute_listener):
+            with taken_over(daemon, mute_listener), attempts_of(0.1):
                 with pytest.raises(reel.NotRunning, match="the daemon went away"):
                     await anext(subscription)
                 with pytest.raises(reel.NotRunning):
@@ -252,15 +261,16 @@ def test_a_listener_that_never_answers(run: Run, daemon: Daemon) -> None:
             assert await client.ping()
             return await seqs(subscription, 2)
 
-    assert [2] == run(scenario, patience=0.1)
+    assert [2] == run(scenario, patience=0.1)  # it is reached
 
 
-@pytest.mark.usefixtures("_hasty")
+@pytest.mark.usefixtures("_patient")
 def test_a_listener_that_accepts_nothing(daemon: Daemon) -> None:
     """A blocking subscription and a call do not wait for a place in the queue without end."""
-    with Client(daemon.socket, patience=0.1) as client, client.subscribe("demo") as subscription:
+    patience = 0.1  # it is reached
+    with Client(daemon.socket, patience=patience) as client, client.subscribe("demo") as subscription:
         client.ping()
-        with taken_over(daemon, full_listener):
+        with taken_over(daemon, full_listener), attempts_of(0.1):
             with pytest.raises(reel.NotRunning, match="does not answer"):
                 next(subscription)
             with pytest.raises(reel.NotRunning, match="does not answer"):
