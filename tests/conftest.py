@@ -65,6 +65,7 @@ _REMEDIES = {
     "the repository of agent-framework cannot be fetched": "make adapters, with a network",
     "the framework has no such tests any more": "remove the file from the list of the test",
     "tmux is not installed": "apt-get install tmux",
+    "it takes 2.5 GB: make crash runs it": "make crash",
     "there is no compiler": "apt-get install gcc",
     "only glibc has these functions": "run them on a Linux with glibc",
     "only Linux lists descriptors and memory": "run them on Linux",
