@@ -198,6 +198,7 @@ def test_who_reads_a_draft_in_nvim_keeps_the_place(nvim: Nvim, client: Client) -
     """A cursor inside a draft stays in its line when the draft grows, and when its message replaces it."""
     client.add("demo", "a", create=True)
     opened(nvim)
+    nvim.until("vim.fn.search('^a$', 'nw') > 0")  # it comes before the draft, and may be read after it
     lines = [f"line {number}" for number in range(100)]
     client.draft("demo", "\n".join(lines))
     nvim.until("vim.fn.search('line 99', 'nw') > 0")

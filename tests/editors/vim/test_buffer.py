@@ -167,6 +167,7 @@ def test_who_reads_a_draft_in_vim_keeps_the_place(vim: Vim, client: Client) -> N
     """A cursor inside a draft stays in its line when the draft grows, and when its message replaces it."""
     client.add("demo", "a", create=True)
     vim.run("Reel open demo")
+    vim.until(lambda: vim.eval("search('^a$', 'nw') > 0"), 1)
     lines = [f"line {number}" for number in range(100)]
     client.draft("demo", "\n".join(lines))
     vim.until(lambda: vim.eval("search('line 99', 'nw') > 0"), 1)
