@@ -73,6 +73,16 @@ class Server:
             become = [f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups"]
         return ["setpriv", "--pdeathsig=QUIT", *become, str(self._programs / program)]
 
+    def back_up(self, directory: Path) -> None:
+        """Copy the running server, as pg_basebackup does."""
+        copying = [*self.run("pg_basebackup"), "-h", str(self.directory), "-U", "reel", "-c", "fast", "-D"]
+        subprocess.run([*copying, str(directory)], check=True, capture_output=True, timeout=PATIENCE)
+
+    def restore(self, directory: Path) -> None:
+        """Put a copy in the place of the stopped server."""
+        shutil.rmtree(self.directory / "data")
+        shutil.move(directory, self.directory / "data")
+
     @property
     def url(self) -> str:
         """The URL of the empty database."""

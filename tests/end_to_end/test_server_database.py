@@ -80,7 +80,7 @@ def test_what_there_is_is_told(url: str, prepared: Daemon) -> None:
         r"^# server: PostgreSQL \d+.*, database postgres, user reel, schema t\d+$", before.stdout, re.MULTILINE
     )
     assert "# server: there are no tables yet; the first start makes them" in before.stdout
-    assert "# server: the tables are of version 1, with events up to 2" in after.stdout
+    assert "# server: the tables are of version 2, with events up to 2" in after.stdout
 
 
 def test_status_names_the_server(url: str, prepared: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +100,7 @@ def test_what_the_doctor_tells(url: str, prepared: Daemon, capsys: pytest.Captur
     told = capsys.readouterr().out
 
     assert re.search(
-        r"^ok    database +postgresql:.*: PostgreSQL \d+.*; the tables are of version 1", told, re.MULTILINE
+        r"^ok    database +postgresql:.*: PostgreSQL \d+.*; the tables are of version 2", told, re.MULTILINE
     )
 
 

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from reel.errors import Busy, Internal, ReelError, Storage, no_memory
+from reel.errors import Busy, Internal, NotFound, ReelError, Storage, no_memory
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.foreign import completes
@@ -38,6 +38,7 @@ from reeld.core.events import Event
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
 from reeld.store.elsewhere import ForeignEvent
+from reeld.store.loss import Forgotten
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, CommitInDoubt, DivergedError, Key, Outcome, Transaction, one_write
 
@@ -356,8 +357,9 @@ class Agent:
                     self._retry_singly = max(0, self._retry_singly - sum(write.commands for write, _ in run))
                 for write, reply in rest:
                     write.answer(reply)
-            elif isinstance(outcome, Internal) or (len(run) == 1 and run[0][0].commands == 1):
+            elif isinstance(outcome, Internal | Forgotten) or (len(run) == 1 and run[0][0].commands == 1):
                 # An internal error leaves open whether they are written: staging them again could write them twice.
+                # After a loss they could mean something else.
                 if isinstance(outcome, CommitInDoubt) and self.store.is_shared:
                     self.fall_behind()
                 for write, _ in rest:
@@ -407,7 +409,22 @@ class Agent:
             self._news += news
             return
         self.is_behind = True
-        self.store.writer.behind.add(self.row)  # an exclusive job may go on over the old state
+        self.store.writer.behind.setdefault(self.row, DivergedError)  # an exclusive job may go on over the old state
+        if at_once:
+            self._catch_up()
+
+    def lose(self, *, at_once: bool) -> None:
+        """Refuse what waits, and read the state again before the next job: the log has lost events.
+
+        Args:
+            at_once: whether to read it even if no job is waiting.
+        """
+        self._retry_singly, self._news = 0, []
+        waiting, self._mailbox = self._mailbox, deque()
+        for job in waiting:
+            job.answer(Forgotten())
+        self.is_behind = True
+        self.store.writer.behind[self.row] = Forgotten
         if at_once:
             self._catch_up()
 
@@ -507,11 +524,14 @@ class Agent:
     async def _load(self) -> None:
         # Reset before the log is read: the state may be out of date again afterwards.
         self.is_behind, self._news = False, []
-        self.store.writer.behind.discard(self.row)
+        self.store.writer.behind.pop(self.row, None)
         try:
             self.state = await self.store.load(self.row)
             self._count()
             self._on_growth()
+        except NotFound as error:
+            self.end(error)
+            return
         except Exception:
             log.exception("agent=%d cannot be loaded", self.row)
             self._fail(Storage("the agent cannot be read from the database; the daemon's log says why"))

@@ -82,8 +82,11 @@ class Subscriber(Protocol):
     def on_elsewhere(self) -> None:
         """Take note that other daemons have written events, which have to be read from the log."""
 
-    def on_reset(self, profile: Profile) -> None:
+    def on_reset(self, whose: Whose) -> None:
         """Take note that the agent's live state differed from the log, and has been replaced."""
+
+    def on_loss(self, lost: Iterable[Whose]) -> None:
+        """Take note that the log has lost events: of the agent, or if all are followed, at least of these."""
 
     def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
         """Take what ``writer`` is writing; an empty text ends its draft."""
@@ -203,6 +206,18 @@ class EventBus:
         self.catch_up()
         for subscriber in {subscriber: None for row in rows for subscriber in self.subscribers(row)}:
             subscriber.on_elsewhere()
+
+    def tell_loss(self, lost: Iterable[Whose]) -> None:
+        """Tell every subscriber that the log has lost events.
+
+        Args:
+            lost: the agents that may have lost some; whoever follows all of them is told which.
+        """
+        self.catch_up()
+        agents = {whose.row: whose for whose in lost}
+        for row, subscribers in list(self._subscribers.items()):
+            for subscriber in list(subscribers):
+                subscriber.on_loss(agents.values() if row is None else ())
 
     def reset(self, profile: Profile) -> None:
         """Tell the subscribers of an agent that its live state has been replaced."""

@@ -23,6 +23,7 @@ from reeld.core.commands import gone, not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.store.elsewhere import Elsewhere, ForeignEvent
+from reeld.store.loss import Loss
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, DivergedError
 
@@ -81,7 +82,9 @@ class Registry:
         # Agents that received jobs since the last pump. Those of a batch are pumped at its end.
         self._posted: list[Agent] = []
         self._batch = store.poller.batch
-        store.writer.follow(self._live.__contains__, self._on_elsewhere)
+        # Called after a loss, to drop what else was made from the log.
+        self.on_loss: Callable[[], None] = _do_nothing
+        store.writer.follow(self._live.__contains__, self._on_elsewhere, self._on_loss)
         self.started = 0
         self.failed = 0
         self.repaired = 0
@@ -138,6 +141,16 @@ class Registry:
             if row in following:
                 self._live[row].follow(event_id, event)
         self.bus.newest = max(self.bus.newest, newest)
+
+    def _on_loss(self, loss: Loss, newest: int) -> None:
+        """Drop everything that was made from the log, and tell all subscribers to read it again."""
+        for agent in self.live():
+            self._unindex(agent)
+            agent.lose(at_once=self.bus.has_subscribers(agent.row))
+        self.on_loss()
+        self.bus.newest = newest
+        live = [agent.state.profile for agent in self.live() if agent.state is not None]
+        self.bus.tell_loss([*live, *loss.agents])
 
     def _fall_behind(self, row: int, events: Sequence[ForeignEvent]) -> None:
         """Take note that other daemons have written events that an agent cannot fold into its state."""
@@ -272,7 +285,7 @@ class Registry:
         if self._live.get(agent.row) is agent:
             del self._live[agent.row]
             del self._scopes[agent.row]
-            self.store.writer.behind.discard(agent.row)
+            self.store.writer.behind.pop(agent.row, None)
         agent.leave()
         self._unindex(agent)
 
@@ -440,3 +453,7 @@ class Registry:
         for agent in list(self._live.values()):
             with suppress(ReelError):  # a failed agent has nothing left to do
                 await self.ask(agent, lambda answer: Read(lambda _: None, answer))
+
+
+def _do_nothing() -> None:
+    """Do nothing: nothing else is made from the log."""

@@ -136,11 +136,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     _attach(connection, database)
-    event, checksum = _progress(connection)
-    if event and log_of(connection).execute("SELECT checksum FROM log.events WHERE id = ?", (event,)).fetchone() != (
-        checksum,
-    ):
-        raise Outdated("is of another database")
+    _cut_back(connection)
 
 
 def prepare_reader(connection: sqlite3.Connection, database: str | OpenLog) -> None:
@@ -202,12 +198,58 @@ def _reading_the_log() -> Iterator[None]:
         raise LogError(f"the log cannot be read: {error}") from error
 
 
+def _cut_back(connection: sqlite3.Connection) -> None:
+    """Remove the events that a server has lost, if the log no longer has the newest event of the index.
+
+    Raises:
+        LogError: the log cannot be read.
+        Outdated: the index is of another log.
+    """
+    event, checksum = _progress(connection)
+    if not event or _checksum_of(connection, event) == checksum:
+        return
+    survivor = _survivor(connection, event)
+    if survivor is None:
+        raise Outdated("is of another database")
+    with _transaction(connection):
+        # FTS5 finds what to delete by its words, which are gone. So whole volumes are read again.
+        event, checksum = _newest(connection, volumes.cut(connection, survivor))
+        connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
+
+
+def _checksum_of(connection: sqlite3.Connection, event: int) -> int | None:
+    """Return the checksum of an event of the log; ``None`` if there is no such event."""
+    with _reading_the_log():
+        found = log_of(connection).execute("SELECT checksum FROM log.events WHERE id = ?", (event,)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def _survivor(connection: sqlite3.Connection, event: int) -> int | None:
+    """Return the newest event that was left when a server lost this one; ``None`` if it is not known to be lost."""
+    log = log_of(connection)
+    if log is connection:  # a file loses nothing
+        return None
+    query = "SELECT survivor FROM runs WHERE survivor < ? AND first > ? ORDER BY first LIMIT 1"
+    with _reading_the_log():
+        found = log.execute(query, (event, event)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def _newest(connection: sqlite3.Connection, last: int) -> tuple[int, int]:
+    """Return the newest event of the log up to an id, and its checksum."""
+    query = "SELECT id, checksum FROM log.events WHERE id <= ? ORDER BY id DESC LIMIT 1"
+    with _reading_the_log():
+        return log_of(connection).execute(query, (last,)).fetchone() or (0, 0)
+
+
 def fill(connection: sqlite3.Connection) -> Filled:
     """Add the next events to the index.
 
     Raises:
         LogError: the log cannot be read.
+        Outdated: the index is of another log.
     """
+    _cut_back(connection)
     ends = time.monotonic() + _SECONDS
     with _transaction(connection):
         event, checksum = _progress(connection)
@@ -334,8 +376,7 @@ def settle(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
         sqlite3.OperationalError: a reader still has an old snapshot.
         Storage: an older version made the index, so that it cannot be cleared.
     """
-    query = "SELECT id, checksum FROM log.events WHERE id <= ? ORDER BY id DESC LIMIT 1"
     with _transaction(connection):
-        event, checksum = log_of(connection).execute(query, (progress(connection),)).fetchone() or (0, 0)
+        event, checksum = _newest(connection, progress(connection))
         connection.execute("UPDATE progress SET checksum = ?, event = ?", (checksum, event))
     clean(connection, path, descriptor)

@@ -66,6 +66,17 @@ def last(connection: sqlite3.Connection) -> Volume:
     return Volume(*connection.execute("SELECT * FROM volumes ORDER BY number DESC LIMIT 1").fetchone())
 
 
+def cut(connection: sqlite3.Connection, last: int) -> int:
+    """Empty the volumes that may have events with an id above this one; return the id up to which events are left."""
+    query = "SELECT * FROM volumes WHERE number >= (SELECT max(number) FROM volumes WHERE first <= max(?, 1))"
+    emptied = [Volume(*row) for row in connection.execute(query, (last,))]
+    for volume in emptied:
+        connection.execute(f"DROP TABLE volume_{volume.number}")
+        connection.execute("DELETE FROM volumes WHERE number = ?", (volume.number,))
+    begin(connection, emptied[0].number, emptied[0].first)
+    return emptied[0].first - 1
+
+
 def down_from(connection: sqlite3.Connection, below: int) -> list[Volume]:
     """Return the volumes that have events with an id below this one, the newest first."""
     rows = connection.execute("SELECT * FROM volumes WHERE first < ? ORDER BY number DESC", (below,))

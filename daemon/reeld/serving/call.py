@@ -162,3 +162,8 @@ class Services(NamedTuple):
     backups: Backups
     scheduled_backups: ScheduledBackups
     retention: Retaining
+
+    def drop_caches(self) -> None:
+        """Drop everything that was made from conversations."""
+        self.render_cache.forget_all()
+        self.asked_models.forget_all()

@@ -54,6 +54,7 @@ async def collect(services: Services) -> Result:
         "longest_commit_us": int(writer.longest_commit * 1e6),
         "commit_seconds": writer.commit_seconds.as_map(),
         "commit_events": writer.commit_events.as_map(),
+        "lost_events": writer.lost_events,
         "storage_problem": writer.problem or unreadable,
         "search_index": services.search.path,
         "search_index_bytes": services.search.size,

@@ -13,7 +13,7 @@ subscription catches up, events are folded again, agent by agent, from the state
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
@@ -30,7 +30,6 @@ from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Mark
 from reeld.core.milestones import Extent
 from reeld.core.reading import LEAST_READ
-from reeld.core.state import Profile
 from reeld.serving.flow import do_nothing
 from reeld.serving.pages import record
 from reeld.store.history import Logged
@@ -69,13 +68,13 @@ class Subscription:
         number: the peer's name for it.
         sink: the connection.
         bus: publishes events.
-        row: the agent; ``None`` for all, and positions are then ids instead of seqs.
+        whose: the agent; ``None`` for all, and positions are then ids instead of seqs.
         view: ``messages``, ``conversation`` or ``none``.
         kinds: only events of these; ``None`` for all.
     """
 
     def __init__(
-        self, number: int, sink: PushSink, bus: EventBus, row: int | None, view: str, kinds: frozenset[str] | None
+        self, number: int, sink: PushSink, bus: EventBus, whose: Whose | None, view: str, kinds: frozenset[str] | None
     ) -> None:
         self.number = number
         self.connection: int | None = sink.number
@@ -85,7 +84,8 @@ class Subscription:
         # It is settled: the peer has spoken.
         self._framing = sink.framing
         self._bus = bus
-        self._row = row
+        self._whose = whose
+        self._row = None if whose is None else whose.row
         self._kinds = kinds
         self._view = view
         # Whether the peer keeps a copy, and so needs to know how much of it each event leaves unchanged.
@@ -99,6 +99,8 @@ class Subscription:
         self._start_catching_up: Callable[[], object] = do_nothing
         # Whether something was committed since the log was last read.
         self._log_has_more = False
+        # Whether events were lost since the log was last read.
+        self._has_lost = False
         # The first and the last position for which there was no room.
         self._lagged: tuple[int, int] | None = None
 
@@ -137,10 +139,15 @@ class Subscription:
         with self._scope:
             replayer = LogReplayer(store, with_extents=self._wants_extents)
             while not self._live:
-                self._log_has_more = False
+                if self._has_lost:  # what was folded may be gone
+                    replayer = LogReplayer(store, with_extents=self._wants_extents)
+                self._log_has_more = self._has_lost = False
                 page = await store.after(self._row, self._cursor, _PAGE, _PAGE_BYTES)
                 for logged in page:
-                    await self._push_from_log(await replayer.event(logged))
+                    committed = await replayer.event(logged)
+                    if self._has_lost:
+                        break
+                    await self._push_from_log(committed)
                 self._live = not page and not self._log_has_more
 
     async def _push_from_log(self, committed: CommittedEvent) -> None:
@@ -182,10 +189,17 @@ class Subscription:
         """Stop catching up: everything from here on counts as missed."""
         self._live, self._lagged = True, (self._cursor + 1, self._cursor + 1)
 
-    def on_reset(self, profile: Profile) -> None:
+    def on_reset(self, whose: Whose) -> None:
         """Tell the peer that the live state was replaced, so that it reads the conversation again."""
-        data = self._framing.notify("reset", {"agent": profile.uid})
-        self._sink.push_latest(("reset", profile.row), data)
+        data = self._framing.notify("reset", {"agent": whose.uid})
+        self._sink.push_latest(("reset", whose.row), data)
+
+    def on_loss(self, lost: Iterable[Whose]) -> None:
+        """Tell the peer to read the conversations again, and go on with what the log has after them."""
+        for whose in lost if self._whose is None else (self._whose,):
+            self.on_reset(whose)
+        self._has_lost = True
+        self.on_elsewhere()
 
     def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
         """Tell the peer what ``writer`` is writing; an empty text ends its draft."""
@@ -250,7 +264,7 @@ class Subscriptions:
     def __len__(self) -> int:
         return len(self._begun)
 
-    def make(self, row: int | None, view: str, kinds: frozenset[str] | None) -> Subscription:
+    def make(self, whose: Whose | None, view: str, kinds: frozenset[str] | None) -> Subscription:
         """Return a subscription that has not begun.
 
         Raises:
@@ -258,7 +272,7 @@ class Subscriptions:
         """
         if len(self._begun) >= self._limit:
             raise Busy(f"this connection has {self._limit} subscriptions; end some, or open another connection")
-        return Subscription(next(self._numbers), self._sink, self._bus, row, view, kinds)
+        return Subscription(next(self._numbers), self._sink, self._bus, whose, view, kinds)
 
     def begin(self, subscription: Subscription, position: int, *, live: bool) -> None:
         """Begin a subscription that the peer has been told of."""

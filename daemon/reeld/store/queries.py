@@ -8,12 +8,14 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from reel.errors import NotFound
 from reel.msgpack_codec import packer
 from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
 from reeld.store.connection import Connection, DatabaseError
 from reeld.store.erasures import first_reply, newest
+from reeld.store.loss import Known
 from reeld.store.schema import UNKNOWN_KIND
 from reeld.store.sealed import KEY, is_unchanged
 from reeld.store.states import Skip
@@ -37,6 +39,13 @@ _NEWEST = f"""
     SELECT command, kind, data_json FROM events
     WHERE agent = ? AND seq <= ? AND seq > ? AND kind IN ({", ".join("?" * len(_UNDOABLE))})
     ORDER BY seq DESC LIMIT 1
+"""
+
+# Whether the log has an event that is known by its id, agent, seq and time, unless it was purged. The first parameter
+# and the last are its id as well.
+IS_KNOWN = """
+    ? = 0 OR EXISTS (SELECT 1 FROM events WHERE id = ? AND agent = ? AND seq = ? AND time = ?)
+    OR EXISTS (SELECT 1 FROM erasures WHERE method = 'purge' AND newest >= ?)
 """
 
 
@@ -79,8 +88,15 @@ def find(connection: Connection, address: str) -> Profile | None:
 
 
 def profile_of(connection: Connection, row: int) -> Profile:
-    """Return an agent's profile."""
-    return read_profile(connection.execute(f"{AGENTS} WHERE a.id = ?", (row,)).fetchone())
+    """Return an agent's profile.
+
+    Raises:
+        NotFound: there is no such agent, because the server has lost it.
+    """
+    found = connection.execute(f"{AGENTS} WHERE a.id = ?", (row,)).fetchone()
+    if found is None:
+        raise NotFound("the agent is no longer in the database, which has lost its newest events")
+    return read_profile(found)
 
 
 def profile_unless_purged(connection: Connection, row: int) -> Profile | None:
@@ -184,7 +200,8 @@ def totals(connection: Connection) -> dict[str, int]:
     return {"newest_event": events, "agents": made, "living_agents": living}
 
 
-def newest_of_all(connection: Connection) -> int:
-    """Return the id of the newest event that any daemon has committed; for a server."""
-    (newest,) = connection.execute("SELECT newest FROM log").fetchone()
-    return int(newest)
+def is_current(connection: Connection, newest: int, known: Known) -> bool:
+    """Return whether the log ends with an id, and has an event; for a server."""
+    query = f"SELECT newest = ? AND ({IS_KNOWN}) FROM log"
+    (is_so,) = connection.execute(query, (newest, known.id, *known, known.id)).fetchone()
+    return bool(is_so)

@@ -10,7 +10,8 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
-from reeld.core.events import Mark, Node, Origin, Pack, entry, label_of, read
+from reel.errors import InvalidParams
+from reeld.core.events import Mark, Node, Origin, Pack, data_of, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after
 from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, ID, PARENT, SEQ, is_intact
@@ -117,16 +118,32 @@ def position(connection: Connection, row: int, at: int) -> Position:
     """Return the end of the command that a position is in, and the tip of the state there.
 
     A position below an agent's first own seq means its source's state there.
+
+    Raises:
+        InvalidParams: the event there was lost by the server, so that the state is unknown.
     """
     owner: int | None = row
     while owner is not None:
         found = _newest(connection, owner, at)
         if found is not None:
+            if found.seq < at:
+                _require_not_lost(connection, owner, at)
             return _end_of(connection, owner, found)
         # `source < id` ends the search even in a damaged table in which a source is not older than its clone.
         source = connection.execute("SELECT source FROM agents WHERE id = ? AND source < id", (owner,)).fetchone()
         (owner,) = source or (None,)
     return Position(0, None)
+
+
+def _require_not_lost(connection: Connection, row: int, at: int) -> None:
+    """Refuse a position that has no event, if it was lost."""
+    later = connection.execute(
+        "SELECT kind, data_json FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT 1", (row, at)
+    ).fetchone()
+    if later is not None and later[0] == "lost":
+        data = data_of(later[1])
+        first, last = data.get("from"), data.get("to")
+        raise InvalidParams(f"at: the events {first} to {last} were lost by the database server", field="at")
 
 
 class _Found(NamedTuple):

@@ -87,7 +87,7 @@ class Store:
         self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
         self.eraser = Eraser(engine.database, others, self._read_much, engine.lone, engine.ground, engine.carried)
-        self._loading = Loading(lambda: self.eraser.applied)
+        self._loading = Loading(lambda: self.eraser.applied + writer.losses)
 
     @property
     def is_shared(self) -> bool:
@@ -95,7 +95,7 @@ class Store:
         return not self.is_file
 
     async def be_current(self) -> None:
-        """Wait until everything that any daemon committed before the call is known here.
+        """Wait until everything that any daemon committed before the call is known here, and whatever is gone since.
 
         One round trip to the server serves all callers that asked before it began.
 
@@ -108,9 +108,10 @@ class Store:
                 async with self._looking:
                     if self._looked < wanted:
                         self._looks = look = self._looks + 1
-                        newest = await self._read(queries.newest_of_all)
-                        if newest > self.writer.newest:
-                            await self.writer.look()
+                        writer = self.writer
+                        is_current = partial(queries.is_current, newest=writer.newest, known=writer.known)
+                        if not await self._read(is_current):
+                            await writer.look()
                         self._looked = look
         except TimeoutError:
             raise Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does") from None

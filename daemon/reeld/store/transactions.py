@@ -20,6 +20,7 @@ from reeld.store.connection import Connection, Cursor
 from reeld.store.elsewhere import Elsewhere
 from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
+from reeld.store.loss import NOTHING, Loss
 from reeld.store.milestones import write_milestones
 from reeld.store.sealed import KEY
 
@@ -199,6 +200,8 @@ class EventWriter:
 
     def __init__(self, connection: Connection, database: str) -> None:
         self.next_id: int = newest(connection) + 1
+        # The newest event that is known of a log on a server.
+        self.known = NOTHING
         # How many events were written since the last call of `take_written`, and the characters of their texts.
         self._written = 0
         self._size = 0
@@ -232,6 +235,10 @@ class EventWriter:
     def take_elsewhere(self) -> Elsewhere:
         """Return what other daemons have written since the last call: nothing, because a file has one writer."""
         return _NOTHING
+
+    def take_loss(self) -> Loss | None:
+        """Return a loss that was found out since the last call: none, because a file is not lost in part."""
+        return None
 
     def _alone(self, connection: sqlite3.Connection, transaction: Transaction) -> Outcome:
         try:

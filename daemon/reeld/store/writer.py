@@ -30,6 +30,7 @@ from reel.wakeup import Signal
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.elsewhere import Elsewhere
+from reeld.store.loss import Forgotten, Loss
 from reeld.store.presence import DATABASE, Displaced, Presence
 from reeld.store.transactions import CommitInDoubt, DivergedError, EventWriter, Outcome, Transaction, is_about
 from reeld.store.wal import checkpoint, restart_wal, wal_readers
@@ -99,14 +100,19 @@ class Writer:
         self.commit_events = Recorder(SIZES)
         # The id of the newest committed event.
         self.newest = events.next_id - 1
+        # Of a log on a server, the newest event that is known here; and how many were found to be gone, and how often.
+        self.known = events.known
+        self.lost_events = self.losses = 0
+        # Called with a loss, before the transactions that were staged over it are refused.
+        self._on_loss: Callable[[Loss, int], None] = _ignore_loss
         # Whether a check of what others have committed is pending, and another one after it.
         self._looks = self._looks_again = False
         # Called with what other daemons have written, and the id of the newest event, before later commits of this
         # daemon are settled.
         self._on_elsewhere: Callable[[Elsewhere, int], None] = _ignore
-        # The agents in memory whose states are older than the log: transactions that were staged over these are not
-        # written.
-        self.behind: set[int] = set()
+        # The agents in memory whose states are not those of the log, and why transactions that were staged over these
+        # are not written.
+        self.behind: dict[int, Callable[[], Outcome]] = {}
         # Set after each commit, for the one task that reads new events.
         self.news: Signal | None = None
 
@@ -118,7 +124,7 @@ class Writer:
     def submit(self, transaction: Transaction, settle: Settle) -> None:
         """Queue a transaction. Each agent has one in flight at most, so the queue is as long as there are agents."""
         if self.behind and is_about(transaction, self.behind):
-            settle(DivergedError())
+            settle(next(refuse() for row, refuse in self.behind.items() if is_about(transaction, {row})))
             return
         self._queue.append((transaction, settle))
         if self._idle.is_set():
@@ -142,16 +148,23 @@ class Writer:
         del self._milestones[:_MILESTONES]
         return Transaction([], [], taken)
 
-    def follow(self, is_used: Callable[[int], bool], on_elsewhere: Callable[[Elsewhere, int], None]) -> None:
-        """Call a function with what other daemons have written, before later commits of this daemon are settled.
+    def follow(
+        self,
+        is_used: Callable[[int], bool],
+        on_elsewhere: Callable[[Elsewhere, int], None],
+        on_loss: Callable[[Loss, int], None] | None = None,
+    ) -> None:
+        """Call functions with what other daemons have written, and with losses.
 
         Args:
             is_used: returns whether an agent is in memory, so that its events are worth reading; called from any
                 thread.
-            on_elsewhere: the function; it also gets the id of the newest event.
+            on_elsewhere: called with what others have written and the id of the newest event, before later commits of
+                this daemon are settled.
+            on_loss: called with a loss and the id of the newest event, before what was staged is refused.
         """
         self._event_writer.use(is_used)
-        self._on_elsewhere = on_elsewhere
+        self._on_elsewhere, self._on_loss = on_elsewhere, on_loss or _ignore_loss
 
     async def look(self) -> None:
         """Wait until everything that other daemons committed before the call is known here.
@@ -281,16 +294,19 @@ class Writer:
         self.longest_commit = max(self.longest_commit, took)
         self.commit_seconds.observe(took)
         self.commits += 1
+        loss = self._event_writer.take_loss()
+        self.known = self._event_writer.known
         events, size = self._event_writer.take_written()
         self.events += events
         if events:
             self.commit_events.observe(events)
         elsewhere = self._event_writer.take_elsewhere()
-        if events or elsewhere.rows:
+        if events or elsewhere.rows or loss:
             self.newest = self._event_writer.next_id - 1
             if self.news is not None:
                 self.news.set()
         stale = self._take_stale(len(outcomes), elsewhere.rows)
+        refused = [] if loss is None else self._lose(loss, len(outcomes))
         if elsewhere.rows:
             self._on_elsewhere(elsewhere, self.newest)
         self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
@@ -305,8 +321,21 @@ class Writer:
                     bugs.append(bug)
             for settle in stale:
                 settle(DivergedError())
+            for settle in refused:
+                settle(Forgotten())
         if bugs:
             raise bugs[0]
+
+    def _lose(self, loss: Loss, settled: int) -> list[Settle]:
+        """Take note of a loss; dequeue what was staged before it was known, except for the first ones."""
+        waiting = list(islice(self._queue, settled, None))
+        while len(self._queue) > settled:
+            self._queue.pop()
+        self.losses += 1
+        self.lost_events += loss.events
+        self._milestones.clear()
+        self._on_loss(loss, self.newest)
+        return [settle for _, settle in waiting]
 
     def _take_stale(self, settled: int, rows: frozenset[int]) -> list[Settle]:
         """Dequeue transactions that were staged over states that others have changed, except for the first ones."""
@@ -370,6 +399,10 @@ class Writer:
             readers = await anyio.to_thread.run_sync(wal_readers, self.presence.paths[DATABASE])
             who = f": {', '.join(readers)}" if readers else ""
             log.warning("a reader is slow%s; the WAL has %d MB and grows", who, size >> 20)
+
+
+def _ignore_loss(_loss: Loss, _newest: int) -> None:
+    """Ignore a loss: nothing has been read yet."""
 
 
 def _ignore(_elsewhere: Elsewhere, _newest: int) -> None:

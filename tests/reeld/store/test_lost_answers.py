@@ -51,7 +51,7 @@ def of_another(url: str, transaction: Transaction) -> Callable[[], None]:
 
     def do() -> None:
         with closing(server_connection(url)) as other:
-            (outcome,) = ServerEventWriter(other, "", daemon=77).commit(other, [transaction])
+            (outcome,) = ServerEventWriter(other, "").commit(other, [transaction])
             assert not isinstance(outcome, Exception), outcome
 
     return do

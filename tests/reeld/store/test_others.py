@@ -27,7 +27,7 @@ async def test_all_of_an_agent_or_none(size: int, told: list[int]) -> None:
             others = Others()
             others.is_used = lambda _: True
             with closing(server_connection(url)) as connection:
-                end = others.look(connection, 2)
+                end = others.note(others.ask(connection, 2).fetchall(), 2)
                 await commit(store, said(1, event(3, content="b")))
                 others.note([(1, 3, 1, size)], end)
                 others.read(connection)

@@ -249,7 +249,7 @@ async def test_a_pooler_that_keeps_sessions() -> None:
             heard = anyio.Event()
             store.writer.follow(lambda _row: False, lambda _elsewhere, _newest: heard.set())
             with closing(server_connection(shared().url)) as other:
-                ServerEventWriter(other, "", daemon=99).commit(other, [made(1)])
+                ServerEventWriter(other, "").commit(other, [made(1)])
             with anyio.fail_after(PATIENCE):
                 await heard.wait()
 

@@ -1,5 +1,6 @@
 """The handlers for clients that follow a conversation live: subscribe, wait, draft."""
 
+from collections.abc import Iterable
 from typing import Self
 
 import anyio
@@ -10,7 +11,7 @@ from reel.wakeup import Signal
 from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.agents.jobs import Job, Read
-from reeld.core.state import Profile, State
+from reeld.core.state import State
 from reeld.serving.call import Call, Detached, Result, Services, Work
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS
 
@@ -24,8 +25,9 @@ def subscribe(
 ) -> Work:
     """Push the events of an agent, or of all, from now on or from a position of the log."""
 
-    def begin(row: int | None, head: int) -> Result:
-        made = call.peer.subscriptions.make(row, view or "messages", None if kinds is None else frozenset(kinds))
+    def begin(whose: Whose | None, head: int) -> Result:
+        row = None if whose is None else whose.row
+        made = call.peer.subscriptions.make(whose, view or "messages", None if kinds is None else frozenset(kinds))
         position = head if since is None else since
 
         def begin_pushing() -> None:
@@ -37,7 +39,7 @@ def subscribe(
 
     if agent is None:
         return begin(None, services.registry.bus.newest)
-    return Read(lambda state: {**begin(state.profile.row, state.profile.head), "agent": state.profile.uid}, call.answer)
+    return Read(lambda state: {**begin(state.profile, state.profile.head), "agent": state.profile.uid}, call.answer)
 
 
 def unsubscribe(_services: Services, call: Call, sub: int) -> Result:
@@ -81,8 +83,12 @@ class _Waiter:
         """Wake the one who waits."""
         self.happened.set()
 
-    def on_reset(self, _profile: Profile) -> None:
+    def on_reset(self, _whose: Whose) -> None:
         """Ignore it: nothing was written."""
+
+    def on_loss(self, _lost: Iterable[Whose]) -> None:
+        """Wake the one who waits: the agent may be gone."""
+        self.happened.set()
 
     def on_draft(self, _whose: Whose, _writer: Writer, _text: str) -> None:
         """Ignore it: nothing was written."""

@@ -1,7 +1,8 @@
 """The statement of a commit: it writes events, the heads of their agents, and the keys of their commands.
 
 Each column is one array, whatever the number of rows, so that the server plans the statement only once. It writes
-nothing if the log has moved on, so it may be sent without reading the log first, as a transaction of its own.
+nothing if the log has moved on, or has lost the newest event that the daemon knows. So it may be sent without reading
+the log first, as a transaction of its own.
 """
 
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from reeld.store.checksums import COLUMNS, ORIGIN
+from reeld.store.loss import NOTHING, Known
 from reeld.store.postgres.arrays import Blobs, Integers, Strings
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.sealed import KEY
@@ -40,7 +42,9 @@ def _insert(table: str, columns: tuple[str, ...]) -> str:
 
 _STATEMENT = f"""
     WITH advanced AS (
-        UPDATE log SET newest = %s WHERE newest = %s
+        UPDATE log SET newest = %s WHERE newest = %s AND (
+            %s = 0 OR EXISTS (SELECT FROM events WHERE id = %s AND agent = %s AND seq = %s AND time = %s)
+        )
         RETURNING CASE WHEN newest > %s THEN pg_notify('{CHANNEL}', %s) END
     ),
     written AS ({_insert("events", _EVENT)}),
@@ -69,15 +73,18 @@ class Rows(NamedTuple):
     keys: list[Any]
     heads: list[Any]
 
-    def send(self, connection: ServerConnection, daemon: str) -> "psycopg.Cursor[Any]":
-        """Send the statement. It returns one row if it wrote, and none if the log has moved on.
+    def send(self, connection: ServerConnection, daemon: str, known: Known = NOTHING) -> "psycopg.Cursor[Any]":
+        """Send the statement. It returns one row if it wrote, and none if the log is not as expected.
 
         Args:
             connection: the writing connection.
             daemon: the number of this daemon, for the notification of the others.
+            known: an event that the log must have; by default none, while the lock of the log is held.
         """
         columns = (*_event_columns(self.events, self.wide), *_columns(_KEY, self.keys), *_columns(_HEAD, self.heads))
-        return connection.send(_STATEMENT, (self.next_id - 1, self.newest, self.newest, daemon, *columns))
+        return connection.send(
+            _STATEMENT, (self.next_id - 1, self.newest, known.id, *known, self.newest, daemon, *columns)
+        )
 
 
 def _columns(names: tuple[str, ...], values: list[Any]) -> Iterator[list[Any]]:

@@ -179,6 +179,8 @@ class ServerConnection:
     def __init__(self, open_raw: Callable[[], "psycopg.Connection[Any]"]) -> None:
         self._open_raw = open_raw
         self._raw = open_raw()
+        # How many times it was opened.
+        self.opened = 1
         self._names = count(1)
         # How many queries are being iterated in a transaction of their own.
         self._reading = 0
@@ -189,6 +191,7 @@ class ServerConnection:
         if self._raw.closed:
             self._reading = 0
             self._raw = self._open_raw()
+            self.opened += 1
         return self._raw
 
     @property

@@ -7,6 +7,7 @@ from threading import Thread
 
 import anyio
 
+from reel.address import state_directory
 from reel.database_url import printable
 from reel.msgpack_codec import packer
 from reeld.core.events import Pack
@@ -19,6 +20,7 @@ from reeld.store.engine import READERS, Engine, Lone
 from reeld.store.plans import carry_out
 from reeld.store.postgres import presence
 from reeld.store.postgres.connection import ServerConnection, connect
+from reeld.store.postgres.high_water import HighWater
 from reeld.store.postgres.listening import listening
 from reeld.store.postgres.remedies import explained
 from reeld.store.postgres.schema import prepare
@@ -59,10 +61,18 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
             database = await stack.enter_async_context(_open(poller, url, setup, readonly=False, settings=writing))
             await database.run(partial(require_whole, name=printable(url)))
             was_decided = await database.run(partial(_carry_through, pack=packer()))
-            daemon = await database.run(_number_of_daemon)
-            events = await database.run(partial(ServerEventWriter, database=printable(url), daemon=daemon))
-            next_row = await database.run(partial(_next_row, daemon=daemon))
             identity = await database.run(_identity)
+            events = await database.run(
+                partial(
+                    ServerEventWriter,
+                    database=printable(url),
+                    may_lose=durability != FULL,
+                    high_water=HighWater(f"{state_directory()}/newest-{identity}"),
+                )
+            )
+            # After the events, whose end may show that the server has forgotten numbers of daemons.
+            events.daemon = daemon = await database.run(_number_of_daemon)
+            next_row = await database.run(partial(_next_row, daemon=daemon))
             version = await database.run(_version)
             reader = partial(_open, poller, url, _nothing, readonly=True, settings={})
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
@@ -71,6 +81,7 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
         carried = Carried(was_decided)
         connecting = partial(connect, url, readonly=True, settings={})
         listen = partial(listening, connecting, poller, daemon, identity)
+        stack.callback(events.close)
         yield Engine(
             *(database, readers, reader, None, events, Presence(None), next_row, carried, listen),
             row_step=_STEP,

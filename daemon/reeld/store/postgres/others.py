@@ -22,8 +22,13 @@ from reeld.store.postgres.connection import ServerConnection, ServerError
 _FEW = 256
 _SMALL = 256 << 10
 _MOVED = """
-    SELECT agent, max(id), count(*), sum(coalesce(octet_length(content), 0) + coalesce(octet_length(data_json), 0))
-    FROM events WHERE id >= %s GROUP BY agent
+    SELECT moved.agent, newest, events, size, e.seq, e.time, coalesce(a.uid, '')
+    FROM (
+        SELECT agent, max(id) AS newest, count(*) AS events,
+            sum(coalesce(octet_length(content), 0) + coalesce(octet_length(data_json), 0)) AS size
+        FROM events WHERE id >= %s GROUP BY agent
+    ) AS moved JOIN events e ON e.id = newest LEFT JOIN agents a ON a.id = moved.agent
+    ORDER BY newest
 """
 _EVENTS = f"SELECT {EVENT_COLUMNS} FROM events e WHERE id >= %s AND id < %s AND agent = ANY(%s) ORDER BY id"  # noqa: S608 - a constant
 
@@ -47,10 +52,6 @@ class Others:
         """The agents to which others have written."""
         return frozenset(self._rows)
 
-    def look(self, connection: ServerConnection, first: int) -> int:
-        """Check what others wrote from an id on; return the id after the last event."""
-        return self.note(connection.send_query(_MOVED, (first,)).fetchall(), first)
-
     @staticmethod
     def ask(connection: ServerConnection, first: int) -> "psycopg.Cursor[Any]":
         """Query in a pipeline what others wrote from an id on; :meth:`note` takes the resulting rows."""
@@ -58,11 +59,11 @@ class Others:
 
     def note(self, moved: list[Any], first: int) -> int:
         """Take note of what others wrote from an id on; return the id after the last event."""
-        end: int = max((first, *(newest + 1 for _, newest, _, _ in moved)))
+        end: int = max((first, *(newest + 1 for _, newest, *_ in moved)))
         self._rows |= {row for row, *_ in moved}
         wanted = []
         events = size = 0
-        for row, _, its_events, its_size in moved:
+        for row, _, its_events, its_size, *_ in moved:
             if self.is_used(row) and events + its_events <= _FEW and size + its_size <= _SMALL:
                 events, size = events + its_events, size + int(its_size)
                 wanted.append(row)
@@ -85,6 +86,10 @@ class Others:
                 del self._unread[0]
         self._partly.update(row for _, _, rows in self._unread for row in rows)
         self._unread.clear()
+
+    def forget(self) -> None:
+        """Drop what was collected: the log no longer has it."""
+        self._rows, self._partly, self._events, self._unread = set(), set(), [], []
 
     def take(self) -> Elsewhere:
         """Return what was collected since the last call."""

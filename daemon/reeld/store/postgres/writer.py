@@ -16,6 +16,10 @@ connection, so that everything is delivered in the order of ids.
 If the connection is lost between COMMIT and its reply, it is unknown whether the transactions were written. The writer
 then reconnects and takes the lock: holding it proves that the previous transaction has ended. If its events are in the
 log, they were written; if not, they are written now. Callers only notice the delay.
+
+The server may come back with less than it had (:mod:`reeld.store.postgres.runs`). So whoever takes the lock also looks
+for the newest event that this daemon knows. If it is gone, nothing is written but the record of the loss, and every
+transaction is refused.
 """
 
 import logging
@@ -27,9 +31,14 @@ from typing import Any, NamedTuple
 from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
 from reeld.store.connection import Connection, Error
 from reeld.store.elsewhere import Elsewhere
+from reeld.store.loss import Forgotten, Known, Loss
+from reeld.store.postgres import runs
 from reeld.store.postgres.commit_statement import Rows
 from reeld.store.postgres.connection import LostError, ServerConnection, ServerError
+from reeld.store.postgres.heads import Head, Heads
+from reeld.store.postgres.high_water import HighWater
 from reeld.store.postgres.others import Others
+from reeld.store.postgres.runs import LeftOut, Look
 from reeld.store.queries import descendants
 from reeld.store.transactions import (
     FAULTS,
@@ -84,15 +93,33 @@ class ServerEventWriter(EventWriter):
     Args:
         connection: the writing connection.
         database: what the log calls the database.
-        daemon: the number of this daemon.
+        may_lose: whether a crash of the server may lose commits.
+        high_water: remembers the newest event when this daemon is gone.
     """
 
     _may_leave_out_ids = False  # so that other daemons see no gap
 
-    def __init__(self, connection: Connection, database: str, daemon: int) -> None:
+    def __init__(
+        self, connection: Connection, database: str, *, may_lose: bool = False, high_water: HighWater | None = None
+    ) -> None:
+        assert isinstance(connection, ServerConnection)  # noqa: S101 - it was opened with this writer
         super().__init__(connection, database)
-        self._daemon = str(daemon)
+        # The number of this daemon, and 0 until it has one.
+        self.daemon = 0
         self._others = Others()
+        self._high_water = HighWater(None) if high_water is None else high_water
+        # The newest event that this daemon knows, and the newest of each agent.
+        self.known = self._high_water.known
+        self._heads = Heads()
+        # A loss that the rest of the daemon has not been told of.
+        self._loss: Loss | None = None
+        # The ids that were left out as far as this daemon knows, and those of them that are of lost events.
+        self._left_out: list[LeftOut] = []
+        self._gone: list[LeftOut] = []
+        self._may_lose = may_lose
+        # How many times the connection had been opened when the server was last looked at.
+        self._opened = connection.opened
+        self._begin(connection)
         # The draft whose COMMIT was sent, while its outcome is unknown.
         self._sent: _Draft | None = None
         # Whether the newest event was this daemon's own at the last check.
@@ -106,6 +133,29 @@ class ServerEventWriter(EventWriter):
         """Return what other daemons have written since the last call."""
         return self._others.take()
 
+    def take_loss(self) -> Loss | None:
+        """Return a loss that was found out since the last call."""
+        loss, self._loss = self._loss, None
+        return loss
+
+    def _begin(self, connection: ServerConnection) -> None:
+        """Find the end of the log, and find out whether it is shorter than when a daemon of this directory stopped."""
+        connection.send("BEGIN")
+        (newest,) = connection.send(_LOCK).fetchone() or (0,)
+        look = Look(*(runs.ask(connection, self.known).fetchone() or (True, None, "")))
+        if not look.is_known:
+            self._recover(connection, newest, look)
+            return
+        if look.is_new:
+            newest = runs.begin(connection, newest, self._high_water.id, look)
+        known = runs.newest_known(connection)
+        connection.send("COMMIT")
+        self.known, self.next_id = known, newest + 1
+
+    def close(self) -> None:
+        """Remember the end of the log."""
+        self._high_water.write(self.known, self.next_id - 1)
+
     def commit(self, connection: Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions together; if that fails, each behind a savepoint, so that only the guilty ones fail."""
         assert isinstance(connection, ServerConnection)  # noqa: S101 - it was opened with this writer
@@ -117,6 +167,8 @@ class ServerEventWriter(EventWriter):
         try:
             if all(map(_is_empty, transactions)):
                 self._look(connection)
+                if self._loss is not None:
+                    return [Forgotten() if each.reads else [] for each in transactions]
                 return [DivergedError() if is_about(each, self._others.rows) else [] for each in transactions]
             self._sent = None
             try:
@@ -130,8 +182,31 @@ class ServerEventWriter(EventWriter):
             return [explain(error) for _ in transactions]
 
     def _look(self, connection: ServerConnection) -> None:
-        """Take note of what other daemons wrote since the last check."""
-        self.next_id = self._others.look(connection, self.next_id)
+        """Take note of what other daemons wrote since the last check, or of a loss."""
+        try:
+            is_known, moved = self._ask(connection)
+        except LostError:  # before this check began
+            is_known, moved = self._ask(connection)
+        if is_known:
+            self._hear(moved)
+        else:
+            self._attempt(connection, [], 0.0, singly=False)
+
+    def _ask(self, connection: ServerConnection) -> tuple[bool, list[Any]]:
+        """Return whether the newest known event is there, and what others wrote since."""
+        with connection.pipeline():
+            looked = runs.ask(connection, self.known)
+            moved = self._others.ask(connection, self.next_id)
+        look = looked.fetchone()
+        return look is not None and bool(look[0]), moved.fetchall()
+
+    def _hear(self, moved: list[Any]) -> None:
+        """Take note of what others wrote."""
+        self.next_id = self._others.note(moved, self.next_id)
+        for row, event, _, _, seq, when, uid in moved:
+            self._heads.note(Head(row, uid, seq, event))
+            self.known = Known(event, row, seq, when)
+        self._high_water.reach(self.next_id - 1, self.known)
 
     def _try(
         self, connection: ServerConnection, transactions: Sequence[Transaction], *, singly: bool = False
@@ -166,7 +241,7 @@ class ServerEventWriter(EventWriter):
                     raise InDoubtError(str(error)) from error
             else:
                 if gives_up:
-                    log.warning("the server is back, and the commit is done")
+                    log.warning("the server is back, and the commit is %s", "refused" if self._loss else "done")
                 return outcomes
             time.sleep(_PAUSE)
 
@@ -174,13 +249,14 @@ class ServerEventWriter(EventWriter):
         self, connection: ServerConnection, transactions: Sequence[Transaction]
     ) -> list[Outcome] | None:
         """Write transactions in one round trip; return ``None`` if that is impossible or other daemons have written."""
-        if not (self._is_alone and all(map(_has_only_rows, transactions)) and connection.is_open()):
+        is_same = connection.is_open() and connection.opened == self._opened
+        if not (is_same and self._is_alone and all(map(_has_only_rows, transactions))):
             return None
         draft = self._draft_all(transactions, self.next_id - 1, set())
         self._sent, self._is_alone = draft, False
         try:
             with connection.pipeline() if any(each.milestones for each in transactions) else nullcontext():
-                sent = draft.rows.send(connection, self._daemon)
+                sent = draft.rows.send(connection, str(self.daemon), self.known)
                 self._write_more(connection.cursor(), draft.transactions, draft.rows.next_id - 1)
         except LostError:
             raise
@@ -216,8 +292,14 @@ class ServerEventWriter(EventWriter):
                     # Whatever the durability: the outcome proves that the disk responds.
                     connection.send("SET LOCAL synchronous_commit = on")
                 locked = connection.send(_LOCK)
+                looked = runs.ask(connection, self.known)
                 moved = self._others.ask(connection, self.next_id)
             (newest,) = locked.fetchone() or (0,)
+            look = Look(*(looked.fetchone() or (True, None, "")))
+            if not look.is_known:
+                self._sent = None
+                self._recover(connection, newest, look)
+                return [Forgotten() for _ in transactions]
             if self._sent is not None and self._sent.was_written(connection):
                 draft = self._sent
                 # Acknowledging it promises that it is on the standbys, too. A commit waits for all earlier ones.
@@ -227,17 +309,56 @@ class ServerEventWriter(EventWriter):
             else:
                 self._sent = None
                 self._is_alone = newest < self.next_id
-                self.next_id = self._others.note(moved.fetchall(), self.next_id)
+                self._hear(moved.fetchall())
+                # Of what a crash has lost, other daemons may have known more.
+                if look.is_new or (self._may_lose and connection.opened != self._opened):
+                    after = newest
+                    newest = runs.begin(connection, newest, self._used, look)
+                    self._left_out.append(LeftOut(after, newest))
                 draft = self._write_locked(connection, transactions, newest, singly=singly)
         except BaseException:
             with suppress(Error):
                 connection.abandon()
             raise
+        self._opened = connection.opened
         return self._outcomes_of(transactions, draft)
+
+    @property
+    def _used(self) -> int:
+        """The largest id that may have been used."""
+        return max(self.next_id - 1, self._high_water.id)
+
+    def _recover(self, connection: ServerConnection, newest: int, look: Look) -> None:
+        """Record that events are gone, while holding the lock, and forget them."""
+        found = runs.note_loss(connection, newest, self._used, self.known, look, self._left_out)
+        lost = list(self._heads.after(found.survivor))
+        markers = runs.mark(connection, found, lost, self._packer.pack)
+        Rows(found.newest, markers.next_id, markers.events, [], [], markers.heads).send(connection, str(self.daemon))
+        known = runs.newest_known(connection)
+        connection.send("COMMIT")
+        log.error(
+            "the database server has lost events that it had acknowledged: %d after event %d, as far as this daemon"
+            " knows, of %d agents; commands that were based on them are refused, and the log goes on with event %d",
+            *(found.lost, found.survivor, len(lost), found.newest + 1),
+        )
+        self._loss = Loss(found.survivor, found.lost, runs.agents_of(lost))
+        gone = LeftOut(found.survivor, found.first - 1)
+        self._gone.append(gone)
+        self._left_out.append(gone)
+        self._heads.forget(found.survivor)
+        self._others.forget()
+        self._is_alone, self._opened = False, connection.opened
+        self.known, self.next_id = known, markers.next_id
+        self._high_water.write(known, self.next_id)
 
     def _outcomes_of(self, transactions: Sequence[Transaction], draft: _Draft) -> list[Outcome]:
         """Return the outcomes of transactions whose draft was written completely."""
         self._count(draft.rows.events, draft.rows.wide)
+        for transaction, firsts in zip(draft.transactions, draft.firsts, strict=True):
+            for part, first in zip(transaction.parts, firsts, strict=True):
+                newest, row, last = part.events[-1], part.profile.row, first + len(part.events) - 1
+                self._heads.note(Head(row, part.profile.uid, newest.seq, last))
+                self.known = Known(last, row, newest.seq, newest.time)
         self.next_id = draft.rows.next_id
         written = iter(draft.firsts)
         return [draft.refused.get(place) or next(written) for place in range(len(transactions))]
@@ -294,7 +415,7 @@ class ServerEventWriter(EventWriter):
     def _write_draft(self, connection: ServerConnection, draft: _Draft) -> None:
         """Write everything that a draft has, inside of a transaction of the database's."""
         write_profiles(connection.cursor(), draft.transactions)
-        draft.rows.send(connection, self._daemon)
+        draft.rows.send(connection, str(self.daemon))
         self._write_more(connection.cursor(), draft.transactions, draft.rows.next_id - 1)
 
     def _draft_current(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
@@ -311,13 +432,24 @@ class ServerEventWriter(EventWriter):
             other: the indexes of transactions that are not written either.
         """
         moved = self._others.rows
+        transactions = [self._without_lost_milestones(each) for each in transactions]
         refused = other.union(place for place, each in enumerate(transactions) if is_about(each, moved))
         current = [each for place, each in enumerate(transactions) if place not in refused]
         events: list[Any] = []
         wide: list[Any] = []
         firsts, next_id = self._draft(current, newest + 1, events, wide)
+        self._high_water.reach(next_id - 1, self.known)
         rows = Rows(newest, next_id, events, wide, keys_of(current, self._packer.pack), heads_of(current))
         return _Draft(current, firsts, {place: DivergedError() for place in refused}, rows)
+
+    def _without_lost_milestones(self, transaction: Transaction) -> Transaction:
+        """Return a transaction without milestones at events that are gone, which were read before the loss."""
+        if not (self._gone and transaction.milestones):
+            return transaction
+        kept = [
+            made for made in transaction.milestones if not any(gone.after < made.id <= gone.last for gone in self._gone)
+        ]
+        return transaction._replace(milestones=kept)
 
 
 def _together(drafts: list[_Draft], refused: dict[int, Outcome], newest: int, next_id: int) -> _Draft:

@@ -1,0 +1,226 @@
+"""A PostgreSQL server that comes back with less than it had acknowledged: what is gone is gone, and nothing else."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from reel.errors import Conflict, InvalidParams, NotFound, ReelError, Storage
+from reel.pushes import EventPush, ResetPush
+from reel.sync.client import Client
+from tests.daemon import Daemon, short_directory, until, until_indexed
+from tests.forkserver import ForkedDaemon
+from tests.postgres import Server, own_server
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server that can be set back."""
+    with own_server() as made:
+        yield made
+
+
+@contextmanager
+def daemon_on(server: Server) -> Iterator[Daemon]:
+    """A daemon on a server."""
+    with short_directory() as directory, ExitStack() as stack:
+        made = ForkedDaemon(directory)
+        made.database = server.url
+        stack.callback(made.close)
+        yield made.start()
+
+
+@pytest.fixture
+def daemon(server: Server) -> Iterator[Daemon]:
+    """A daemon on the server."""
+    with daemon_on(server) as made:
+        yield made
+
+
+@contextmanager
+def set_back(server: Server) -> Iterator[None]:
+    """Restore the server of before the block."""
+    copy = server.directory / "copy"
+    server.back_up(copy)
+    yield
+    server.stop()
+    server.restore(copy)
+    server.start()
+
+
+def texts(client: Client, agent: str = "demo") -> list[str]:
+    """Return what an agent's conversation says."""
+    return [message["content"][0]["text"] for message in client.messages(agent).messages]
+
+
+def eventually(client: Client) -> None:
+    """Wait until a daemon reaches its server again."""
+
+    def answers() -> bool:
+        try:
+            client.agents()
+        except Storage:
+            return False
+        return True
+
+    until(answers)
+
+
+def test_a_conversation_goes_on_from_its_last_message(server: Server, daemon: Daemon) -> None:
+    """Nothing falls out of it, no id and no seq is used twice, and the log has no gap that it does not name."""
+    with daemon.client() as client:
+        client.add("demo", "kept", create=True)
+        with set_back(server):
+            lost = client.add("demo", ["lost", "lost too"])
+            lost_id = client.stats()["newest_event"]
+        eventually(client)
+        added = client.add("demo", "new")
+        events = client.history("demo").events
+
+        assert ["kept", "new"] == texts(client)
+        assert ["created", "user", "lost", "user"] == [event["kind"] for event in events]
+        assert {"from": 3, "to": lost.head} == json.loads(events[2]["data_json"])
+        assert [1, 2, lost.head + 1, added.head] == [event["seq"] for event in events]
+        assert lost_id + (1 << 20) < events[2]["id"]
+        assert [] == client.verify().problems
+        assert client.stats()["lost_events"] == 2
+        assert "ERROR" in daemon.log.read_text()
+
+
+def test_what_is_based_on_lost_events_is_refused(server: Server, daemon: Daemon) -> None:
+    """An `if_seq`, a position and a key of before mean nothing else afterwards."""
+    with daemon.client() as client:
+        client.add("demo", "kept", create=True)
+        with set_back(server):
+            lost = client.add("demo", "lost", key="once")
+        eventually(client)
+        with pytest.raises(Conflict):
+            client.add("demo", "based on it", if_seq=lost.head)
+        again = client.add("demo", "lost", key="once")
+
+        with pytest.raises(InvalidParams, match="events 3 to 3 were lost"):
+            client.messages("demo", at=lost.head)
+        with pytest.raises(InvalidParams, match="events 3 to 3 were lost"):
+            client.clone("demo", "copy", at=lost.head)
+
+        assert not again.repeated
+        assert ["kept", "lost"] == texts(client)
+
+
+def test_an_undo_takes_back_what_is_left(server: Server, daemon: Daemon) -> None:
+    """An undo that comes after the loss takes back the newest command that has survived."""
+    with daemon.client() as client:
+        client.add("demo", "first", create=True)
+        client.add("demo", "second")
+        with set_back(server):
+            client.add("demo", "lost")
+        eventually(client)
+        client.undo("demo")
+
+        assert ["first"] == texts(client)
+        assert [] == client.verify().problems
+
+
+def test_a_lost_agent(server: Server, daemon: Daemon) -> None:
+    """An agent that is gone as a whole is not found, and its name is free."""
+    with daemon.client() as client:
+        client.add("other", "kept", create=True)
+        with set_back(server):
+            client.add("demo", "lost", create=True)
+        eventually(client)
+        with pytest.raises(NotFound):
+            client.add("demo", "more")
+        client.add("demo", "new", create=True)
+
+        assert (["new"], ["kept"]) == (texts(client), texts(client, "other"))
+
+
+def test_followers_are_reset(server: Server, daemon: Daemon) -> None:
+    """Who follows one agent or all of them is told to read again, and then gets what comes, in order."""
+    with daemon.client() as client:
+        client.add("demo", "kept", create=True)
+        with set_back(server):
+            lost = client.add("demo", "lost")
+            one, everything = client.subscribe("demo"), client.subscribe()
+            one.__enter__()
+            everything.__enter__()
+        eventually(client)
+        client.add("demo", "new")
+        with one, everything:
+            for pushes in (one, everything):
+                reset, marker, new = (next(pushes) for _ in range(3))
+                assert isinstance(reset, ResetPush)
+                assert isinstance(marker, EventPush)
+                assert isinstance(new, EventPush)
+                assert ["lost", "user"] == [marker.kind, new.kind]
+                assert [lost.head + 1, lost.head + 2, 2] == [marker.seq, new.seq, new.count]
+
+
+def test_search_forgets_what_is_lost(server: Server, daemon: Daemon) -> None:
+    """The index has what the log has."""
+    with daemon.client() as client:
+        client.add("demo", "rosebud stays", create=True)
+        with set_back(server):
+            client.add("demo", "rosebud goes")
+            until_indexed(client)
+        eventually(client)
+        client.add("demo", "rosebud comes")
+        until_indexed(client)
+
+        found = [hit.snippet for hit in client.search("rosebud").hits]
+        assert ["rosebud comes", "rosebud stays"] == found
+
+
+def test_a_daemon_that_was_restarted_too(server: Server, daemon: Daemon) -> None:
+    """It remembers where the log ended, says what is missing, and uses no id twice."""
+    with daemon.client() as client:
+        client.add("demo", "kept", create=True)
+        with set_back(server):
+            client.add("demo", "lost")
+            lost_id = client.stats()["newest_event"]
+            daemon.end()
+    daemon.start()
+    with daemon.client() as client:
+        client.add("demo", "new")
+
+        assert lost_id + (1 << 20) < client.history("demo").events[-1]["id"]
+        assert ["kept", "new"] == texts(client)
+        assert [] == client.verify().problems
+        assert "ERROR" in daemon.log.read_text()
+
+
+def test_a_neighbour_that_sleeps_through_it(server: Server, daemon: Daemon) -> None:
+    """A daemon that was stopped finds out when it wakes, though another one has written since."""
+    with daemon.client() as client, daemon_on(server) as sleeper, sleeper.client() as there:
+        client.add("demo", "kept", create=True)
+        with set_back(server):
+            lost = there.add("demo", ["lost"] * 3)
+            sleeper.process.send_signal(19)
+        eventually(client)
+        for number in range(5):
+            client.add("demo", f"new {number}")
+        sleeper.process.send_signal(18)
+        eventually(there)
+        with pytest.raises(ReelError):
+            there.add("demo", "based on it", if_seq=lost.head)
+
+        assert texts(client) == texts(there) == ["kept", *(f"new {number}" for number in range(5))]
+        assert [] == there.verify().problems
+
+
+def test_a_server_that_lost_nothing(server: Server, daemon: Daemon) -> None:
+    """After a restart of the server nothing is refused or reset, and ids are left out: another daemon may know more."""
+    with daemon.client() as client:
+        first = client.add("demo", "before", create=True)
+        server.stop()
+        server.start()
+        eventually(client)
+        second = client.add("demo", "after", if_seq=first.head)
+
+        assert first.head + 1 == second.head
+        assert ["before", "after"] == texts(client)
+        assert (1 << 20) < client.stats()["newest_event"]
+        assert client.stats()["lost_events"] == 0
