@@ -110,6 +110,12 @@ METRICS = (
     Metric("events_written", COUNTER, "Events written since the start.", "events_written"),
     Metric("newest_event_id", GAUGE, "The id of the newest event.", "newest_event"),
     Metric(
+        "events_lost",
+        COUNTER,
+        "Acknowledged events that a database server came back without, since the start.",
+        "lost_events",
+    ),
+    Metric(
         "storage_failing", GAUGE, "Whether commands are refused because of the disk or the file.", "storage_problem"
     ),
     Metric("erasing_failing", GAUGE, "Whether something is left of what was erased.", "erasing_problem"),

@@ -41,8 +41,11 @@ class SubscriptionState:
         self._call = call
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
-        # The position up to which everything was received.
+        # The position up to which everything was received, and the last event by its position and time.
         self._heard = 0
+        self._last: tuple[int, int] | None = None
+        # Whether the daemon checks that its log still has that event.
+        self._checks = False
         # Whether an event came on this connection.
         self._moved = False
         # The drafts that are shown, by agent and connection: they are gone when our connection is lost.
@@ -56,9 +59,11 @@ class SubscriptionState:
         """Begin on a new connection; return the bytes to send."""
         self._framing = MessagePack(MAX_REPLY)
         self.has_begun = self.over = self.stuck = self._moved = False
-        hello = greeting(self._name)
+        hello, params = greeting(self._name), self._call.params
+        if self._checks and self._last is not None and params.get("since") == self._last[0]:
+            params = {**params, "time": self._last[1]}
         return self._framing.request(_HELLO, hello.method, [hello.params]) + self._framing.request(
-            _SUBSCRIBE, self._call.method, [self._call.params]
+            _SUBSCRIBE, self._call.method, [params]
         )
 
     def feed(self, data: bytes) -> list[Push]:
@@ -82,7 +87,8 @@ class SubscriptionState:
     def _begin(self, answer: Response) -> list[Push]:
         if answer.error is not None:
             raise from_wire(answer.error)
-        if answer.id != _SUBSCRIBE:
+        if answer.id == _HELLO:
+            self._checks = "remembered" in answer.result.get("features", ())
             return []
         reply = self._call.read(answer.result)
         self.head, self.has_begun = reply.head, True
@@ -105,6 +111,7 @@ class SubscriptionState:
         if isinstance(push, EventPush):
             self._moved = True
             self._heard = push.seq if "agent" in self._call.params else push.id
+            self._last = self._heard, push.time
             self._go_on(since=self._heard)
         elif isinstance(push, DraftPush):
             self._note(push)

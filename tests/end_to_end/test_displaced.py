@@ -7,6 +7,7 @@ import pytest
 
 from reel.cli import main
 from reel.errors import Storage
+from reel.pushes import EventPush, ResetPush
 from reel.sync.client import Client
 from tests import documents
 from tests.daemon import Daemon, until
@@ -72,6 +73,45 @@ def test_a_command_that_is_refused_changes_nothing(daemon: Daemon, client: Clien
 
     assert head + 1 == client.add("demo", "two").head
     assert 1 == daemon.log.read_text().count("every command is refused")
+
+
+def test_a_restored_backup_is_refused_until_the_file_is_back(daemon: Daemon, client: Client, directory: Path) -> None:
+    """A backup that takes the place of the file under a running daemon is not used; the daemon goes on with its own."""
+    client.add("demo", "one", create=True)
+    client.backup(f"{directory}/backup.db")
+    head = client.add("demo", "two").head
+    shutil.move(daemon.database, f"{daemon.database}.away")
+    shutil.copy(f"{directory}/backup.db", daemon.database)
+    with pytest.raises(Storage, match=r"another file is in the place of .*; put"):
+        client.add("demo", "three")
+    shutil.move(f"{daemon.database}.away", daemon.database)
+
+    assert head + 1 == client.add("demo", "three", if_seq=head).head
+    assert {"one", "two", "three"} == texts(daemon)
+
+
+@pytest.mark.parametrize("agent", ["demo", None])
+def test_a_follower_over_a_restored_backup(daemon: Daemon, client: Client, directory: Path, agent: str | None) -> None:
+    """Who remembers an event that is gone is told so, also if the log has become longer than it was."""
+    client.add("demo", "one", create=True)
+    client.backup(f"{directory}/backup.db")
+    with client.subscribe(agent) as pushes:
+        client.add("demo", "two")
+        known = next(pushes)
+        daemon.end()
+        for path in directory.glob("r.db*"):
+            path.unlink()
+        shutil.copy(f"{directory}/backup.db", daemon.database)
+        daemon.start()
+        with daemon.client() as other:
+            for text in ("other", "and more"):
+                other.add("demo", text)
+        reset, more = next(pushes), next(pushes)
+
+    assert isinstance(known, EventPush)
+    assert isinstance(reset, ResetPush)
+    assert isinstance(more, EventPush)
+    assert known.seq + 1 == more.seq
 
 
 def test_a_daemon_does_not_stop_with_what_would_be_lost(daemon: Daemon, client: Client, directory: Path) -> None:

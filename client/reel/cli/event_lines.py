@@ -70,6 +70,8 @@ class EventLines:
         yield from _place(kind, data)
         if kind == "clone" and isinstance(source := data.pop("from", None), str):
             yield f"from {self._name_of(source)} at #{data.pop('at', '?')}"
+        if kind == "lost":
+            yield f"#{data.pop('from', '?')} to #{data.pop('to', '?')} by the database server"
         if kind == "agent_killed":
             cascade, by = data.pop("cascade", False), data.pop("by", None)
             if isinstance(by, str):

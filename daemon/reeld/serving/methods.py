@@ -330,6 +330,7 @@ _ALL = (
                 _SINCE,
                 Param("view", params.one_of("messages", "conversation", "none")),
                 _KINDS,
+                Param("time", params.integer()),
             )
         ),
         "Push the events of one agent, or of all, as they happen",

@@ -101,8 +101,14 @@ class Subscription:
         self._log_has_more = False
         # Whether events were lost since the log was last read.
         self._has_lost = False
+        # The time of the event that the peer had last, which the log may have lost; ``None`` to check nothing.
+        self._remembered: int | None = None
         # The first and the last position for which there was no room.
         self._lagged: tuple[int, int] | None = None
+
+    def remember(self, time: int) -> None:
+        """Check, before it begins, that the log has an event of this time at the position after which it begins."""
+        self._remembered = time
 
     def begin(self, position: int, start_catching_up: Callable[[], object], *, live: bool) -> None:
         """Take events after a position.
@@ -137,6 +143,7 @@ class Subscription:
     async def catch_up(self, store: Store) -> None:
         """Push events from the log as fast as the peer reads, then go live."""
         with self._scope:
+            await self._check_remembered(store)
             replayer = LogReplayer(store, with_extents=self._wants_extents)
             while not self._live:
                 if self._has_lost:  # what was folded may be gone
@@ -149,6 +156,17 @@ class Subscription:
                         break
                     await self._push_from_log(committed)
                 self._live = not page and not self._log_has_more
+
+    async def _check_remembered(self, store: Store) -> None:
+        """Tell the peer to read everything again, if the log does not have the event that the peer had last."""
+        time, self._remembered = self._remembered, None
+        if time is None:
+            return
+        head, found = await store.time_at(self._row, self._cursor)
+        if found != time:
+            self._cursor = min(self._cursor, head)
+            data = self._framing.notify("reset", {"agent": None if self._whose is None else self._whose.uid})
+            self._sink.push_latest(("reset", self._row), data)
 
     async def _push_from_log(self, committed: CommittedEvent) -> None:
         self._cursor = committed.event_id if self._row is None else committed.event.seq

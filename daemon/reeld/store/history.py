@@ -243,3 +243,14 @@ def event_of(row: Sequence[Any], pack: Pack) -> Event:
         message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time, event.origin)
         return event._replace(message=message, tools=tools)
     return event
+
+
+def time_at(connection: Connection, row: int | None, position: int) -> tuple[int, int | None]:
+    """Return the newest seq of an agent, or the newest id of all, and the time of the event at one, if there is one."""
+    if row is None:
+        (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
+        found = connection.execute("SELECT time FROM events WHERE id = ?", (position,)).fetchone()
+    else:
+        (newest,) = connection.execute("SELECT coalesce(max(seq), 0) FROM events WHERE agent = ?", (row,)).fetchone()
+        found = connection.execute("SELECT time FROM events WHERE agent = ? AND seq = ?", (row, position)).fetchone()
+    return newest, None if found is None else int(found[0])

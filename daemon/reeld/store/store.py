@@ -328,6 +328,10 @@ class Store:
             lambda connection: history.after(connection, row, place, limit, max_bytes, packer())
         )
 
+    async def time_at(self, row: int | None, position: int) -> tuple[int, int | None]:
+        """Return the newest position of an agent, or of all, and the time of the event at a position, if any."""
+        return await self._read(lambda connection: history.time_at(connection, row, position))
+
     async def key(self, name: str) -> StoredKey | None:
         """Return the command that a key was used for."""
         return await self._read(lambda connection: queries.key(connection, name))

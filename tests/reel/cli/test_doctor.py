@@ -18,6 +18,7 @@ from reel.cli.checks.database import (
     check_backups,
     check_database,
     check_erasing,
+    check_losses,
     check_retention,
     check_search,
     check_server,
@@ -374,6 +375,15 @@ def test_a_large_wal(stats: dict[str, Any], about: str | None) -> None:
     if found is not None:
         assert (WARN, True) == (found.verdict, found.about.endswith(str(about)))
         assert found.about.startswith("/r.db-wal: 200 MB; ")
+
+
+def test_losses() -> None:
+    """It reports a server that came back with less, and nothing of one that has lost nothing."""
+    found = check_losses({"lost_events": 1200})
+
+    assert (None, None) == (check_losses({"lost_events": 0}), check_losses({}))
+    assert found is not None
+    assert (WARN, "1,200 acknowledged events were gone when the server came back") == (found.verdict, found.about)
 
 
 @pytest.mark.parametrize(

@@ -291,3 +291,21 @@ def test_path_of_the_index() -> None:
     """The index is beside its database, and no two databases share one."""
     assert index.path_of("/x/reel.db") == "/x/search.db"
     assert index.path_of("/x/other.db") == "/x/other-search.db"
+
+
+def test_what_a_server_has_lost(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the volumes, those stay that have only older events; the others are empty."""
+    monkeypatch.setattr(volumes, "_EVENTS", 4)
+    agent = rows.agent(1)
+    events: list[int] = []
+    for _ in range(10):
+        events.append(rows.event(agent, content="word"))
+        fill(connection)
+    firsts = [volume.first for volume in volumes.down_from(connection, 1 << 40)]
+
+    assert [9, 5, 1] == firsts
+    assert 4 == volumes.cut(connection, events[5])
+    assert events[3::-1] == found(connection, "word")
+    assert [5, 1] == [volume.first for volume in volumes.down_from(connection, 1 << 40)]
+    assert 0 == volumes.cut(connection, 0)
+    assert [] == found(connection, "word")

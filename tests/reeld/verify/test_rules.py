@@ -91,3 +91,16 @@ def test_names_that_the_log_does_not_have(log: MemoryLog) -> None:
     assert [("title", None)] == problems(log, title="other")
     change(log, 1, data_json="{}")
     assert [("data", 1)] == problems(log, name="other")
+
+
+def test_a_gap_that_is_named() -> None:
+    """Seqs may be missing only before an event that says that the server has lost them."""
+    log, state = MemoryLog(), State(profile(1), Conversation())
+    _do(log, state, lambda stage: commands.create(stage, None))
+    _do(log, state, lambda stage: stage.put_inert("lost", 5, {"from": 2, "to": 4}))
+    lost = log.rows[1]
+    lost.event = lost.event._replace(seq=5, command=5)
+
+    assert [] == problems(log)
+    lost.event = lost.event._replace(seq=6, command=6)
+    assert [("gap", 6)] == problems(log)

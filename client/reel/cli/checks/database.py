@@ -18,6 +18,9 @@ _SCARCE = 500 * _MEGABYTE
 _TOO_LITTLE = 50 * _MEGABYTE
 # The daemon itself keeps the WAL at half of it.
 _LARGE_WAL = 128 * _MEGABYTE
+_USE_A_STANDBY = (
+    "the log names the time; to lose nothing, let commits wait for a standby and a disk, see docs/operations.md"
+)
 _FIND_READER = "see who has it open: lsof FILE-shm; nothing is lost, but starts after a crash take longer"
 _END_READER = "end the transaction or the process; nothing is lost, but starts after a crash take longer"
 # SQLite's file header and the start of its first page, up to the number of tables in the page that lists them.
@@ -138,6 +141,18 @@ def check_wal(stats: dict[str, Any]) -> Finding | None:
     if not readers:
         return Finding("WAL", WARN, f"{about}; it may be that another process reads the database", _FIND_READER)
     return Finding("WAL", WARN, f"{about}; it grows while others read the database: {', '.join(readers)}", _END_READER)
+
+
+def check_losses(stats: dict[str, Any]) -> Finding | None:
+    """Check that the database server has lost nothing; return ``None`` if the daemon has not noticed a loss.
+
+    Args:
+        stats: what the daemon counts.
+    """
+    if not (lost := stats.get("lost_events")):
+        return None
+    about = f"{count(lost, 'acknowledged event')} were gone when the server came back"
+    return Finding("losses", WARN, about, _USE_A_STANDBY)
 
 
 def check_search(stats: dict[str, Any]) -> Finding | None:

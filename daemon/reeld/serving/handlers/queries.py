@@ -43,7 +43,7 @@ def hello(
         "protocol": PROTOCOL,
         "framing": call.peer.framing.name,
         "connection": call.peer.number,
-        "features": ["subscriptions", "drafts", "formats"],
+        "features": ["subscriptions", "drafts", "formats", "remembered"],
         "limits": {
             "message": call.peer.limits.message,
             "values": call.peer.limits.values,

@@ -21,7 +21,13 @@ MAX_WAIT = 3_600_000
 
 
 def subscribe(
-    services: Services, call: Call, agent: Agent | None, since: int | None, view: str | None, kinds: list[str] | None
+    services: Services,
+    call: Call,
+    agent: Agent | None,
+    since: int | None,
+    view: str | None,
+    kinds: list[str] | None,
+    time: int | None,
 ) -> Work:
     """Push the events of an agent, or of all, from now on or from a position of the log."""
 
@@ -31,7 +37,9 @@ def subscribe(
         position = head if since is None else since
 
         def begin_pushing() -> None:
-            call.peer.subscriptions.begin(made, position, live=position >= head)
+            if time is not None:
+                made.remember(time)
+            call.peer.subscriptions.begin(made, position, live=position >= head and time is None)
             services.drafts.show_to(made, row)
 
         call.then = begin_pushing  # the peer must know the subscription's number before the first push

@@ -29,10 +29,10 @@ class HighWater:
         self.known = NOTHING
         # No id above it was ever seen.
         self.id = 0
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError):
             if self._path is not None:
-                *known, self.id = map(int, self._path.read_text(encoding="ascii").split())
-                self.known = Known(*known)
+                event, agent, seq, time, ahead = map(int, self._path.read_text(encoding="ascii").split())
+                self.known, self.id = Known(event, agent, seq, time), ahead
 
     def reach(self, event: int, known: Known) -> None:
         """Take note that ids up to this one are used; called before they are."""
