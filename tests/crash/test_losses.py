@@ -25,14 +25,14 @@ from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon
 
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
-ROUNDS = 20 if LONG else 1
+ROUNDS, DAEMONS = (20, (1, 3)) if LONG else (1, (3,))
 WRITERS = 8
 # Texts of each writer before, during and after the time whose texts may be lost.
 BEFORE, DURING, AFTER = (10, 20, 10) if LONG else (2, 4, 2)
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
-@pytest.mark.parametrize("daemons", [1, 3])
+@pytest.mark.parametrize("daemons", DAEMONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_losses_at_random(kind: str, daemons: int, seed: int) -> None:
     """Every conversation is a prefix of what was acknowledged before, and all that was after; all copies equal it."""
