@@ -186,6 +186,7 @@ def test_a_daemon_that_was_restarted_too(server: Server, daemon: Daemon) -> None
     with daemon.client() as client:
         client.add("demo", "new")
 
+        assert 1 == client.stats()["lost_events"]
         assert lost_id + (1 << 20) < client.history("demo").events[-1]["id"]
         assert ["kept", "new"] == texts(client)
         assert [] == client.verify().problems

@@ -103,6 +103,8 @@ class Writer:
         # Of a log on a server, the newest event that is known here; and how many were found to be gone, and how often.
         self.known = events.known
         self.lost_events = self.losses = 0
+        if (loss := events.take_loss()) is not None:  # found at the start, when nothing had been made from the log
+            self.lost_events, self.losses = loss.events, 1
         # Called with a loss, before the transactions that were staged over it are refused.
         self._on_loss: Callable[[Loss, int], None] = _ignore_loss
         # Whether a check of what others have committed is pending, and another one after it.
