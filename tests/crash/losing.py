@@ -254,6 +254,12 @@ def running(tasks: Sequence[Callable[[], None]], stop: Callable[[], None]) -> It
             future.result(PATIENCE)
 
 
+def stop_all(copiers: Sequence[Copier]) -> None:
+    """Stop copiers."""
+    for copier in copiers:
+        copier.stop()
+
+
 def foreign_parents(url: str) -> list[tuple[Any, ...]]:
     """Return the events whose parent is missing, later or of another agent; there are no clones."""
     with psycopg.connect(url) as connection:

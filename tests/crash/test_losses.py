@@ -18,6 +18,7 @@ from tests.crash.losing import (
     differences,
     foreign_parents,
     running,
+    stop_all,
     wait_for_more,
     wait_until_told,
 )
@@ -44,7 +45,7 @@ def test_losses_at_random(kind: str, daemons: int, seed: int) -> None:
         sockets = [daemon.socket for daemon in made]
         writers = [Writer(f"w{number}", sockets, chance.getrandbits(32)) for number in range(WRITERS)]
         copiers = [Copier(path) for path in sockets]
-        with running([copier.run for copier in copiers], lambda: [copier.stop() for copier in copiers]):
+        with running([copier.run for copier in copiers], partial(stop_all, copiers)):
             stop = Flag()
             with running([partial(writer.run, stop) for writer in writers], stop.set):
                 wait_for_more(writers, 0, chance.randint(1, BEFORE))
@@ -62,7 +63,7 @@ def test_losses_at_random(kind: str, daemons: int, seed: int) -> None:
                     problem
                     for writer in writers
                     for problem in writer.problems(
-                        [each["content"][0]["text"] for each in client.iter_messages(writer.name)], back
+                        [record["content"] or "" for record in client.iter_conversation(writer.name)], back
                     )
                 ]
                 for copier in copiers:
@@ -72,7 +73,7 @@ def test_losses_at_random(kind: str, daemons: int, seed: int) -> None:
                 verified = client.verify().problems
         assert [] == problems + [f"{each}" for each in verified]
         assert len(ids) == len(set(ids))
-        told = {}
+        told: dict[int, tuple[str, int, str]] = {}
         for copier in copiers:
             for event, what in copier.told.items():
                 assert told.setdefault(event, what) == what, "an id was used twice"

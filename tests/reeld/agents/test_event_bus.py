@@ -1,7 +1,7 @@
 """The event bus: every subscriber gets every event once, in the order of the commits."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import anyio
@@ -11,7 +11,6 @@ from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.core.events import Event
 from reeld.core.milestones import Extent
-from reeld.core.state import Profile
 from tests.reeld.agents.direct_client import DirectClient
 from tests.reeld.core.memory import profile
 
@@ -29,8 +28,10 @@ class RecordingSubscriber:
 
     def on_elsewhere(self) -> None: ...
 
-    def on_reset(self, profile: Profile) -> None:
-        self.resets.append(profile.row)
+    def on_reset(self, whose: Whose) -> None:
+        self.resets.append(whose.row)
+
+    def on_loss(self, _: Iterable[Whose]) -> None: ...
 
     def on_draft(self, whose: Whose, writer: Writer, text: str) -> None: ...
 

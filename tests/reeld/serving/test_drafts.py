@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 
 from reel.errors import Busy
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
-from reeld.core.state import Profile
 from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, MAX_DRAFTS, Drafts
 from tests.reeld.core.memory import profile
 
@@ -43,7 +43,9 @@ class RecordingSubscriber:
 
     def on_elsewhere(self) -> None: ...
 
-    def on_reset(self, _: Profile) -> None: ...
+    def on_reset(self, _: Whose) -> None: ...
+
+    def on_loss(self, _: Iterable[Whose]) -> None: ...
 
     def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
         self.seen.append((trio.current_time(), whose.row, writer.connection, text))

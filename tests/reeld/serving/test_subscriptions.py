@@ -3,7 +3,7 @@
 The store is real, the streams are in memory; a push that was queued before an answer comes before it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import anyio
@@ -14,7 +14,6 @@ from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Busy, InvalidParams, NotFound
 from reeld.agents.event_bus import CommittedEvent, Whose, Writer
-from reeld.core.state import Profile
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
 from tests.patience import PATIENCE
@@ -296,7 +295,9 @@ class _Ender:
 
     def on_elsewhere(self) -> None: ...
 
-    def on_reset(self, _: Profile) -> None: ...
+    def on_reset(self, _: Whose) -> None: ...
+
+    def on_loss(self, _: Iterable[Whose]) -> None: ...
 
     def on_draft(self, _: Whose, _writer: Writer, _text: str) -> None: ...
 
@@ -765,6 +766,8 @@ async def test_a_failing_subscriber_beside_a_connection(
         def on_elsewhere(self) -> None: ...
 
         def on_reset(self, _: Any) -> None: ...
+
+        def on_loss(self, _: Any) -> None: ...
 
         def on_draft(self, *_: Any) -> None: ...
 
