@@ -89,6 +89,11 @@ class Transaction(NamedTuple):
     reads: frozenset[int] = frozenset()
     family: Family | None = None
 
+    @property
+    def is_look(self) -> bool:
+        """Whether it writes nothing and depends on nothing: it only looks what is new."""
+        return self == Transaction([], [])
+
 
 _REST_OF_WRITE = tuple(AgentWrite._field_defaults.values())
 _REST_OF_TRANSACTION = tuple(Transaction._field_defaults.values())

@@ -333,11 +333,12 @@ class Writer:
         waiting = list(islice(self._queue, settled, None))
         while len(self._queue) > settled:
             self._queue.pop()
+        self._queue.extend(each for each in waiting if each[0].is_look)
         self.losses += 1
         self.lost_events += loss.events
         self._milestones.clear()
         self._on_loss(loss, self.newest)
-        return [settle for _, settle in waiting]
+        return [settle for transaction, settle in waiting if not transaction.is_look]
 
     def _take_stale(self, settled: int, rows: frozenset[int]) -> list[Settle]:
         """Dequeue transactions that were staged over states that others have changed, except for the first ones."""

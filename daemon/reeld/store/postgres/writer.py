@@ -168,7 +168,7 @@ class ServerEventWriter(EventWriter):
             if all(map(_is_empty, transactions)):
                 self._look(connection)
                 if self._loss is not None:
-                    return [Forgotten() if each.reads else [] for each in transactions]
+                    return _refusals(transactions)
                 return [DivergedError() if is_about(each, self._others.rows) else [] for each in transactions]
             self._sent = None
             try:
@@ -299,7 +299,7 @@ class ServerEventWriter(EventWriter):
             if not look.is_known:
                 self._sent = None
                 self._recover(connection, newest, look)
-                return [Forgotten() for _ in transactions]
+                return _refusals(transactions)
             if self._sent is not None and self._sent.was_written(connection):
                 draft = self._sent
                 # Acknowledging it promises that it is on the standbys, too. A commit waits for all earlier ones.
@@ -450,6 +450,11 @@ class ServerEventWriter(EventWriter):
             made for made in transaction.milestones if not any(gone.after < made.id <= gone.last for gone in self._gone)
         ]
         return transaction._replace(milestones=kept)
+
+
+def _refusals(transactions: Sequence[Transaction]) -> list[Outcome]:
+    """Return the outcomes of transactions that were staged before a loss was known."""
+    return [[] if each.is_look else Forgotten() for each in transactions]
 
 
 def _together(drafts: list[_Draft], refused: dict[int, Outcome], newest: int, next_id: int) -> _Draft:
