@@ -42,7 +42,7 @@ PROTOCOL = {
     "load": "agent format body model? create? *",
     "call_async": "token method params?",
     "wait": "agent since kinds? timeout?",
-    "subscribe": "agent? since? view? kinds?",
+    "subscribe": "agent? since? view? kinds? time?",
     "unsubscribe": "sub",
     "draft": "agent text",
     "verify": "agent?",
