@@ -125,6 +125,10 @@ def run(directory: Path, free: int, seed: int, rounds: int) -> None:
                 assert [] == client.verify().problems
             took = time.monotonic() - began
             sys.stdout.write(f"round {number}: clean {took:.2f} s after there was room\n")
+    except BaseException:
+        sizes = {path.name: path.stat().st_size for path in disk.iterdir()}
+        sys.stderr.write(f"{sizes}, {shutil.disk_usage(disk)}\n{daemon.log.read_text()}")
+        raise
     finally:
         daemon.close()
 

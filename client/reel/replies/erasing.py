@@ -32,7 +32,7 @@ class Redacted(NamedTuple):
     affected: list[str]
     command: int | None = None
     time: int | None = None
-    # Whether the database still has traces, because a process reads an old snapshot; they are removed when it ends.
+    # Whether the database still has traces; they are removed as soon as that is possible, and `stats` says why not yet.
     traces: bool = False
     repeated: bool = False
     # The path of each backup that was named, and how many of its events were changed or removed.
@@ -53,7 +53,7 @@ class Purged(NamedTuple):
     kept: int
     heirs: list[str]
     time: int | None = None
-    # Whether the database still has traces, because a process reads an old snapshot; they are removed when it ends.
+    # Whether the database still has traces; they are removed as soon as that is possible, and `stats` says why not yet.
     traces: bool = False
     repeated: bool = False
     # The path of each backup that was named, and how many of its events were changed or removed.
@@ -76,7 +76,7 @@ class Retained(NamedTuple):
     events: int
     kept: int
     heirs: list[str]
-    # Whether the database still has traces, because a process reads an old snapshot; they are removed when it ends.
+    # Whether the database still has traces; they are removed as soon as that is possible, and `stats` says why not yet.
     traces: bool = False
     # How many agents are too old, and how many were removed.
     agents_count: int = 0

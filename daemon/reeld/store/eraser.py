@@ -22,6 +22,7 @@ from reeld.store.engine import Lone
 from reeld.store.erasing_backups import Find, erase_in, require_backup
 from reeld.store.erasures import Change, Order
 from reeld.store.plans import Plan
+from reeld.store.presence import Presence
 from reeld.store.room import require_room
 from reeld.store.sweep import Ground, Sweep, forget_pages, give_back_room
 from reeld.store.traces import Carried
@@ -52,6 +53,7 @@ class Eraser:
         read: runs a job on one of them.
         lone: keeps other daemons out.
         ground: the file from which traces are removed; ``None`` if the database is not a file.
+        presence: whether the file is still at its path.
         carried: what the start found of an unfinished erasure.
     """
 
@@ -62,8 +64,10 @@ class Eraser:
         read: Callable[[Job[Any]], Awaitable[Any]],
         lone: Lone | None,
         ground: Ground | None,
+        presence: Presence,
         carried: Carried,
     ) -> None:
+        self._presence = presence
         self._ground = ground
         self._database = database
         self._others = others
@@ -91,8 +95,6 @@ class Eraser:
         async with self._turn, self._alone():
             if self.is_stuck:
                 raise Storage(f"nothing was erased: one before it is not complete; {_LATER}")
-            if self.has_traces:
-                await self.clean()
             try:
                 yield
             finally:
@@ -202,6 +204,7 @@ class Eraser:
             raise Storage(f"{self.problem}; {_LATER}") from error
         finally:
             self.applied += 1  # even if it is not complete: some of it is
+            self.has_traces = self._ground is not None
         self.is_stuck, self.problem = False, None
 
     async def clean(self) -> bool:
@@ -245,7 +248,7 @@ class Eraser:
     async def _sweep(self, ground: Ground) -> None:
         sweep, tries = Sweep(ground), 0
         try:
-            while not await self._database.run(partial(sweep.finish, patience=_PATIENCE)):
+            while not await self._finish(sweep):
                 if sweep.is_held:
                     tries, more = 0, True
                     while more:
@@ -257,6 +260,15 @@ class Eraser:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._database.run(lambda _: sweep.let_go())
+
+    async def _finish(self, sweep: Sweep) -> bool:
+        """End a pass if that is possible, see :meth:`Sweep.finish`.
+
+        While a file is displaced, the WAL must not be copied: see :meth:`reeld.store.store.Store.watch`.
+        """
+        if (displaced := self._presence.look()) is not None:
+            raise Storage(str(displaced))
+        return await self._database.run(partial(sweep.finish, patience=_PATIENCE))
 
     @staticmethod
     async def _wait_for_readers(ground: Ground, tries: int) -> None:

@@ -21,7 +21,7 @@ from reeld.store.erasures import Change, Decision, Order
 from reeld.store.plans import carry_out
 from reeld.store.purging import clones, plan_purge
 from reeld.store.redacting import Past, plan_redaction
-from reeld.store.room import require_room
+from reeld.store.room import MARGIN, require_room
 from reeld.store.schema import APPLICATION_ID, VERSION
 from reeld.store.sweep import clean, open_descriptor
 
@@ -93,7 +93,7 @@ def require_backup(path: str) -> None:
         Storage: it cannot be read.
     """
     with _opened(path):
-        pass
+        require_room(path, MARGIN, f"nothing was erased in the backup {path}")
 
 
 def erase_in(path: str, order: Order, find: Find) -> int:

@@ -27,6 +27,8 @@ INCOMPLETE = "something is to be erased, and could not all be overwritten"
 # Events of a slice: 20 ms. And their bytes: a slice must fit into a WAL of a few megabytes.
 SLICE = 1000
 _BYTES = 1 << 20
+# Bytes of a change besides its texts.
+_ROW_BYTES = 10
 # What no address of an agent begins with.
 _HIDDEN = "#"
 # Keys and agents of a slice.
@@ -212,8 +214,8 @@ def slices(changes: Iterable[Change]) -> Iterator[list[Change]]:
 
 
 def room_for(changes: Sequence[Change]) -> int:
-    """Return how many bytes of room an erasure needs: what it writes goes into the WAL, the file, and the WAL again."""
-    return MARGIN + 3 * sum(map(size_of, changes))
+    """Return how many bytes of room an erasure needs: a text goes beside the log, and into the WAL and the log."""
+    return MARGIN + sum(_ROW_BYTES + 3 * size_of(change) for change in changes)
 
 
 def size_of(change: Change) -> int:

@@ -337,6 +337,9 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
         log.warning("migrating %s from version %d to %d; a large file takes minutes", path, version, VERSION)
         log.warning("the file of version %d is kept in %s", version, keep_copy(connection, path, version))
     migrate(connection, MIGRATIONS)
+    # Now, because a migration may sort more than fits into memory. From here on no statement needs much, and none fails
+    # because the directory for temporary files is full.
+    connection.execute("PRAGMA temp_store = MEMORY")
     if is_older:
         # The WAL may have grown as large as the file.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -86,7 +86,9 @@ class Store:
         self.id = engine.id
         self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
-        self.eraser = Eraser(engine.database, others, self._read_much, engine.lone, engine.ground, engine.carried)
+        self.eraser = Eraser(
+            engine.database, others, self._read_much, engine.lone, engine.ground, engine.presence, engine.carried
+        )
         self._loading = Loading(lambda: self.eraser.applied + writer.losses)
 
     @property

@@ -1,5 +1,6 @@
 """Erasures one after the other: what was decided is finished, whatever came after it, and nothing else is."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -163,3 +164,33 @@ async def test_a_backup_that_somebody_reads(store: Store, tmp_path: Path) -> Non
 
     assert [("done",)] == query(copy, _STATES)
     assert not has_secret(copy)
+
+
+@pytest.mark.file
+async def test_nobody_cleans_after_an_erasure(store: Store, path: str) -> None:
+    """What was applied is cleaned at the next idle moment, also if its command has not come to that."""
+    await filled(store)
+    async with store.eraser.turn():
+        await decide(store, 2)
+        await store.eraser.apply()
+    await store.eraser.tidy()
+
+    assert [("done",)] == await store._read(lambda opened: opened.execute(_STATES).fetchall())
+    assert not has_secret(path)
+
+
+@pytest.mark.file
+async def test_a_wal_that_was_removed(store: Store, path: str) -> None:
+    """The file is not cleaned while the WAL is away: a copy of the WAL into it could not be repaired after a crash."""
+    await filled(store)
+    await decide(store, 2)
+    wal, aside = f"{path}-wal", f"{path}-aside"
+    os.rename(wal, aside)  # noqa: PTH104 - ruff takes it for I/O that blocks others
+    await store.eraser.apply()
+    cleaned = await store.eraser.clean()
+    problem = store.eraser.problem
+    os.rename(aside, wal)  # noqa: PTH104 - as above
+
+    assert (False, True) == (cleaned, "was removed or moved away" in str(problem))
+    assert await store.eraser.clean()
+    assert store.eraser.problem is None
