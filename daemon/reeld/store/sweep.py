@@ -180,7 +180,8 @@ def give_back_room(connection: sqlite3.Connection) -> bool:
     """Give some of the free pages of a file back to the system; return whether more can be."""
     count = "PRAGMA main.freelist_count"
     (before,) = connection.execute(count).fetchone()
-    connection.execute(f"PRAGMA main.incremental_vacuum({_GIVEN_BACK})").fetchall()
+    # As a script: execute() makes one step of a statement without columns, and that gives back a single page.
+    connection.executescript(f"PRAGMA main.incremental_vacuum({_GIVEN_BACK})")
     (after,) = connection.execute(count).fetchone()
     return bool(0 < after < before)  # in a file without auto_vacuum nothing happens
 
