@@ -63,3 +63,11 @@ def parents(client: Client, agent: str) -> list[tuple[str, str, str, str]]:  # n
     events = client.history(agent).events
     seqs = ["" if event["parent"] is None else str(event["parent"]["seq"]) for event in events]
     return [(agent, str(event["seq"]), event["kind"], seq) for event, seq in zip(events, seqs, strict=True)]
+
+
+def test_chores_of_the_task_tree() -> None:
+    """Every task that is started again if it fails is in the tree of tasks, in the same order."""
+    (source,) = re.findall(r"def _chores\(.*?\n\n\n", (_ROOT / "daemon/reeld/app.py").read_text(), re.DOTALL)
+    (tree,) = re.findall(r"├── chores .*?    ├── server", _PAGE.read_text(), re.DOTALL)
+
+    assert re.findall(r'^        "([\w ]+)":', source, re.MULTILINE) == re.findall(r"│   [├└]── (\w+)", tree)

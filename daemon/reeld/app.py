@@ -1,25 +1,7 @@
 """The daemon as a whole: its tasks, their owners, and the order in which they end.
 
-::
-
-    main                      locks, umask, signals; the exit status
-    └── serve                 trio, through anyio.run
-        ├── starting          asks the supervisor for time until the store is open
-        ├── store             the writer task, and an asyncio thread with one aiosqlite thread each for the writer
-        │                     and the readers (open_store)
-        ├── agents            one task per live agent: loads its state, then runs exclusive jobs (Registry)
-        └── tasks
-            ├── signals       SIGTERM and SIGINT set `stop`; SIGHUP opens the log again, and makes a lost socket again
-            ├── maintenance   evicts idle agents, checkpoints the WAL, returns freed memory; another task checks whether
-            │                 the database is there ├── metrics       writes the file of metrics, if there is to be one
-            (keep_written) ├── drafts        pushes the last text of each burst ├── neighbours    exchanges drafts and
-            follower counts with other daemons, if the database is on a server ├── search        fills the index of what
-            was said, with a thread each for it and its readers (Search) ├── server        accepts; per connection a
-            reader, a sender, a watcher, a worker, and one task for each │                 subscription that catches up
-            and each detached request (Connection) └── watchdog      tells the supervisor that the writer still commits,
-            and the disk still syncs
-
-It ends from the outside in: connections get their replies, agents finish, the writer commits, the database closes.
+The tree of the tasks, and what the failure of each means, are in docs/architecture.md. It ends from the outside in:
+connections get their replies, agents finish, the writer commits, the database closes.
 """
 
 import gc
@@ -29,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack, nullcontext
 from functools import partial
 from typing import Any
@@ -53,7 +35,7 @@ from reeld.backups.service import Backups
 from reeld.config import Config
 from reeld.locks import keep_fresh, lock, lock_database
 from reeld.memory_budget import described, most, smallest_limit
-from reeld.metrics_file import keep_written
+from reeld.metrics_file import Metrics, keep_written
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.search.service import Search
 from reeld.serving.call import Services
@@ -212,23 +194,14 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         async with anyio.create_task_group() as tasks:
             reloads = not logs.on_terminal()  # closing a terminal ends what runs in it
             stop_signals = STOP_SIGNALS if reloads else (*STOP_SIGNALS, signal.SIGHUP)
-            await tasks.start(
-                _stop_on_signal, stop, stop_signals
-            )  # first, so that a daemon that can be found can be stopped
+            # First, so that a daemon that can be found can be stopped.
+            await tasks.start(_stop_on_signal, stop, stop_signals)
             _unmark(config.socket)
             async with open_listener(config.socket) if inherited is None else take_over(inherited) as listener:
-                tasks.start_soon(_maintain, store, registry, server, held)
-                tasks.start_soon(_watch, store)
                 tasks.start_soon(services.drafts.run)
                 tasks.start_soon(keep_in_touch, store.channel, registry.bus, services.drafts)
-                tasks.start_soon(services.search.run)
-                for erasing in (keep_retention, keep_complete):
-                    tasks.start_soon(erasing, services)
-                tasks.start_soon(services.scheduled_backups.run)
-                if config.metrics.file is not None:
-                    tasks.start_soon(
-                        keep_written, config.metrics.file, config.metrics.every, partial(collect, services)
-                    )
+                for what, chore in _chores(services, config, server, held).items():
+                    tasks.start_soon(partial(store.housekeeping.keep_going, what, chore))
                 await tasks.start(server.run, listener, services)
                 tasks.start_soon(supervisor.watchdog_loop, store.writer.heartbeat)
                 if reloads:
@@ -262,6 +235,26 @@ async def _open(stack: AsyncExitStack, config: Config, held: Held | None) -> Sto
 def _say_how_much_memory(config: Config) -> None:
     about, fits = described(config.memory, smallest_limit())
     log.log(logging.INFO if fits else logging.WARNING, "%s", about)
+
+
+def _chores(
+    services: Services, config: Config, server: Server, held: Held | None
+) -> dict[str, Callable[[], Awaitable[None]]]:
+    """Return the tasks without which the daemon serves as well; they end at once if they have nothing to do."""
+    return {
+        "maintenance": partial(_maintain, services.store, services.registry, server, held),
+        "files": partial(_watch, services.store),
+        "search": services.search.run,
+        "retention": partial(keep_retention, services),
+        "erasures": partial(keep_complete, services),
+        "backups": services.scheduled_backups.run,
+        "metrics": partial(_keep_metrics, services, config.metrics),
+    }
+
+
+async def _keep_metrics(services: Services, metrics: Metrics) -> None:
+    if metrics.file is not None:
+        await keep_written(metrics.file, metrics.every, partial(collect, services), services.store.housekeeping)
 
 
 def _counters(config: Config, began: float, started: int, server: Server) -> dict[str, Any]:
@@ -337,12 +330,12 @@ async def _renew(listener: PathListener) -> None:
 async def _maintain(store: Store, registry: Registry, server: Server, held: Held | None) -> None:
     while True:
         await anyio.sleep(_MAINTENANCE_EVERY)
-        if held is not None:
-            keep_fresh(held)
         registry.evict()
         server.report_warnings()
         await store.tidy()
         memory.give_back()
+        if held is not None:
+            keep_fresh(held)
 
 
 async def _watch(store: Store) -> None:

@@ -5,7 +5,6 @@ file's name does not end in ``.prom``, so the collector ignores it. The collecto
 readable by everybody; it contains nothing of any conversation.
 """
 
-import logging
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -14,10 +13,8 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from reel.errors import ReelError
 from reel.metrics import PROMETHEUS, exposition
-
-log = logging.getLogger(__name__)
+from reeld.store.housekeeping import Housekeeping
 
 _MODE = 0o644
 
@@ -29,40 +26,27 @@ class Metrics(NamedTuple):
     every: float = 15.0
 
 
-async def keep_written(path: str, every: float, collect: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+async def keep_written(
+    path: str, every: float, collect: Callable[[], Awaitable[dict[str, Any]]], housekeeping: Housekeeping
+) -> None:
     """Rewrite the file periodically until cancelled; then remove it, because its content would be stale.
-
-    A failure is logged when it begins and when its reason changes; writing is retried at the next interval.
 
     Args:
         path: the file.
         every: seconds between two files.
         collect: returns what the daemon counts.
+        housekeeping: logs and shows a failure; the next file is written all the same.
     """
-    problem: str | None = None
+
+    async def renew() -> None:
+        await anyio.to_thread.run_sync(write, path, exposition(await collect(), PROMETHEUS))
+
     try:
         while True:
-            before = problem
-            problem = await _try_to_write(path, collect)
-            if problem is not None and problem != before:
-                log.warning("the metrics cannot be written: %s", problem)
-            elif problem is None and before is not None:
-                log.info("the metrics are written again: %s", path)
+            await housekeeping.attempt("writing the metrics", renew)
             await anyio.sleep(every)
     finally:
         _remove(path)
-
-
-async def _try_to_write(path: str, collect: Callable[[], Awaitable[dict[str, Any]]]) -> str | None:
-    """Write the file; return why that failed, or ``None``."""
-    try:
-        text = exposition(await collect(), PROMETHEUS)
-        await anyio.to_thread.run_sync(write, path, text)
-    except ReelError as error:
-        return str(error)
-    except OSError as error:
-        return f"{error.filename or path}: {error.strerror}"
-    return None
 
 
 def _remove(path: str) -> None:

@@ -103,6 +103,23 @@ def test_a_refused_add_stays_refused(shimmed: CrashingDaemon, shim: Shim, op: Op
         assert ["before"] == [record["content"] for record in client.iter_conversation("demo")]
 
 
+@pytest.mark.parametrize("op", [Op.WRITE, Op.SYNC])
+def test_housekeeping_on_a_disk_that_fails(shimmed: CrashingDaemon, shim: Shim, op: Op) -> None:
+    """A daemon whose checkpoints fail serves as before, says so, and makes up for them when the disk works again."""
+    shimmed.start()
+    with shimmed.client() as client:
+        client.create("demo")
+        with shim.ordered(Action.FAIL, op, File.DATABASE, value=errno.EIO):
+            client.add("demo", "meanwhile")
+            until(lambda: client.stats()["housekeeping_problem"] is not None)
+            problem = client.stats()["housekeeping_problem"]
+            client.add("demo", "and again")
+        until(lambda: client.stats()["housekeeping_problem"] is None)
+
+        assert problem == "checkpoint: disk I/O error; it is tried again"
+        assert 2 == client.agent("demo").messages
+
+
 def wait_for_hits(shim: Shim, times: int) -> None:
     """Wait until the last order has hit so many calls."""
     until(lambda: shim.hits == times)

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from reel.errors import Storage
 from reeld.metrics_file import keep_written, write
+from reeld.store.housekeeping import Housekeeping
 from tests.patience import PATIENCE
 
 
@@ -39,7 +40,7 @@ async def test_it_is_there_while_the_daemon_runs(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(keep_written, str(path), 60.0, collected)
+            tasks.start_soon(keep_written, str(path), 60.0, collected, Housekeeping())
             await wait_for(path)
             (family,) = text_string_to_metric_families(path.read_text())
             assert ("reeld_uptime_seconds", 1.0) == (family.name, family.samples[0].value)
@@ -67,7 +68,7 @@ async def test_a_failure_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptur
         return await collected()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(keep_written, str(path), 0.001, collect)
+        tasks.start_soon(keep_written, str(path), 0.001, collect, Housekeeping())
         await wait_for(path)
         with anyio.fail_after(PATIENCE):
             while len(caplog.messages) < 3:  # noqa: ASYNC110 - nothing tells of a line in the log
@@ -75,9 +76,9 @@ async def test_a_failure_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptur
         tasks.cancel_scope.cancel()
 
     assert [
-        f"the metrics cannot be written: {path}.tmp: No such file or directory",
-        "the metrics cannot be written: storage: the disk is gone",
-        f"the metrics are written again: {path}",
+        f"writing the metrics failed, and is tried again: {path}.tmp: No such file or directory",
+        "writing the metrics failed, and is tried again: the disk is gone",
+        "writing the metrics works again",
     ] == caplog.messages
 
 

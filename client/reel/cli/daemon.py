@@ -26,6 +26,7 @@ _FIGURES = {
     "storage_problem": "storage",
     "erasing_problem": "erasing",
     "retention_problem": "retention",
+    "housekeeping_problem": "housekeeping",
     "log": "log",
     "uptime": "uptime",
     "memory_kb": "memory",

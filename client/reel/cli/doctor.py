@@ -12,6 +12,7 @@ from reel.cli.checks.database import (
     check_backups,
     check_database,
     check_erasing,
+    check_housekeeping,
     check_losses,
     check_retention,
     check_search,
@@ -69,8 +70,8 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
             pid = int(hello.server["pid"])
             stats = client.stats()
             database, problem, wal = stats["database"], stats.get("storage_problem"), check_wal(stats)
-            others = [check_losses(stats), check_erasing(stats), check_retention(stats)]
-            others += [check_search(stats), check_backups(stats)]
+            checks = (check_losses, check_erasing, check_retention, check_housekeeping, check_search, check_backups)
+            others = [check(stats) for check in checks]
             yield check_versions(hello, stats.get("sqlite", "?"))
         except ReelError as error:
             what, _, remedy = explain(error, "").partition("; ")

@@ -56,6 +56,7 @@ async def collect(services: Services) -> Result:
         "commit_events": writer.commit_events.as_map(),
         "lost_events": writer.lost_events,
         "storage_problem": writer.problem or unreadable,
+        "housekeeping_problem": services.store.housekeeping.problem,
         "search_index": services.search.path,
         "search_index_bytes": services.search.size,
         "search_indexed": services.search.indexed,

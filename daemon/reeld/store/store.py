@@ -78,6 +78,7 @@ class Store:
         self._looked = 0
         self._looking = anyio.Lock()
         self.writer = writer
+        self.housekeeping = writer.housekeeping
         self.is_file = engine.copier is not None
         # The channel to other daemons; ``None`` if there can be none.
         self.channel: Channel | None = None
@@ -454,12 +455,12 @@ class Store:
             self.writer.hear()  # in case a notification was lost with the connection
         if self.displaced is not None:
             return
-        try:
-            while await self._database.run(partial(transactions.forget_keys, keep=KEYS_KEPT)):
-                pass  # so that commits can run in between
-        except sqlite3.Error as error:
-            log.warning("old keys could not be forgotten: %s", error)
+        await self.housekeeping.attempt("forgetting old keys", self._forget_keys)
         await self.writer.checkpoint()
+
+    async def _forget_keys(self) -> None:
+        while await self._database.run(partial(transactions.forget_keys, keep=KEYS_KEPT)):
+            pass  # so that commits can run in between
 
 
 # How many keys are kept: 250 bytes each, as measured with replies of ``add``. At ten thousand commands per second the

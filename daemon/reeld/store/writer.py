@@ -30,6 +30,7 @@ from reel.wakeup import Signal
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.elsewhere import Elsewhere
+from reeld.store.housekeeping import Housekeeping
 from reeld.store.loss import Forgotten, Loss
 from reeld.store.presence import DATABASE, Displaced, Presence
 from reeld.store.transactions import CommitInDoubt, DivergedError, EventWriter, Outcome, Transaction, is_about
@@ -70,6 +71,7 @@ class Writer:
     def __init__(self, database: Database, events: EventWriter, presence: Presence) -> None:
         self._database = database
         self.presence = presence
+        self.housekeeping = Housekeeping()
         self._event_writer = events
         self._queue: deque[tuple[Transaction, Settle]] = deque()
         # Milestones to write with the next commit: a separate sync would cost more than they do.
@@ -382,16 +384,15 @@ class Writer:
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""
         self._pages = 0
-        if not self.presence.paths:
-            return
-        try:
-            size = (await self._database.run(checkpoint)).frames * _PAGE
-            if size < self._large // 2:  # it has been overwritten from its beginning since
-                self._large = _LARGE
-            elif size >= self._large:
-                await self._restart_wal(size)
-        except Exception as error:
-            log.warning("checkpoint failed, the WAL goes on growing: %s", error)
+        if self.presence.paths:
+            await self.housekeeping.attempt("checkpoint", self._copy_wal)
+
+    async def _copy_wal(self) -> None:
+        size = (await self._database.run(checkpoint)).frames * _PAGE
+        if size < self._large // 2:  # it has been overwritten from its beginning since
+            self._large = _LARGE
+        elif size >= self._large:
+            await self._restart_wal(size)
 
     async def _restart_wal(self, size: int) -> None:
         """Restart the WAL; the larger it is, the longer commits may wait for it, and the less often it is tried."""

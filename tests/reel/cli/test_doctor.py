@@ -18,6 +18,7 @@ from reel.cli.checks.database import (
     check_backups,
     check_database,
     check_erasing,
+    check_housekeeping,
     check_losses,
     check_retention,
     check_search,
@@ -452,3 +453,13 @@ def test_what_is_left_of_an_erasure() -> None:
     assert (WARN, "the file still has traces of what was erased: x") == (found.verdict, found.about)
     assert found.remedy.startswith("make room")
     assert [None, None] == [check_erasing({}), check_erasing({"erasing_problem": None})]
+
+
+def test_housekeeping_that_fails() -> None:
+    """What the daemon tries again is shown as a warning; nothing is shown if nothing fails, or by an older daemon."""
+    found = check_housekeeping({"housekeeping_problem": "forgetting old keys: disk I/O error; it is tried again"})
+
+    assert found is not None
+    assert (WARN, "forgetting old keys: disk I/O error") == (found.verdict, found.about)
+    assert found.remedy.startswith("it is tried again; ")
+    assert [None, None] == [check_housekeeping({}), check_housekeeping({"housekeeping_problem": None})]

@@ -209,6 +209,18 @@ def check_retention(stats: dict[str, Any]) -> Finding | None:
     return Finding("retention", WARN, problem, "correct [retention] in reeld.toml, or do what it says")
 
 
+def check_housekeeping(stats: dict[str, Any]) -> Finding | None:
+    """Check that nothing fails for which nobody waits; return ``None`` if nothing does.
+
+    Args:
+        stats: what the daemon counts.
+    """
+    if (problem := stats.get("housekeeping_problem")) is None:
+        return None
+    about, _, remedy = problem.rpartition("; ")
+    return Finding("housekeeping", WARN, about, f"{remedy}; nothing is lost meanwhile, and the daemon's log says more")
+
+
 def reported_problem(problem: str) -> Finding:
     """Return the problem that the daemon itself has reported of its database."""
     about, _, remedy = problem.partition("; ")
