@@ -14,6 +14,8 @@ _IN_WORDS = {"clients", "database", "engine", "log", "scheduled_backup_directory
 _REDUNDANT = {"commits", "search_indexed"}
 # How far a backup is, in the unit of its step: for the person who waits for it.
 _PROGRESS = {"backup_path", "backup_step", "backup_done", "backup_total"}
+# What the limits add up to, and when the first purge may be: they change with the settings alone.
+_SETTINGS = {"memory_limit_kb", "memory_most_kb", "retention_after"}
 
 
 def test_every_counter_is_a_metric(reel: Reel) -> None:
@@ -22,7 +24,7 @@ def test_every_counter_is_a_metric(reel: Reel) -> None:
 
     measured = {name for metric in METRICS for name in metric.field.split()}
 
-    assert counted.keys() == measured | _IN_WORDS | _REDUNDANT | _PROGRESS
+    assert counted.keys() == measured | _IN_WORDS | _REDUNDANT | _PROGRESS | _SETTINGS
 
 
 def test_metrics(reel: Reel) -> None:

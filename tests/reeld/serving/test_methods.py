@@ -57,6 +57,8 @@ VIEWS = {form: name for name, forms in FORMS.items() for form in forms}
 UNSENT = {"unsubscribe", "call_async"}
 # Parameters of the client, which decides by them what to send.
 OURS = {"exist_ok", "pattern"}
+# What a subscription adds when it connects again, and no caller gives.
+ADDED = {"subscribe": ["time?"]}
 
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:
@@ -65,6 +67,7 @@ def sent() -> Iterator[tuple[str, list[str], bool]]:
         parameters = inspect.signature(getattr(requests, name)).parameters.values()
         own = [(p.name.rstrip("_"), p.default is None) for p in parameters if p.name not in OURS]
         shown = [f"{name}?" if optional else name for name, optional in own]
+        shown += ADDED.get(name, [])
         yield VIEWS.get(name, name), shown, "key?" in shown
 
 
