@@ -131,3 +131,28 @@ def test_the_place_is_where_somebody_answers_the_assistant() -> None:
     assert earlier is not None
     assert "user" == entries[0].kind
     assert "assistant" == whole.entries[len(whole.entries) - len(entries) - 1].kind
+
+
+def test_what_the_assistant_does_before_somebody_answers_is_known() -> None:
+    """Its calls without a result are among those of what comes before; a prompt is no message."""
+    step = [
+        {"role": "assistant", "content": [_CALL]},
+        {"role": "system", "content": "Be kind."},
+        {"role": "assistant", "content": "x" * 200},
+    ]
+    _, whole = made([*["x" * 2000] * 3, *step, *["x" * 200] * 3])
+    entries, earlier = found(whole, 2000)
+
+    assert earlier is not None
+    assert earlier.milestone.id == whole.entries[1].id
+    assert (whole.entries[6:], 5, ["c1"]) == (entries, earlier.messages, [each.id for each in earlier.open_calls])
+
+
+def test_a_long_conversation_without_milestones_is_read_as_a_whole() -> None:
+    """They are missing in a log that an older version has written."""
+    log, whole = made(["x"] * 100)
+    log.milestones.clear()
+    assert whole.tip is not None
+    read = Reader(log, step=_STEP).newest(whole.tip, 1000)
+
+    assert whole == read

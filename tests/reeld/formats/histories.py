@@ -6,8 +6,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from reel.msgpack_codec import packer
+from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, read
 from reeld.core.events import entry as entry_of
+from reeld.core.recent import Earlier
 from reeld.core.validation import rows_from
 
 Json = dict[str, Any]
@@ -23,6 +25,14 @@ def entries_of(messages: Iterable[Any]) -> list[Entry]:
         message, tools = read(pack, *row[:3], seq, 0)
         found.append(entry_of(100 + seq, seq, row.kind, row.content, row.data_json, 0, message, tools))
     return found
+
+
+def earlier_of(entries: list[Entry]) -> Earlier | None:
+    """Return what is known of entries that are not looked at."""
+    if not entries:
+        return None
+    before = Conversation(entries)
+    return Earlier(before.sum_up(entries[-1]), before.message_count, tuple(before.open_calls), first=entries[0].seq)
 
 
 def prompt_in(entries: Sequence[Entry]) -> Entry | None:

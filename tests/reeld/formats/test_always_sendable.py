@@ -8,16 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reel.errors import TooLarge
-from reeld.core.conversation import Conversation
-from reeld.core.events import Entry
-from reeld.core.recent import Earlier
 from reeld.formats.body import Rendered, RenderRequest, TooRecent
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.formats.checker.chat_dialects import SERVERS
-from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
+from tests.reeld.formats.histories import HISTORIES, LEAK, earlier_of, entries_of, prompt_in
 from tests.thoroughness import FUZZ
 
 pytestmark = pytest.mark.slow
@@ -196,11 +193,3 @@ def test_the_end_of_any_history_cut_to_a_budget_is_accepted(
     if earlier is not None:
         assert [1] == [change.seq for change in dropped]
         assert earlier.messages <= int(dropped[0].why.split()[3])
-
-
-def earlier_of(entries: list[Entry]) -> Earlier | None:
-    """Return what is known of entries that are not looked at."""
-    if not entries:
-        return None
-    before = Conversation(entries)
-    return Earlier(before.sum_up(entries[-1]), before.message_count, tuple(before.open_calls), first=entries[0].seq)

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from reel.errors import TooLarge
-from reeld.formats.body import Prefix, Rendered, RenderRequest
+from reeld.formats.body import Prefix, Rendered, RenderRequest, TooRecent
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import (
     call,
+    earlier_of,
     entries_of,
     model,
     opaque,
@@ -134,6 +135,24 @@ def test_the_newest_turns_stay_within_a_budget() -> None:
     assert [(2, None, "dropped")] == [change[:3] for change in found.report]
     assert [] == check("anthropic", sent)
     assert found.prefix.messages == len(sent["messages"]) - 1
+
+
+def test_what_is_not_looked_at_counts_as_left_out() -> None:
+    """The report begins with the first message of all, and the number has those that were not looked at."""
+    entries = entries_of([*LONG, "Bye"])
+    earlier = earlier_of(entries[:10])
+    found, _ = render(RenderRequest("anthropic", budget=1000), entries[10:], earlier=earlier)
+    (change,) = found.report
+    sent = json.loads(found.body)["messages"]
+
+    assert (1, f"over the budget: {41 - len(sent)} messages, before seq {42 - len(sent)}") == (change.seq, change.why)
+
+
+def test_more_is_looked_at_if_the_budget_has_room_for_it() -> None:
+    """What is left out must not depend on how much was looked at."""
+    entries = entries_of(LONG)
+    with pytest.raises(TooRecent):
+        render(RenderRequest("anthropic", budget=1000), entries[36:], earlier=earlier_of(entries[:36]))
 
 
 def test_several_renderings_have_the_same_cut() -> None:
