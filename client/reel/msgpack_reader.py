@@ -258,7 +258,7 @@ class _CarefulReader:
             _require_room(len(self._bytes), self._max)
 
     def _feed(self) -> None:
-        """Give the skipper all that has arrived."""
+        """Feed the skipper the bytes that it does not have yet."""
         with memoryview(self._bytes) as arrived, arrived[self._fed - self._begin :] as new:
             self._copied = max(self._copied, self._fed - self._skipper.tell() + len(new))
             self._skipper.feed(new)
@@ -287,7 +287,7 @@ class _CarefulReader:
         return _frame(message, memory_cost(size, self._counter.values))
 
     def _end_of_text(self) -> int:
-        """Return where in the stream the long text ends that has arrived in part; 0 if it is none.
+        """Return the position in the stream at which an incomplete long text ends; 0 if none is incomplete.
 
         The bytes before it are its length, in one of two forms. If both are possible, the shorter one may cost a copy.
         """

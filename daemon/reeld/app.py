@@ -100,8 +100,8 @@ def main(config: Config) -> int:
 def _serve_when_possible(config: Config, supervisor: Supervisor, inherited: socket.socket | None) -> None:
     """Serve; under a supervisor, wait for what may pass, such as a server that is starting.
 
-    systemd would give up after five starts that fail within ten seconds. Without a supervisor whoever starts the daemon
-    hears of the problem at once.
+    If the daemon ended instead, systemd would give up after five failed starts in ten seconds. Without a supervisor, a
+    person has started it, and is told of the problem at once.
     """
     told = None
     while True:

@@ -208,10 +208,10 @@ class EventBus:
             subscriber.on_elsewhere()
 
     def tell_loss(self, lost: Iterable[Whose]) -> None:
-        """Tell every subscriber that the log has lost events.
+        """Tell each subscriber that the log has lost events.
 
         Args:
-            lost: the agents that may have lost some; whoever follows all of them is told which.
+            lost: the agents that may have lost events. Subscribers of all agents get this list.
         """
         self.catch_up()
         agents = {whose.row: whose for whose in lost}

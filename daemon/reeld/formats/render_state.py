@@ -312,7 +312,7 @@ class RenderState:
         self.repair = RepairState()
         if history.earlier is not None:
             self.repair.begin_after(history.earlier.open_calls, settings.tools)
-        # The id of the entry that it begins with; 0 if there is none.
+        # The id of its first entry, or 0.
         self.begin = _first_id(history.entries)
         self.turns = EncodedTurns()
         self.report: list[Change] = []
