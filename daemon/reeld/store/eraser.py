@@ -78,7 +78,7 @@ class Eraser:
         self.applied = 0
         # Whether the search index may have traces of an erasure that was completed when the database was opened.
         self.carried = carried.was_decided
-        # Whether the file may have traces of erased content.
+        # Whether the file may have traces of erased content; on a server, whether an erasure is to be marked as done.
         self.has_traces = carried.was_decided and ground is not None
         # Whether an erasure was decided and could not be applied.
         self.is_stuck = carried.problem is not None
@@ -204,7 +204,7 @@ class Eraser:
             raise Storage(f"{self.problem}; {_LATER}") from error
         finally:
             self.applied += 1  # even if it is not complete: some of it is
-            self.has_traces = self._ground is not None
+            self.has_traces = True
         self.is_stuck, self.problem = False, None
 
     async def clean(self) -> bool:
@@ -213,6 +213,7 @@ class Eraser:
         A server's files are its administrator's.
         """
         if self._ground is None:
+            self.has_traces = False
             await self._end()
             return True
         self.has_traces = True
