@@ -199,21 +199,15 @@ async def _uids(registry: Registry, rows: set[int]) -> dict[int, str]:
 
 
 async def _purge(registry: Registry, rest: Rest, old: Sequence[Old], client: str | None) -> Reply:
-    """Purge agents, then clean the file; if it fails in between, what was purged until then is cleaned as well."""
-    done, failure = _Done(), None
-    try:
-        for batch in _batches(old):
-            await _purge_batch(registry, rest, batch, client, done)
-    except ReelError as error:
-        failure = error
-    reply = done.as_reply()
+    """Purge agents, then clean the file; if that is not reached, it is cleaned at the next idle moment."""
+    done = _Done()
+    for batch in _batches(old):
+        await _purge_batch(registry, rest, batch, client, done)
+    reply, eraser = done.as_reply(), registry.store.eraser
     if done.uids:
-        async with registry.store.eraser.turn():
-            with anyio.CancelScope(shield=True):
-                is_clean = await registry.store.eraser.clean()
-        reply = reply if is_clean else {**reply, "traces": True}
-    if failure is not None:
-        raise failure
+        with anyio.CancelScope(shield=True):
+            await eraser.tidy()
+        reply = {**reply, "traces": True} if eraser.has_traces else reply
     return reply
 
 

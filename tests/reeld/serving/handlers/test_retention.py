@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import anyio
 import pytest
 
 from reel.errors import NotFound
-from reeld.agents import retaining
+from reeld.agents import erasing, retaining
 from reeld.agents.retaining import Asked, Retaining
 from reeld.serving.call import Services
 from reeld.serving.handlers.erasing import _Rest
@@ -225,6 +226,70 @@ async def test_a_pass_that_fails(connect: Connect, services: Services, errors: C
     assert said == failed
     assert said.startswith("agents that are too old are not purged: nothing was erased: ")
     assert (None, []) == (retaining.problem, await living(peer))
+
+
+async def states(services: Services) -> list[str]:
+    """Return the states of all erasures."""
+    query = "SELECT state FROM erasures ORDER BY id"
+    return [state for (state,) in await services.store.read(lambda opened: opened.execute(query).fetchall())]
+
+
+def has_secret(services: Services) -> bool:
+    """Return whether the file or the WAL has what was said in the agents that were made old."""
+    return any(b"a secret" in Path(services.store.path + part).read_bytes() for part in ("", "-wal"))
+
+
+async def test_a_batch_that_cannot_be_applied(
+    connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason is told; it is completed like every other erasure, and what was purged before it is cleaned."""
+    monkeypatch.setattr(retaining, "_BATCH", 1)
+    store, rest = services.store, _Rest(services)
+    peer = connect()
+    await made(peer, services, "older", "old")
+    row = (await services.registry.find("older")).row
+    broken = f"BEFORE DELETE ON events WHEN old.agent = {row} BEGIN SELECT RAISE(ABORT, 'broken'); END"
+    await store._database.run(lambda opened: opened.execute(f"CREATE TRIGGER broken {broken}"))
+    await (applied := await apply(services)).run(services.registry, rest)
+    failed = applied.problem
+    await store._database.run(lambda opened: opened.execute("DROP TRIGGER broken"))
+    await erasing.complete(services.registry, rest)
+
+    assert failed == (
+        "agents that are too old are not purged: something is to be erased, and could not all be overwritten: broken;"
+        " it is completed as soon as that is possible; see reel status"
+    )
+    assert (["done"] * 2, False) == (await states(services), has_secret(services))
+    assert [] == await living(peer)
+
+
+async def test_a_pass_that_is_cancelled(connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was purged by then is cleaned at the next idle moment."""
+    monkeypatch.setattr(retaining, "_BATCH", 1)
+    eraser, rest, scope = services.store.eraser, _Rest(services), anyio.CancelScope()
+    peer = connect()
+    await peer.call("create", "older")
+    age(services, "older")
+    await made(peer, services, "old")
+    retain = (await apply(services)).retain
+
+    async def purge() -> None:
+        with scope:
+            await retain(services.registry, rest, NOBODY)
+
+    async def cancel() -> None:
+        async with eraser.turn():  # after the first batch, and before the second
+            scope.cancel()
+
+    async with anyio.create_task_group() as tasks, eraser.turn():
+        for number, task in enumerate((purge, cancel)):
+            tasks.start_soon(task)
+            while eraser._turn.statistics().tasks_waiting == number:
+                await anyio.lowlevel.checkpoint()
+    await erasing.complete(services.registry, rest)
+
+    assert (True, ["older"]) == (scope.cancelled_caught, await living(peer))
+    assert (["done"], False) == (await states(services), has_secret(services))
 
 
 async def test_settings_that_count_as_off(connect: Connect, services: Services) -> None:
