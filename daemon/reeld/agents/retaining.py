@@ -83,6 +83,8 @@ class Retaining:
         self.rules = rules
         self._ignored = list(ignored)
         self._failure: str | None = None
+        # What the database was last made to remember.
+        self._noted: Noted | None = None
         # The time before which nothing is purged, because the rules are new; ``None`` if there are none, or they were
         # not looked at yet.
         self.after: int | None = None
@@ -136,14 +138,24 @@ class Retaining:
         return {**told, **await _purge(registry, rest, old, asked.client)}
 
     async def _begin(self, store: Store, time: int, old: Sequence[Old], *, at_once: bool) -> int:
-        """Return since when the rules apply, and make the database remember it."""
+        """Return since when the rules apply, and make the database remember it.
+
+        On a server, another daemon may have made it remember other rules. That does not change how long these
+        have applied here.
+        """
         before = await store.read(noted)
-        current = Noted(self.rules, time) if before is None else before.replaced_by(self.rules, time)
+        known = [each for each in (before, self._noted) if each is not None]
+        current = min(
+            (each.replaced_by(self.rules, time) for each in known),
+            key=lambda each: each.since,
+            default=Noted(self.rules, time),
+        )
+        is_new = current.since not in {each.since for each in known}
         if at_once:
             current = current._replace(since=min(current.since, time - DAY))
         if current != before:
             await store.write(lambda connection: note(connection, current))
-        is_new = before is None or current.since != before.since
+        self._noted = current
         if is_new and not at_once:
             _announce(old, time + DAY)
         return current.since

@@ -210,6 +210,16 @@ async def test_rules_that_are_taken_back(services: Services) -> None:
     assert await services.store.read(noted) is None
 
 
+async def test_daemons_with_different_rules(services: Services, errors: Callable[[], list[str]]) -> None:
+    """What another daemon notes instead changes nothing: rules that have applied here go on, and are not announced."""
+    wide, narrow = await apply(services), Retaining(Retention(days=365))
+    for each in (wide, narrow, wide, narrow, wide):
+        await each.retain(services.registry, _Rest(services), NOBODY)
+
+    assert (1 + DAY, 1 + DAY, []) == (wide.after, narrow.after, errors())
+    assert Noted(RULES, 1) == await services.store.read(noted)
+
+
 async def test_a_pass_that_fails(connect: Connect, services: Services, errors: Callable[[], list[str]]) -> None:
     """What was purged before a failure is cleaned as well; the reason is known, and said once."""
     peer = connect()
