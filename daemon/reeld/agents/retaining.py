@@ -123,7 +123,7 @@ class Retaining:
         time, eraser = now(), registry.store.eraser
         if not self.rules.is_on:
             if not asked.dry_run:
-                await self._forget(registry.store)
+                await forget_rules(registry.store)
             return {"agents": [], "agents_count": 0, **_Done().as_reply()}
         old = await _unfollowed(registry, await eraser.plan(expired(self.rules, time)))
         told: Reply = {
@@ -140,7 +140,7 @@ class Retaining:
     async def _begin(self, store: Store, time: int, old: Sequence[Old], *, at_once: bool) -> int:
         """Return since when the rules apply, and make the database remember it.
 
-        On a server, another daemon may have made it remember other rules. That does not change how long these
+        On a server, another daemon may have made it remember other rules, or none. That does not change how long these
         have applied here.
         """
         before = await store.read(noted)
@@ -160,11 +160,14 @@ class Retaining:
             _announce(old, time + DAY)
         return current.since
 
-    @staticmethod
-    async def _forget(store: Store) -> None:
-        """Forget the rules of this daemon's past; on a server they may be another daemon's."""
-        if store.is_file and await store.read(noted) is not None:
-            await store.write(forget)
+
+async def forget_rules(store: Store) -> None:
+    """Forget the rules of the past: if they are made again, they are new.
+
+    On a server they may be another daemon's, which applies them; that one remembers them itself.
+    """
+    if await store.read(noted) is not None:
+        await store.write(forget)
 
 
 async def _unfollowed(registry: Registry, old: Sequence[Old]) -> list[Old]:

@@ -15,7 +15,7 @@ from reel.pushes import DraftPush, EventPush
 from reeld.agents.agent import now
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
-from reeld.agents.retaining import Retaining
+from reeld.agents.retaining import Asked, Retaining
 from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
@@ -27,7 +27,7 @@ from reeld.serving.listener import Server, open_listener
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
-from reeld.store.retention import Noted, Retention, note
+from reeld.store.retention import Noted, Retention, note, noted
 from reeld.store.store import open_store
 from tests.daemon import short_directory
 from tests.lossy import lossy
@@ -444,3 +444,17 @@ async def test_old_agents_at_several_daemons() -> None:
 
     assert "other daemons use this database" in problem
     assert (1, 0, None) == (kept, alone["agents"], alone["retention_problem"])
+
+
+async def test_rules_that_only_one_daemon_has() -> None:
+    """A daemon without rules forgets those of the past, as in a file; one that has applied rules goes on with them."""
+    rules, asked, found = Retention(killed_days=30), Asked(None), []
+    with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
+        async with daemon(url, str(directory / "s")) as services:
+            registry, rest, applying = services.registry, _Rest(services), Retaining(rules)
+            await services.store.write(lambda connection: note(connection, Noted(rules, 1)))
+            for retaining in (applying, Retaining(Retention()), applying):
+                await retaining.retain(registry, rest, asked)
+                found.append(await services.store.read(noted))
+
+    assert [Noted(rules, 1), None, Noted(rules, 1)] == found
