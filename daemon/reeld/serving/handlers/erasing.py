@@ -117,12 +117,11 @@ def retention(services: Services, call: Call, dry_run: bool | None, now: bool | 
 
 
 async def keep_retention(services: Services) -> None:
-    """Periodically purge the agents that are older than the settings allow, if they set a limit."""
-    while True:
+    """Periodically purge the agents that are older than the settings allow; without a limit, forget earlier ones."""
+    while services.retention.rules.is_on:
         await services.retention.run(services.registry, _Rest(services))
-        if not services.retention.rules.is_on:
-            return
         await anyio.sleep(RETENTION_EVERY)
+    await retaining.forget_rules(services.store)
 
 
 async def keep_complete(services: Services) -> None:

@@ -1,7 +1,9 @@
 """Agents that are too old are purged beside the work of others, a day after the rules were made."""
 
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -11,7 +13,8 @@ from reel.errors import NotFound
 from reeld.agents import erasing, retaining
 from reeld.agents.retaining import Asked, Retaining
 from reeld.serving.call import Services
-from reeld.serving.handlers.erasing import _Rest
+from reeld.serving.handlers.erasing import _Rest, keep_retention
+from reeld.store import housekeeping
 from reeld.store.retention import DAY, Noted, Retention, note, noted
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
@@ -218,6 +221,26 @@ async def test_daemons_with_different_rules(services: Services, errors: Callable
 
     assert (1 + DAY, 1 + DAY, []) == (wide.after, narrow.after, errors())
     assert Noted(RULES, 1) == await services.store.read(noted)
+
+
+async def test_rules_that_cannot_be_forgotten(
+    services: Services, monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
+) -> None:
+    """If the disk refuses that, it is tried again until they are forgotten; that is no failure to purge anything."""
+    monkeypatch.setattr(housekeeping, "_AGAIN", 0)
+    await apply(services)
+    refused = [sqlite3.SQLITE_DENY] * 2
+
+    def authorize(action: int, name: str | None, *_: object) -> int:
+        is_it = (action, name) == (sqlite3.SQLITE_DELETE, "retention")
+        return refused.pop() if is_it and refused else sqlite3.SQLITE_OK
+
+    await services.store._database.run(lambda connection: connection.set_authorizer(authorize))
+    await services.store.housekeeping.keep_going("retention", partial(keep_retention, services))
+
+    assert [] == refused
+    assert (None, None) == (await services.store.read(noted), services.retention.problem)
+    assert ["retention failed, and is tried again: the database cannot be written: not authorized"] * 2 == errors()
 
 
 async def test_a_pass_that_fails(connect: Connect, services: Services, errors: Callable[[], list[str]]) -> None:
