@@ -52,7 +52,7 @@ class Housekeeping:
         """Note a failure; log it when it begins and when its reason changes."""
         why = _reason(error)
         if self._problems.get(what) != why:
-            bug = None if isinstance(error, OSError | ReelError | sqlite3.Error) else error
+            bug = None if isinstance(error, OSError | ReelError | sqlite3.Error | MemoryError) else error
             log.error("%s failed, and is tried again: %s", what, why, exc_info=bug)
         self._problems[what] = why
 
@@ -77,5 +77,7 @@ def _reason(error: Exception) -> str:
             return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
         case sqlite3.Error():
             return str(error)
+        case MemoryError():
+            return "there is not enough memory"
         case _:
             return f"a bug, see the log ({type(error).__name__})"

@@ -76,6 +76,7 @@ async def test_a_step_that_fails(
         (OSError(28, "No space left on device", "/metrics"), "/metrics: No space left on device"),
         (sqlite3.OperationalError("database table is locked"), "database table is locked"),
         (Storage("the server is gone"), "the server is gone"),
+        (MemoryError(), "there is not enough memory"),
         (ZeroDivisionError("something that was said"), "a bug, see the log (ZeroDivisionError)"),
     ],
 )
