@@ -3,11 +3,12 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import NamedTuple
 
 import anyio
 
-from reel.errors import InvalidParams, ReelError
+from reel.errors import InvalidParams
 from reeld.agents import erasing, retaining
 from reeld.agents.agent import Agent
 from reeld.agents.erasing import Asked, Wanted
@@ -16,7 +17,6 @@ from reeld.backups.remains import remove_workplace
 from reeld.core.commands import not_found
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.store.backup import require_foreign
-from reeld.store.connection import Error
 from reeld.store.redacting import Text
 
 log = logging.getLogger(__name__)
@@ -126,14 +126,8 @@ async def keep_retention(services: Services) -> None:
 
 async def keep_complete(services: Services) -> None:
     """Complete erasures that could not be completed at once: there was no room, or a reader of an old state."""
-    reason = None
+    complete = partial(erasing.complete, services.registry, _Rest(services))
     while True:
         began = anyio.current_time()
-        try:
-            await erasing.complete(services.registry, _Rest(services))
-            reason = None
-        except (OSError, Error, ReelError) as error:
-            if str(error) != reason:
-                log.warning("an erasure could not be completed: %s", error)
-            reason = str(error)
+        await services.store.housekeeping.attempt("completing an erasure", complete)
         await anyio.sleep(max(_COMPLETED_EVERY, _PAUSES * (anyio.current_time() - began)))

@@ -13,7 +13,8 @@ from reel.errors import NotFound
 from reeld.agents import erasing, retaining
 from reeld.agents.retaining import Asked, Retaining
 from reeld.serving.call import Services
-from reeld.serving.handlers.erasing import _Rest, keep_retention
+from reeld.serving.handlers import erasing as erasing_handlers
+from reeld.serving.handlers.erasing import _Rest, keep_complete, keep_retention
 from reeld.store import housekeeping
 from reeld.store.retention import DAY, Noted, Retention, note, noted
 from tests.patience import PATIENCE
@@ -294,6 +295,42 @@ async def test_a_batch_that_cannot_be_applied(
     )
     assert (["done"] * 2, False) == (await states(services), has_secret(services))
     assert [] == await living(peer)
+
+
+async def test_no_memory_for_it(
+    connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
+) -> None:
+    """Old agents are purged as soon as there is memory for it, and so are those of an erasure that had none."""
+    monkeypatch.setattr(housekeeping, "_AGAIN", 0)
+    monkeypatch.setattr(erasing_handlers, "_COMPLETED_EVERY", 0)
+    monkeypatch.setattr(erasing_handlers, "_PAUSES", 0)
+    peer, store = connect(), services.store
+    await made(peer, services, "old")
+    services.retention.rules = (await apply(services)).rules
+    full = [MemoryError(), MemoryError()]
+
+    def allocate() -> None:
+        if full:
+            raise full.pop()
+
+    def starve(opened: sqlite3.Connection) -> None:
+        opened.create_function("allocate", 0, allocate)
+        opened.execute("CREATE TEMP TRIGGER starving BEFORE DELETE ON events BEGIN SELECT allocate(); END")
+
+    await store._database.run(starve)
+    async with anyio.create_task_group() as tasks:
+        for what, chore in (("retention", keep_retention), ("erasures", keep_complete)):
+            tasks.start_soon(store.housekeeping.keep_going, what, partial(chore, services))
+        while await states(services) != ["done"] or store.housekeeping.problem is not None:
+            await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+
+    assert [] == await living(peer)
+    assert [
+        "retention failed, and is tried again: there is not enough memory",
+        "completing an erasure failed, and is tried again: there is not enough memory",
+        "completing an erasure works again",
+    ] == errors()
 
 
 async def test_a_pass_that_is_cancelled(connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
