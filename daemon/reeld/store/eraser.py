@@ -80,7 +80,7 @@ class Eraser:
         self.carried = carried.was_decided
         # Whether the file may have traces of erased content; on a server, whether an erasure is to be marked as done.
         self.has_traces = carried.was_decided and ground is not None
-        # Whether an erasure was decided and could not be applied.
+        # Whether an erasure was decided, and not applied or not forgotten by all that is in memory.
         self.is_stuck = carried.problem is not None
         # Why something is left of an erasure, as a sentence.
         self.problem = carried.problem
@@ -95,11 +95,12 @@ class Eraser:
         async with self._turn, self._alone():
             if self.is_stuck:
                 raise Storage(f"nothing was erased: one before it is not complete; {_LATER}")
-            try:
-                yield
-            finally:
-                with anyio.CancelScope(shield=True):
-                    self.is_stuck = await self._database.run(_abandon)
+            async with self._until_forgotten():
+                try:
+                    yield
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        self.is_stuck |= await self._database.run(_abandon)
 
     @asynccontextmanager
     async def second_turn(self) -> AsyncIterator[None]:
@@ -108,8 +109,19 @@ class Eraser:
         Raises:
             Storage: other daemons use the database.
         """
-        async with self._turn, self._alone():
+        async with self._turn, self._alone(), self._until_forgotten():
             yield
+
+    @asynccontextmanager
+    async def _until_forgotten(self) -> AsyncIterator[None]:
+        """Take an erasure for incomplete if the block fails after it began to apply it: memory may still have it."""
+        applied = self.applied
+        try:
+            yield
+        except BaseException:
+            if self.applied > applied:
+                self.is_stuck, self.problem = True, self.problem or erasures.INCOMPLETE
+            raise
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:

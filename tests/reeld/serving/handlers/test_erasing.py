@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from reeld.store.erasures import Order
 from reeld.store.redacting import Known, Past
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts
+
+# The agents that were purged and whose events others need, and all keys.
+_LEFT = "SELECT uid FROM agents WHERE name = '' UNION ALL SELECT key FROM keys"
 
 
 async def family(peer: Peer) -> None:
@@ -43,6 +47,16 @@ async def intact(peer: Peer) -> bool:
     agents = (await peer.call("agents"))["agents"]
     matched = [(await peer.call("replay", agent["id"]))["matched"] for agent in agents]
     return all(matched) and (await peer.call("verify"))["problems"] == []
+
+
+async def states(services: Services) -> list[Any]:
+    """Return the states of all erasures."""
+    return await services.store.read(lambda opened: opened.execute("SELECT state FROM erasures ORDER BY id").fetchall())
+
+
+def has_secret(services: Services) -> bool:
+    """Return whether the file or the WAL has what was said."""
+    return any(b"a secret" in Path(services.store.path + part).read_bytes() for part in ("", "-wal"))
 
 
 async def logged(peer: Peer, agent: str) -> list[tuple[str, Any, Any]]:
@@ -685,5 +699,65 @@ async def test_an_erasure_that_could_not_be_applied(connect: Connect, services: 
         assert problem == "something is to be erased, and could not all be overwritten: broken"
         assert "secret" not in str([await peer.call("messages", name) for name in ("one", "heir")])
         assert (await peer.call("stats"))["erasing_problem"] is None
+        assert ([("done",)], False) == (await states(services), has_secret(services))
         assert await intact(peer)
         await peer.call("purge", "one", {"force": True})
+
+
+@pytest.mark.parametrize(
+    ("step", "erase", "left"),
+    [
+        ("UPDATE OF head ON agents WHEN old.name = ''", ("redact", "heir", {"text": "secret"}), 2),
+        ("DELETE ON keys", ("purge", "heir"), 0),
+        ("DELETE ON agents", ("purge", "heir"), 0),
+    ],
+)
+async def test_an_erasure_that_changed_the_log_and_no_more(
+    connect: Connect, services: Services, step: str, erase: tuple[Any, ...], left: int
+) -> None:
+    """If a step after the events fails, it is completed as well: memory, keys and agents forget, then it is done."""
+    store, rest = services.store, erasing_handlers._Rest(services)
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("add", {"agent": "root", "create": True, "messages": ["a secret"]})
+        await peer.call("clone", "root", "heir")
+        await peer.call("add", "heir", "b", {"key": "k"})
+        await peer.call("purge", "root")
+        broken = f"CREATE TRIGGER broken BEFORE {step} BEGIN SELECT RAISE(ABORT, 'broken'); END"
+        await store._database.run(lambda opened: opened.execute(broken))
+        with pytest.raises(Storage, match="could not all be overwritten: broken"):
+            await peer.call(*erase)
+        await store._database.run(lambda opened: opened.execute("DROP TRIGGER broken"))
+        await erasing.complete(services.registry, rest)
+
+        agents = (await peer.call("agents"))["agents"]
+        assert "secret" not in str([await peer.call("messages", agent["id"]) for agent in agents])
+        assert ([("done",)] * 2, False) == (await states(services), has_secret(services))
+        assert left == len(await store.read(lambda opened: opened.execute(_LEFT).fetchall()))
+        assert await intact(peer)
+
+
+async def test_an_erasure_after_which_nothing_can_be_read(connect: Connect, services: Services) -> None:
+    """As long as an agent in memory cannot be read again, the erasure is not complete, whoever applied it."""
+    store, rest = services.store, erasing_handlers._Rest(services)
+
+    async def interrupt(when: Callable[[], bool] | None) -> None:
+        for reader in store._readers:
+            await reader.run(lambda opened: opened.set_progress_handler(when, 1))
+
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("add", {"agent": "one", "create": True, "messages": ["a secret"]})
+        await interrupt(lambda: store.eraser.applied > 0)
+        with pytest.raises(Storage, match="cannot be read: interrupted"):
+            await peer.call("redact", "one", {"text": "secret"})
+        problem = store.eraser.problem
+        with pytest.raises(Storage, match="cannot be read: interrupted"):
+            await erasing.complete(services.registry, rest)
+        await interrupt(None)
+        await erasing.complete(services.registry, rest)
+
+        assert problem == "something is to be erased, and could not all be overwritten"
+        assert "secret" not in str(await peer.call("messages", "one"))
+        assert (None, [("done",)], False) == (store.eraser.problem, await states(services), has_secret(services))
+        assert await intact(peer)
