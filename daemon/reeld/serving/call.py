@@ -165,5 +165,5 @@ class Services(NamedTuple):
 
     def drop_caches(self) -> None:
         """Drop everything that was made from conversations."""
-        self.render_cache.forget_all()
-        self.asked_models.forget_all()
+        self.render_cache.forget()
+        self.asked_models.forget()

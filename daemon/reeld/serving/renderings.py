@@ -63,10 +63,6 @@ class RenderCache:
         for key in [key for key in self._entries if rows is None or key[0] in rows]:
             self.take(key)
 
-    def forget_all(self) -> None:
-        """Drop all entries, including those that were taken out."""
-        self.forget({row for row, _ in self._entries})
-
     def put(self, key: Key, state: Kept, age: int) -> None:
         """Put an entry in, and drop the least recently used ones if there are too many.
 
@@ -102,7 +98,7 @@ class AskedModels:
         self._room = room
         self._asked: OrderedDict[Key, set[str | None]] = OrderedDict()
 
-    def forget_all(self) -> None:
+    def forget(self) -> None:
         """Forget all renderings."""
         self._asked.clear()
 
