@@ -5,7 +5,7 @@ stay in the gap before the cells, and pages that were freed before keep all they
 such bytes, but needs its size again in the directory for temporary files and in the WAL. Here nothing is written but
 zeros, in place, so no room is needed. The process may be killed at any moment: SQLite reads none of these bytes.
 
-The file must not change meanwhile (:mod:`reeld.store.still`). Its page types are known from its pointer map, which a
+The file must not change meanwhile (:mod:`reeld.store.sweep`). Its page types are known from its pointer map, which a
 file with ``auto_vacuum`` has; so any page can be cleared without a walk through the tables.
 """
 

@@ -259,7 +259,7 @@ def _check_key(
         yield Problem("key", f"{key}: its agent does not exist")
     elif begins != command:
         yield Problem("key", f"{key}: no command begins at {command}")
-    if digest != 16:  # noqa: PLR2004 - as reeld.agents.keys makes them
+    if digest != 16:  # noqa: PLR2004 - as reeld.agents.idempotency makes them
         yield Problem("key", f"{key}: its digest has {digest} bytes")
     try:
         first = unpack(reply)
