@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Stats: TypeAlias = dict[str, Any]
 
 # The figures that say what is wrong.
-_PROBLEMS = ("storage_problem", "erasing_problem", "housekeeping_problem", "search_problem")
+_PROBLEMS = ("storage_problem", "erasing_problem", "retention_problem", "housekeeping_problem", "search_problem")
 # Methods that wait for something to happen, so that their time says nothing about the daemon.
 _WAITS = {"wait"}
 

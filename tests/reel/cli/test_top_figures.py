@@ -94,6 +94,7 @@ def test_a_daemon_that_did_nothing() -> None:
     assert figures(stats(1000, render_cache_hits=3, render_cache_misses=1)).cache_hits == pytest.approx(0.75)
 
 
-def test_problems() -> None:
+@pytest.mark.parametrize("part", ["storage", "erasing", "retention", "housekeeping", "search"])
+def test_problems(part: str) -> None:
     """What the daemon says is wrong is among the figures."""
-    assert ["the disk is full"] == figures(stats(1000, storage_problem="the disk is full")).problems
+    assert ["the disk is full"] == figures({**stats(1000), f"{part}_problem": "the disk is full"}).problems
