@@ -66,9 +66,8 @@ COMMANDS = (
         "doctor.doctor",
         "reel doctor",
         notes="Checks the settings of reel and of reeld, the socket, its directory, the daemon\n"
-        "and its version, the locks, the database, what is in it as far as that takes\n"
-        "seconds, and the free space on its disk.\n"
-        "Exits with status 1 if something is bad.",
+        "and its version, the locks, the database, its content for up to five seconds,\n"
+        "and the free space on its disk. Exits with status 1 if something is bad.",
         without_socket=True,
         starts_daemon=False,
     ),
