@@ -37,4 +37,6 @@ def require_room(path: str, needed: int, refusal: str) -> None:
     """
     free = free_room(path)
     if free < needed:
-        raise NoRoomError(f"{refusal}: it needs {needed} bytes of room on the disk of {path}, and {free} are free")
+        raise NoRoomError(
+            f"{refusal}: it needs {needed} bytes of room on the disk of {path}, and {free} are free; make room there"
+        )

@@ -388,21 +388,27 @@ def test_losses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stats", "verdict", "about"),
+    ("stats", "verdict", "about", "remedy"),
     [
-        ({"search_problem": None, "search_behind": 0}, FINE, "/s.db: 2.0 MB"),
-        ({"search_problem": None, "search_behind": 1200}, FINE, "/s.db: 2.0 MB; 1,200 events not in it yet"),
-        ({"search_problem": "/s.db cannot be used: x"}, WARN, "/s.db cannot be used: x"),
-        ({"search_problem": "the log cannot be read: x"}, WARN, "the log cannot be read: x"),
-        ({"search_problem": "it needs 7 bytes of room on x"}, WARN, "it needs 7 bytes of room on x"),
+        ({"search_problem": None, "search_behind": 0}, FINE, "/s.db: 2.0 MB", ""),
+        ({"search_problem": None, "search_behind": 1200}, FINE, "/s.db: 2.0 MB; 1,200 events not in it yet", ""),
+        ({"search_problem": "/s.db cannot be used: x"}, WARN, "/s.db cannot be used: x", "move it away"),
+        (
+            {"search_problem": "the log is locked"},
+            WARN,
+            "the log is locked",
+            "it goes on when the database can be read",
+        ),
+        ({"search_problem": "it needs room; make room there"}, WARN, "it needs room", "make room there"),
     ],
 )
-def test_search_index(stats: dict[str, Any], verdict: str, about: str) -> None:
+def test_search_index(stats: dict[str, Any], verdict: str, about: str, remedy: str) -> None:
     """It reports how many events the search index lacks, or why searching does not work."""
     found = check_search({"search_index": "/s.db", "search_index_bytes": 2_000_000, **stats})
 
     assert found is not None
     assert (found.verdict, found.about) == (verdict, about)
+    assert found.remedy.startswith(remedy)
 
 
 @pytest.mark.parametrize(

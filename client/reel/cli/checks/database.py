@@ -33,7 +33,6 @@ _MOVE = "move it away with its -wal and -shm, and put a backup in its place, or 
 _MOVE_INDEX = "move it away; it is built again within a minute, nothing is lost"
 _TRIED_AGAIN = "make room on the disk, or end what reads the database; it is tried again every 20 seconds"
 _READ_AGAIN = "it goes on when the database can be read again"
-_GOES_ON = "it goes on within a minute"
 _VERDICTS = {"warning": WARN, "problem": BAD}
 # What `reeld --check` says of a server.
 _ABOUT_SERVER = re.compile(r"^# (server|warning|problem): (.*)$", re.MULTILINE)
@@ -164,9 +163,8 @@ def check_search(stats: dict[str, Any]) -> Finding | None:
     if (path := stats.get("search_index")) is None:
         return None
     if (problem := stats.get("search_problem")) is not None:
-        if "bytes of room" in problem:
-            return Finding("search", WARN, problem, f"make room on that disk; {_GOES_ON}")
-        return Finding("search", WARN, problem, _MOVE_INDEX if problem.startswith(path) else _READ_AGAIN)
+        about, _, remedy = problem.partition("; ")
+        return Finding("search", WARN, about, remedy or (_MOVE_INDEX if about.startswith(path) else _READ_AGAIN))
     behind = stats.get("search_behind") or 0
     left = f"; {count(behind, 'event')} not in it yet" if behind else ""
     return Finding("search", FINE, f"{path}: {size(stats.get('search_index_bytes') or 0)}{left}")
