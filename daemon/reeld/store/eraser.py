@@ -21,7 +21,7 @@ from reeld.store.database import Database, Job
 from reeld.store.engine import Lone
 from reeld.store.erasing_backups import Find, erase_in, require_backup
 from reeld.store.erasures import Change, Order
-from reeld.store.plans import Plan
+from reeld.store.plans import Plan, carry_out_between
 from reeld.store.presence import Presence
 from reeld.store.room import require_room
 from reeld.store.sweep import Ground, Sweep, forget_pages, give_back_room
@@ -141,14 +141,7 @@ class Eraser:
 
     async def plan(self, plan: Plan[T]) -> T:
         """Run the jobs of a plan interleaved with other reads; return the result of the plan."""
-        result = None
-        while True:
-            try:
-                job = plan.send(result)
-            except StopIteration as end:
-                planned: T = end.value
-                return planned
-            result = await self._read(job)
+        return await carry_out_between(plan, self._read)
 
     async def stage(self, order: Order, changes: Sequence[Change], backups: Sequence[str] = ()) -> int:
         """Write the new form of events beside the log; return the number of the erasure.
@@ -203,14 +196,8 @@ class Eraser:
         Raises:
             Storage: it cannot be written; it is completed later.
         """
-        plan, result = erasures.carry_through(packer()), None
         try:
-            while True:
-                try:
-                    job = plan.send(result)
-                except StopIteration:
-                    break
-                result = await self._run(job)
+            await carry_out_between(erasures.carry_through(packer()), self._run)
         except sqlite3.Error as error:
             self.is_stuck, self.problem = True, f"{erasures.INCOMPLETE}: {error}"
             raise Storage(f"{self.problem}; {_LATER}") from error
