@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from reel.msgpack_codec import packer
+from reeld.core.commands import gone
 from reeld.core.conversation import Conversation
 from reeld.core.milestones import Milestone
 from reeld.core.reading import Reader
@@ -61,12 +62,16 @@ class Loading:
                 self._latest = None
 
     def load(self, connection: Connection, row: int) -> Loaded:
-        """Load an agent through a reading connection, in that connection's thread."""
+        """Load an agent through a reading connection, in that connection's thread.
+
+        Raises:
+            NotFound: there is no such agent any more.
+        """
         erasures = self._erasures()
-        profile = queries.profile_of(connection, row)
+        profile = _profile_of(connection, row)
         while True:
             tip, skipped = states.sound_tip_of(connection, row, packer())
-            again = queries.profile_of(connection, row)
+            again = _profile_of(connection, row)
             if again == profile:
                 break
             profile = again  # another daemon has written to it meanwhile: the tip may be older than the profile
@@ -76,3 +81,11 @@ class Loading:
         if self._waiting > 1 and not log.skipped:
             self._latest = _Latest(erasures, conversation.copy())
         return Loaded(profile, conversation, made, skipped + log.skipped)
+
+
+def _profile_of(connection: Connection, row: int) -> Profile:
+    """Return the profile of an agent, which may have been purged since somebody has found it."""
+    profile = queries.profile_of(connection, row)
+    if not profile.name:
+        raise gone()
+    return profile

@@ -91,11 +91,13 @@ def profile_of(connection: Connection, row: int) -> Profile:
     """Return an agent's profile.
 
     Raises:
-        NotFound: there is no such agent, because the server has lost it.
+        NotFound: there is no such agent: it was purged, or the server has lost it.
     """
     found = connection.execute(f"{AGENTS} WHERE a.id = ?", (row,)).fetchone()
     if found is None:
-        raise NotFound("the agent is no longer in the database, which has lost its newest events")
+        raise NotFound(
+            "the agent is no longer in the database: it was purged, or the server has lost its newest events"
+        )
     return read_profile(found)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from reel.errors import NotFound
 from reeld.agents import erasing, retaining
+from reeld.agents.jobs import Read
 from reeld.agents.retaining import Asked, Retaining
 from reeld.serving.call import Services
 from reeld.serving.handlers import erasing as erasing_handlers
@@ -153,6 +154,20 @@ async def test_who_needs_one_waits(connect: Connect, services: Services) -> None
                 connection.execute("UPDATE agents SET name = '' WHERE id = ?", (row,))
 
     assert [NotFound] == [type(outcome) for outcome in outcomes]
+
+
+async def test_one_that_was_found_before_it_went(connect: Connect, services: Services) -> None:
+    """Who has found an agent before it was purged, and uses it afterwards, hears that it is gone."""
+    peer, registry = connect(), services.registry
+    await made(peer, services, "alone", "kept")
+    await peer.call("clone", "kept", "heir")
+    found = [await services.store.find(name) for name in ("alone", "kept")]
+    await (await apply(services)).retain(registry, _Rest(services), NOBODY)
+
+    assert ["heir"] == await living(peer)
+    for profile in filter(None, found):
+        with pytest.raises(NotFound, match="was purged"):
+            await registry.ask(registry.start(profile), lambda answer: Read(lambda _: None, answer))
 
 
 async def test_followers_of_all_hear_of_it(connect: Connect, services: Services) -> None:
