@@ -80,7 +80,8 @@ class Eraser:
         self.carried = carried.was_decided
         # Whether the file may have traces of erased content; on a server, whether an erasure is to be marked as done.
         self.has_traces = carried.was_decided and ground is not None
-        # Whether an erasure was decided, and not applied or not forgotten by all that is in memory.
+        # Whether an erasure was decided, and not applied or not forgotten by all that is in memory; or was not decided,
+        # and could not be abandoned.
         self.is_stuck = carried.problem is not None
         # Why something is left of an erasure, as a sentence.
         self.problem = carried.problem
@@ -100,7 +101,7 @@ class Eraser:
                     yield
                 finally:
                     with anyio.CancelScope(shield=True):
-                        self.is_stuck |= await self._database.run(_abandon)
+                        await self._abandon()
 
     @asynccontextmanager
     async def second_turn(self) -> AsyncIterator[None]:
@@ -122,6 +123,17 @@ class Eraser:
             if self.applied > applied:
                 self.is_stuck, self.problem = True, self.problem or erasures.INCOMPLETE
             raise
+
+    async def _abandon(self) -> None:
+        """Abandon an undecided erasure; if that fails, nothing is erased until :meth:`apply` has done it.
+
+        Another erasure would do what is still staged as well.
+        """
+        try:
+            self.is_stuck |= await self._database.run(_abandon)
+        except sqlite3.Error as error:
+            self.is_stuck = True
+            self.problem = self.problem or f"it is not known whether anything is left of an erasure: {error}"
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -191,7 +203,7 @@ class Eraser:
         return done
 
     async def apply(self) -> None:
-        """Apply the decided erasure.
+        """Apply the decided erasure, or abandon an undecided one.
 
         Raises:
             Storage: it cannot be written; it is completed later.

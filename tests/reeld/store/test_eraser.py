@@ -194,3 +194,32 @@ async def test_a_wal_that_was_removed(store: Store, path: str) -> None:
     assert (False, True) == (cleaned, "was removed or moved away" in str(problem))
     assert await store.eraser.clean()
     assert store.eraser.problem is None
+
+
+@pytest.mark.file
+async def test_an_erasure_that_could_not_be_abandoned(store: Store) -> None:
+    """What was staged and refused is done with no later erasure; nothing is erased until it is abandoned."""
+    await filled(store)
+    broken = "CREATE TRIGGER broken BEFORE DELETE ON erased_events BEGIN SELECT RAISE(ABORT, 'broken'); END"
+    await store._database.run(lambda opened: opened.execute(broken))
+
+    async def refused() -> None:
+        async with store.eraser.turn():
+            await store.eraser.stage(ORDER, [Change(2, "gone")])
+            raise Storage("refused")
+
+    with pytest.raises(Storage, match="refused"):
+        await refused()
+    with pytest.raises(Storage, match="one before it is not complete"):
+        await refused()
+    problem = store.eraser.problem
+    await store._database.run(lambda opened: opened.execute("DROP TRIGGER broken"))
+    async with store.eraser.second_turn():
+        await store.eraser.apply()
+    async with store.eraser.turn():
+        await decide(store, 3)
+        await store.eraser.apply()
+
+    assert "it is not known whether anything is left of an erasure: broken" == problem
+    assert [(None,), ("secret",), ("gone",)] == await store._read(lambda opened: opened.execute(_CONTENTS).fetchall())
+    assert None is store.eraser.problem
