@@ -268,6 +268,28 @@ def executable() -> list[str]:
     raise NotRunning("reeld is not installed here; it comes with: pip install reeld")
 
 
+def run_briefly(command: list[str], seconds: float) -> "subprocess.CompletedProcess[str]":
+    """Run a command of the daemon's program that ends by itself, without input.
+
+    Args:
+        command: begins with :func:`executable`.
+        seconds: how long it may take.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer, and was killed.
+    """
+    return subprocess.run(  # noqa: S603 - our own executable
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",  # a path may be any bytes
+        check=False,
+        timeout=seconds,
+        env=trusted_environment(),
+    )
+
+
 def checked_settings(*options: str) -> tuple[str | None, str]:
     """Return the problem that keeps a daemon from starting with its settings, or ``None``, and all output of the check.
 
@@ -279,16 +301,7 @@ def checked_settings(*options: str) -> tuple[str | None, str]:
     """
     command = [*executable(), "--check", *options]
     try:
-        ran = subprocess.run(  # noqa: S603 - our own executable
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",  # a path may be any bytes
-            check=False,
-            timeout=READY_WITHIN,
-            env=trusted_environment(),
-        )
+        ran = run_briefly(command, READY_WITHIN)
     except subprocess.TimeoutExpired as error:
         raise NotRunning(f"{' '.join(command)} took longer than {READY_WITHIN:g} s") from error
     if ran.returncode not in (0, _USAGE, _CANNOT_START):

@@ -9,7 +9,7 @@ from reel.cli.checks.database import has_tables
 from reel.cli.checks.finding import BAD, FINE, WARN, Finding
 from reel.cli.terminal import count, size
 from reel.errors import NotRunning, ReelError, Timeout, from_wire
-from reel.process import executable, trusted_environment
+from reel.process import executable, run_briefly
 from reel.replies import Verified
 from reel.requests.calls import reply_reader
 from reel.sync.client import Client
@@ -72,17 +72,10 @@ def verified_by_program(database: str) -> Verify:
     def verify(seconds: float) -> Verified:
         command = [*executable(), "verify", database]
         try:
-            ran = subprocess.run(  # noqa: S603 - our own executable
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                timeout=seconds,
-                env=trusted_environment(),
-            )
+            ran = run_briefly(command, seconds)
         except subprocess.TimeoutExpired:
             raise Timeout(f"the check took longer than {seconds:g} s", seconds=seconds) from None
-        last = json.loads((ran.stdout.splitlines() or [b"{}"])[-1])
+        last = json.loads((ran.stdout.splitlines() or ["{}"])[-1])
         if "error" in last:
             raise from_wire(last["error"])
         if "report" not in last:
