@@ -328,14 +328,20 @@ async def _renew(listener: PathListener) -> None:
 
 
 async def _maintain(store: Store, registry: Registry, server: Server, held: Held | None) -> None:
+    attempting = store.housekeeping.attempting
     while True:
         await anyio.sleep(_MAINTENANCE_EVERY)
-        registry.evict()
-        server.report_warnings()
-        await store.tidy()
-        memory.give_back()
+        with attempting("evicting idle agents"):
+            registry.evict()
+        with attempting("reporting warnings"):
+            server.report_warnings()
+        with attempting("tidying the database"):
+            await store.tidy()
+        with attempting("giving back memory"):
+            memory.give_back()
         if held is not None:
-            keep_fresh(held)
+            with attempting("touching the lock"):
+                keep_fresh(held)
 
 
 async def _watch(store: Store) -> None:

@@ -140,7 +140,11 @@ def _taken(directory: str, name: str, path: str) -> int:
 
 
 def keep_fresh(held: Held) -> None:
-    """Touch the lock that is in /tmp, or a cleaner removes it when it is some days old."""
+    """Touch the lock that is in /tmp, or a cleaner removes it when it is some days old.
+
+    Raises:
+        OSError: the disk below it fails.
+    """
     if held.of_inode is not None:
         os.utime(held.of_inode)
 

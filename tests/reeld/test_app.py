@@ -1,5 +1,6 @@
 """The daemon as a whole, in this process: its exit status, and what it leaves behind."""
 
+import errno
 import os
 import signal
 import socket
@@ -9,22 +10,29 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 
 from reel.process import answers
 from reel.sync.client import Client
 from reeld import app, notify
+from reeld.agents.registry import Registry
 from reeld.config import Config
 from reeld.locks import lock
 from reeld.metrics_file import Metrics
 from reeld.serving import listener
+from reeld.serving.listener import Server
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK
-from reeld.store import schema
+from reeld.store import housekeeping, schema
+from reeld.store.presence import Held
+from reeld.store.store import open_store
 from tests.daemon import short_directory, until
 from tests.patience import PATIENCE
-from tests.postgres import Server, own_server
+from tests.postgres import Server as Postgres
+from tests.postgres import own_server
 
 
 @pytest.fixture
@@ -136,7 +144,7 @@ def test_a_server_that_is_down_at_the_start(
     assert 1 == sum("server.s.PGSQL" in said or "No such file" in said for said in warnings)
 
 
-def _start_after_two_waits(supervisor: socket.socket, server: Server, path: str) -> list[bytes]:
+def _start_after_two_waits(supervisor: socket.socket, server: Postgres, path: str) -> list[bytes]:
     """Return what the supervisor is told of two waits; start the server then, and stop the daemon that is ready."""
     waits = []
     for _ in range(2):
@@ -193,6 +201,36 @@ def _undo_and_stop(config: Config) -> None:
             pass
         until(lambda: not Path(config.socket).exists())
         other.execute("ROLLBACK")
+
+
+async def test_a_lock_that_cannot_be_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A disk that fails below the lock in /tmp is shown, and tried again in the next round of the maintenance."""
+    monkeypatch.setattr(app, "_MAINTENANCE_EVERY", 0)
+    monkeypatch.setattr(housekeeping, "_AGAIN", 0)
+    failures, touched, shown = iter([OSError(errno.EIO, os.strerror(errno.EIO))] * 2), anyio.Event(), []
+
+    def touch(_: int) -> None:
+        shown.append(store.housekeeping.problem)
+        for failure in failures:
+            raise failure
+        touched.set()
+
+    monkeypatch.setattr(os, "utime", touch)
+    with anyio.fail_after(PATIENCE):
+        async with open_store(str(tmp_path / "r.db")) as store, anyio.create_task_group() as tasks:
+            maintain = partial(app._maintain, store, Registry(store, tasks), Server(), Held(0, None, 0))
+            tasks.start_soon(partial(store.housekeeping.keep_going, "maintenance", maintain))
+            await touched.wait()
+            tasks.cancel_scope.cancel()
+
+    problem = "touching the lock: Input/output error; it is tried again"
+    assert [None, problem, problem] == shown
+    assert [
+        "touching the lock failed, and is tried again: Input/output error",
+        "touching the lock works again",
+    ] == caplog.messages
 
 
 def test_a_second_daemon_is_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,8 @@ logged with its traceback.
 
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
 import anyio
 
@@ -39,14 +40,24 @@ class Housekeeping:
             what: names the work, as the beginning of a sentence.
             work: does it.
         """
-        try:
+        with self.attempting(what):
             await work()
+        return what not in self._problems
+
+    @contextmanager
+    def attempting(self, what: str) -> Iterator[None]:
+        """Note whether the block fails; a failure ends the block, and nothing else.
+
+        Args:
+            what: names what the block does, as the beginning of a sentence.
+        """
+        try:
+            yield
         except Exception as error:
             self._fail(what, error)
-            return False
-        if self._problems.pop(what, None) is not None:
-            log.warning("%s works again", what)
-        return True
+        else:
+            if self._problems.pop(what, None) is not None:
+                log.warning("%s works again", what)
 
     def _fail(self, what: str, error: Exception) -> None:
         """Note a failure; log it when it begins and when its reason changes."""
