@@ -37,9 +37,14 @@ def read(text: str) -> Message | None:
     except (ValueError, RecursionError):
         return None
     match given:
-        case [str(kind), int(daemon), *more] if daemon > 0:
+        case [str(kind), int(daemon), *more] if are_numbers(daemon) and daemon > 0:
             return Message(kind, daemon, more)
     return None
+
+
+def are_numbers(*values: Any) -> bool:
+    """Return whether values are integers; Python takes JSON's ``true`` for one, too."""
+    return all(type(value) is int for value in values)
 
 
 def pieces(text: str, room: int) -> Iterator[str]:

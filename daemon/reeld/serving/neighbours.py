@@ -28,7 +28,7 @@ from reel.errors import Busy, TooLarge
 from reel.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Whose, Writer
 from reeld.serving.drafts import MAX_DRAFT, Drafts
-from reeld.serving.neighbour_messages import MOST, pieces, read, written
+from reeld.serving.neighbour_messages import MOST, are_numbers, pieces, read, written
 from reeld.store.engine import Channel
 
 # Seconds between two sends, and bytes per second beyond which sends become rarer.
@@ -245,7 +245,11 @@ class Neighbours:
                 str(piece),
                 bool(end),
                 *_,
-            ] if 0 <= connection < _CONNECTIONS and place + len(piece) <= MAX_DRAFT:
+            ] if (
+                are_numbers(connection, row, place)
+                and 0 <= connection < _CONNECTIONS
+                and place + len(piece) <= MAX_DRAFT
+            ):
                 key = _Key(connection, row)
                 before = neighbour.drafts.get(key, "")
                 if place not in (0, len(before)):
@@ -260,7 +264,7 @@ class Neighbours:
             case "followers", [[*news], *_]:
                 for each in news:
                     match each:
-                        case [int(row), int(count), *_] if 0 <= count < _CONNECTIONS:
+                        case [int(row), int(count), *_] if are_numbers(row, count) and 0 <= count < _CONNECTIONS:
                             neighbour.followers[row] = count
                             if not count:
                                 del neighbour.followers[row]

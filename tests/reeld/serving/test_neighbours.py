@@ -292,6 +292,28 @@ def test_whatever_is_said(said: list[str], times: int) -> None:
     assert (True, {ONE.row: ["emacs"]}, 1) == (shown, {ONE.row: writers.get(ONE.row)}, attached)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        '["bye",true]',
+        '["followers",77,[[1,true]]]',
+        '["followers",77,[[true,1]]]',
+        '["draft",77,true,1,"u",null,0,"Hi",true]',
+        '["draft",77,1,true,"u",null,0,"Hi",true]',
+        '["draft",77,1,1,"u",null,false,"Hi",true]',
+    ],
+)
+async def test_true_is_no_number(daemons: list[Daemon], autojump_clock: trio.testing.MockClock, said: str) -> None:
+    """JSON's true and false, which Python takes for 1 and 0, are no daemon, connection, agent, place or count."""
+    one, two, _ = daemons
+    one.type("really")
+    await anyio.sleep(SOON)
+    two.end.on_text('["all",77]')
+    two.end.on_text(said)
+
+    assert ({ONE.row: ["emacs"]}, 0) == (two.drafts.writers(), two.bus.attached(ONE.row))
+
+
 def _require_plain(*values: Any) -> None:
     """Fail if a value cannot be sent to every client."""
     for value in values:
