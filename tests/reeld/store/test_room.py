@@ -1,12 +1,14 @@
 """What needs much room is refused before it begins, with the numbers, and nothing has changed."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reel.errors import Storage
 from reeld.store import room
 from reeld.store.backup import keep_copy
+from reeld.store.erasures import Change, room_for
 from reeld.store.store import Store, open_store
 from tests.reeld.store.making import names, open_connection
 from tests.reeld.store.test_eraser import ORDER, filled
@@ -38,6 +40,23 @@ async def test_no_room_for_an_erasure(store: Store) -> None:
         await store.eraser.stage(ORDER, [])
 
     assert [] == await store._read(lambda opened: opened.execute("SELECT * FROM erasures").fetchall())
+
+
+def _size(store: Store) -> int:
+    return Path(store.path).stat().st_size
+
+
+@pytest.mark.parametrize("of_each", [{"is_gone": True}, {"ref": "r" * 256}, {"content": "x" * 60, "ref": "r"}])
+async def test_what_an_erasure_takes_beside_the_log(store: Store, of_each: dict[str, Any]) -> None:
+    """However many events are erased, and whatever their ids, the room that is asked for is more than the file grows.
+
+    Without the margin, which is for the WAL and for what happens meanwhile.
+    """
+    changes = [Change((1 << 33) + number, **of_each) for number in range(10_000)]
+    before = _size(store)
+    await store.eraser.stage(ORDER, changes)
+
+    assert _size(store) - before < room_for(changes) - room.MARGIN
 
 
 def test_a_copy_of_a_version_before_it(path: str, tmp_path: Path) -> None:
