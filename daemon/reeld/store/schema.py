@@ -331,7 +331,7 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(f"PRAGMA synchronous = {durability}")
     connection.execute(f"PRAGMA fullfsync = {durability == 'full':d}")  # for macOS, as above
-    is_older = 0 < version < VERSION
+    is_older = 0 < version < VERSION and _has_agents(connection)
     if is_older:
         _require_room_to_migrate(connection, path, version)
         log.warning("migrating %s from version %d to %d; a large file takes minutes", path, version, VERSION)
@@ -344,6 +344,11 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
         # The WAL may have grown as large as the file.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         log.warning("migrated %s to version %d", path, VERSION)
+
+
+def _has_agents(connection: sqlite3.Connection) -> bool:
+    """Return whether a file has anything to go back to; a first start that was interrupted leaves one without."""
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM agents)").fetchone()[0])
 
 
 def _require_room_to_migrate(connection: sqlite3.Connection, path: str, version: int) -> None:

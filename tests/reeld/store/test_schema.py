@@ -12,7 +12,7 @@ import pytest
 
 from reel.errors import Storage
 from reel.msgpack_codec import packer
-from reeld.store import checksums, schema
+from reeld.store import checksums, room, schema
 from reeld.store.checksums import checksum
 from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
 from reeld.store.store import Store, open_store
@@ -272,6 +272,22 @@ async def test_a_file_that_was_just_begun(path: str) -> None:
         await write(store, made())
 
         assert (2, VERSION) == (await pragma(store, "auto_vacuum"), await pragma(store, "user_version"))
+
+
+@pytest.mark.parametrize("version", range(1, VERSION))
+async def test_a_file_whose_tables_were_just_begun(path: str, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file whose first start was cut short between two of its tables is treated as new, also on a full disk.
+
+    Nothing is in it, so nothing is kept of it.
+    """
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, schema.MIGRATIONS[:version])
+    monkeypatch.setattr(room, "free_room", lambda _: 0)
+    async with open_store(path) as store:
+        await write(store, made())
+
+        assert VERSION == await pragma(store, "user_version")
+    assert [] == [found.name for found in Path(path).parent.glob("*-version-*")]
 
 
 @pytest.mark.parametrize("sql", ["CREATE TABLE bookmarks (x)", "PRAGMA application_id = 7", "PRAGMA user_version = 1"])
