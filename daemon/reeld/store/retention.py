@@ -123,7 +123,7 @@ def forget(connection: Connection) -> None:
 
 
 def _is_over(time: int | None, days: float | None, now: int) -> bool:
-    return time is not None and days is not None and time < now - int(days * DAY)
+    return time is not None and days is not None and time < now - days * DAY  # no integer: a number may be huge
 
 
 def _has(tags: dict[str, str], wanted: str | None) -> bool:

@@ -21,6 +21,7 @@ ALL = Retention(days=30)
         (ALL, None, NOW - 30 * DAY, False),
         (ALL, 0, NOW, False),
         (ALL, None, None, False),
+        (Retention(days=1e308), None, 0, False),
         (Retention(killed_days=30), None, 0, False),
         (Retention(killed_days=30), NOW - 31 * DAY, NOW, True),
         (Retention(killed_days=30), NOW - 29 * DAY, 0, False),
