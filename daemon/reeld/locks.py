@@ -5,7 +5,9 @@ locks that SQLite holds on it in this process.
 
 A database has two. The one beside it is for everybody who names it by this path, on any machine that shares it. The
 other one is called after the file's device and inode: through a hard link, a bind mount or a symlink a database has
-another path, and SQLite would keep a second WAL beside that, so that two daemons destroyed each other's commits.
+another path, and SQLite would keep a second WAL beside that, so that two daemons destroyed each other's commits. A
+daemon that is killed leaves this file, which has the path: until its WAL is in the database, the next daemon must use
+that path, too.
 """
 
 import errno
@@ -25,6 +27,8 @@ from reeld.store.presence import Held, Identity, identity_of
 log = logging.getLogger(__name__)
 
 _MODE = 0o600
+# Bytes of a lock file: two paths and a number.
+_LONGEST = 3 * 4096
 
 
 @contextmanager
@@ -73,7 +77,8 @@ def lock_database(path: str, socket: str = "", *, create: bool = True) -> Iterat
 
     Raises:
         AlreadyRunning: another process holds a lock; the message has its pid.
-        StartupError: the file beside the database cannot be made, opened or written.
+        StartupError: the file beside the database cannot be made, opened or written; or a daemon that was killed left
+            commits in a WAL beside another path of the database.
     """
     with lock(path, "the database", socket) as descriptor:
         if create:
@@ -105,13 +110,48 @@ def _lock_inode(found: Identity, path: str, socket: str) -> Iterator[int | None]
         yield None
         return
     try:
-        with suppress(StartupError):  # what it says is for the message of others
-            _sign(descriptor, path, name, socket)
-        yield descriptor
+        path = os.path.abspath(path)  # noqa: PTH100 - keeps symlinks
+        _require_no_commits_elsewhere(descriptor, found, path)
+        with suppress(StartupError):  # what it says is for the messages of others
+            _sign(descriptor, path, name, socket, path)
+        try:
+            yield descriptor
+        finally:
+            if not _has_commits(path):
+                with suppress(OSError):
+                    os.unlink(name)  # noqa: PTH108 - it was never a Path
     finally:
-        with suppress(OSError):
-            os.unlink(name)  # noqa: PTH108 - it was never a Path
         os.close(descriptor)
+
+
+def _require_no_commits_elsewhere(descriptor: int, found: Identity, path: str) -> None:
+    """Refuse a database if the daemon before was killed and left commits beside another path of it.
+
+    SQLite would not see them, and would write over pages on which they depend.
+
+    Raises:
+        StartupError: so it is.
+    """
+    _, _, before = _read(descriptor)
+    if before in ("", path) or identity_of(before) != found:
+        return
+    if _has_commits(before) and identity_of(_wal(before)) != identity_of(_wal(path)):
+        raise StartupError(
+            f"{path} is the same file as {_printable(before)}, under which a reeld was killed: the newest commits are"
+            f" in {_printable(_wal(before))}; start it once with: {join(['reeld', '--database', _printable(before)])}"
+        )
+
+
+def _wal(path: str) -> str:
+    return f"{path}-wal"
+
+
+def _has_commits(path: str) -> bool:
+    """Return whether there may be commits in the WAL of a database."""
+    try:
+        return os.stat(_wal(path)).st_size > 0  # noqa: PTH116 - it was never a Path
+    except OSError:
+        return False
 
 
 def _taken(directory: str, name: str, path: str) -> int:
@@ -174,19 +214,26 @@ def _take(descriptor: int, what: str, path: str = "") -> None:
         raise AlreadyRunning(f"{held}; end it with: {_stop(listens)}") from None
 
 
-def _sign(descriptor: int, what: str, name: str, socket: str) -> None:
-    """Write our pid and our socket into a lock file."""
+def _sign(descriptor: int, what: str, name: str, socket: str, path: str = "") -> None:
+    """Write our pid, our socket and the path of the database into a lock file."""
+    lines = f"{os.getpid()}\n{socket}\n{path}\n".rstrip("\n")
     try:
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, os.fsencode(f"{os.getpid()}\n{socket}\n" if socket else f"{os.getpid()}\n"))
+        os.pwrite(descriptor, os.fsencode(f"{lines}\n"), 0)
     except OSError as error:
         raise cannot(f"cannot lock {what}: {name}", error) from error
 
 
 def _holder(descriptor: int) -> tuple[str, str]:
     """Return the process that holds the lock and its socket, as the file names them; the content is not trusted."""
-    pid, _, socket = (_printable(text) for text in os.fsdecode(os.read(descriptor, 4096)).strip().partition("\n"))
+    pid, socket, _ = map(_printable, _read(descriptor))
     return pid or "unknown", socket
+
+
+def _read(descriptor: int) -> tuple[str, str, str]:
+    """Return the pid, the socket and the path of the database that are in a lock file; what is missing is empty."""
+    pid, socket, path, *_ = (*os.fsdecode(os.pread(descriptor, _LONGEST, 0)).split("\n"), "", "", "")
+    return pid, socket, path
 
 
 def _stop(socket: str) -> str:

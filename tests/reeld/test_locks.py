@@ -3,12 +3,15 @@
 import errno
 import fcntl
 import os
+import re
 import resource
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -163,6 +166,45 @@ def test_a_database_by_another_path(tmp_path: Path, renamed: Callable[[Path], Pa
         )
         with pytest.raises(AlreadyRunning), lock_database(str(other)):  # the refused one has freed nothing
             pass
+    with lock_database(str(other)):
+        pass
+
+
+_KILLED = """
+import os, signal, sqlite3, sys
+from reeld.locks import lock_database
+with lock_database(sys.argv[1]):
+    database = sqlite3.connect(sys.argv[1])
+    database.executescript("PRAGMA journal_mode = WAL; CREATE TABLE said (words)")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("renamed", [_hard_link, _symlink, _in_a_linked_directory])
+def test_commits_of_a_daemon_that_was_killed(tmp_path: Path, renamed: Callable[[Path], Path]) -> None:
+    """Its commits are in the WAL beside the path that it had. Until that is used, no other path without them is."""
+    path = tmp_path / "r.db"
+    (tmp_path / "other").mkdir()
+    subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False, timeout=PATIENCE)
+    other = renamed(path)
+    if not Path(f"{other}-wal").exists():
+        expected = re.escape(f"the newest commits are in {path}-wal; start it once with: reeld --database {path}")
+        for _ in range(2):  # the refused one has forgotten nothing
+            with pytest.raises(StartupError, match=expected), lock_database(str(other)):
+                pass
+    with lock_database(str(path)), closing(sqlite3.connect(path)) as database:
+        assert [("said",)] == database.execute("SELECT name FROM sqlite_schema").fetchall()
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with lock_database(str(other)):
+        pass
+
+
+def test_a_database_that_was_moved_with_its_wal(tmp_path: Path) -> None:
+    """A database whose daemon was killed may be moved: nothing is at the path that it had."""
+    path, other = tmp_path / "r.db", tmp_path / "s.db"
+    subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False, timeout=PATIENCE)
+    path.rename(other)
+    Path(f"{path}-wal").rename(f"{other}-wal")
     with lock_database(str(other)):
         pass
 
