@@ -374,6 +374,10 @@ def opening(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Storage(
+                f"cannot open {error.filename or path}: it is a symbolic link; name the file itself"
+            ) from error
         kind = Unavailable if passes(error) else Storage
         raise kind(f"cannot open {error.filename or path}: {error.strerror}") from error
     except sqlite3.OperationalError as error:
