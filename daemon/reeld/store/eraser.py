@@ -223,30 +223,28 @@ class Eraser:
 
         A server's files are its administrator's.
         """
-        if self._ground is None:
-            self.has_traces = False
-            await self._end()
-            return True
-        self.has_traces = True
+        self.has_traces, left = True, "the file still has traces of what was erased"
         try:
-            await self._give_back_room()
-            await self._sweep(self._ground)
-            for connection in self._others:
-                await connection.run(forget_pages)
+            if self._ground is not None:
+                await self._give_back_room()
+                await self._sweep(self._ground)
+                for connection in self._others:
+                    await connection.run(forget_pages)
+            self.has_traces, left = False, "an erasure cannot be recorded as complete"
+            await self._end()
         except (OSError, sqlite3.Error, Storage) as error:
-            self._note(f"the file still has traces of what was erased: {error}")
+            self.has_traces = True
+            self._note(f"{left}: {error}")
             return False
         self._note(None)
-        self.has_traces = False
-        await self._end()
         return True
 
     def _note(self, problem: str | None) -> None:
         if problem != self.problem:
             if problem is None:
-                log.info("the file has no traces of what was erased any more")
+                log.info("nothing is left of what was erased")
             else:
-                log.warning("%s; they are removed as soon as that is possible", problem)
+                log.warning("%s; it is tried again until it succeeds", problem)
         self.problem = problem
 
     async def _give_back_room(self) -> None:

@@ -197,6 +197,27 @@ async def test_a_wal_that_was_removed(store: Store, path: str) -> None:
 
 
 @pytest.mark.file
+async def test_an_erasure_that_cannot_be_recorded_as_complete(store: Store) -> None:
+    """On a disk that has become full, the reply says that something is left, and it is tried again."""
+    await filled(store)
+    broken = (
+        "CREATE TRIGGER broken BEFORE UPDATE ON erasures WHEN NEW.state = 'done' BEGIN SELECT RAISE(ABORT, 'full'); END"
+    )
+    await store._database.run(lambda opened: opened.execute(broken))
+    async with store.eraser.turn():
+        await decide(store, 2)
+        await store.eraser.apply()
+        cleaned = await store.eraser.clean()
+    problem = store.eraser.problem
+    await store._database.run(lambda opened: opened.execute("DROP TRIGGER broken"))
+    await store.eraser.tidy()
+
+    assert (False, "an erasure cannot be recorded as complete: full") == (cleaned, problem)
+    assert store.eraser.problem is None
+    assert not await store.read(erasures.unfinished)
+
+
+@pytest.mark.file
 async def test_an_erasure_that_could_not_be_abandoned(store: Store) -> None:
     """What was staged and refused is done with no later erasure; nothing is erased until it is abandoned."""
     await filled(store)
