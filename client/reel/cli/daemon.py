@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from reel.cli.context import Context
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.output import plain
+from reel.cli.retention_notice import retention_notice
 from reel.cli.terminal import duration, name_counts, size
 from reel.database_url import is_url, printable
 from reel.errors import NotRunning, Storage, Timeout
@@ -202,6 +203,8 @@ def figures(stats: dict[str, Any]) -> dict[str, str]:
         chosen["log"] = "journalctl --user -u reeld"
     if "memory" in chosen:
         chosen["memory"] = size(known["memory_kb"] * 1024)
+    if "retention" not in chosen and (notice := retention_notice(stats)) is not None:
+        chosen["retention"] = notice
     if clients := known.get("clients"):
         chosen["connections"] += f": {name_counts(clients)}"
     return chosen

@@ -5,6 +5,7 @@ import re
 import socket
 import sqlite3
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -444,6 +445,16 @@ def test_old_agents_that_are_not_purged() -> None:
     assert found is not None
     assert (WARN, "other daemons use this database") == (found.verdict, found.about)
     assert [None, None] == [check_retention(stats) for stats in ({}, {"retention_problem": None})]
+
+
+def test_retention_that_is_new() -> None:
+    """While new settings wait, it says how long, and how to see what they will purge."""
+    found = check_retention({"retention_problem": None, "retention_after": time.time() * 1000 + 7_200_500})
+
+    assert found is not None
+    assert (WARN, "see which: reel purge --retention --dry-run") == (found.verdict, found.remedy)
+    assert found.about.startswith("the settings are new: the agents that are too old are purged in 2h")
+    assert check_retention({"retention_after": time.time() * 1000 - 1}) is None
 
 
 def test_daemon_without_a_search() -> None:

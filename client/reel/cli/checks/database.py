@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reel.cli.checks.finding import BAD, FINE, WARN, Finding
+from reel.cli.retention_notice import retention_notice
 from reel.cli.terminal import age, count, size
 from reel.errors import NotRunning
 from reel.process import checked_settings
@@ -197,14 +198,16 @@ def check_erasing(stats: dict[str, Any]) -> Finding | None:
 
 
 def check_retention(stats: dict[str, Any]) -> Finding | None:
-    """Check that old agents are purged as the settings say; return ``None`` if nothing is wrong.
+    """Check that old agents are purged as the settings say; return ``None`` if they are, or if there are no settings.
 
     Args:
         stats: what the daemon counts.
     """
-    if (problem := stats.get("retention_problem")) is None:
-        return None
-    return Finding("retention", WARN, problem, "correct [retention] in reeld.toml, or do what it says")
+    if (problem := stats.get("retention_problem")) is not None:
+        return Finding("retention", WARN, problem, "correct [retention] in reeld.toml, or do what it says")
+    if (notice := retention_notice(stats)) is not None:
+        return Finding("retention", WARN, notice, "see which: reel purge --retention --dry-run")
+    return None
 
 
 def check_housekeeping(stats: dict[str, Any]) -> Finding | None:
