@@ -46,6 +46,11 @@ _NEXT = f"""
     SELECT {_ROW}, e.checksum, x.content, x.data_json, x.ref
     FROM erased_events x JOIN events e ON e.id = x.event WHERE NOT x.is_gone AND x.event <= ? ORDER BY x.event
 """
+_FORGET_MILESTONES = """
+    DELETE FROM milestones WHERE id >= ? AND (SELECT agent FROM events WHERE events.id = milestones.id) IN (
+        SELECT value FROM json_each(?)
+    )
+"""
 _FORGET_KEYS = """
     DELETE FROM keys WHERE id IN (
         SELECT k.id FROM keys k WHERE k.id > :after AND k.id <= :last
@@ -97,6 +102,13 @@ class OwnKey(NamedTuple):
     reply: bytes
 
 
+class Outdated(NamedTuple):
+    """The milestones of some agents, from an event on."""
+
+    first: int
+    agents: Sequence[int]
+
+
 class Decision(NamedTuple):
     """The content of the transaction that decides an erasure.
 
@@ -106,7 +118,7 @@ class Decision(NamedTuple):
         labels: the titles and tags that change.
         keys: the keys that change.
         purged: the rows of agents that are purged.
-        milestones: the first event whose milestone, and all later ones, no longer say what the log says.
+        milestones: those that no longer say what the log says.
         key: the idempotency key of a purge.
     """
 
@@ -115,7 +127,7 @@ class Decision(NamedTuple):
     labels: Sequence[Labels] = ()
     keys: Sequence[KeptKey] = ()
     purged: Sequence[int] = ()
-    milestones: int | None = None
+    milestones: Outdated | None = None
     key: OwnKey | None = None
 
 
@@ -191,7 +203,7 @@ def decide(cursor: Cursor, decision: Decision, newest: int, pack: Pack) -> None:
     purge = "UPDATE agents SET name = '', title = NULL, tags = '{}', killed = coalesce(killed, updated) WHERE id = ?"
     cursor.executemany(purge, [(row,) for row in decision.purged])
     if decision.milestones is not None:
-        cursor.execute("DELETE FROM milestones WHERE id >= ?", (decision.milestones,))
+        cursor.execute(_FORGET_MILESTONES, (decision.milestones.first, Numbers(decision.milestones.agents)))
 
 
 def unfinished(connection: Connection) -> set[str]:

@@ -21,7 +21,7 @@ from reeld.core.item_forms import place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
 from reeld.core.reply_redaction import redacted_reply
 from reeld.store.connection import Connection, Numbers
-from reeld.store.erasures import Change, KeptKey, Labels, hidden
+from reeld.store.erasures import Change, KeptKey, Labels, Outdated, hidden
 from reeld.store.history import NEWEST, lineage
 from reeld.store.plans import Plan
 
@@ -91,22 +91,19 @@ class Redactions(NamedTuple):
         affected: the rows of all agents whose past has one of them, or whose title or tags change.
         labels: the titles and tags that change.
         keys: the keys that change.
+        milestones: those that no longer say what the log says.
     """
 
     found: list[Found]
     affected: set[int]
     labels: list[Labels]
     keys: list[KeptKey]
+    milestones: Outdated | None
 
     @property
     def is_nothing(self) -> bool:
         """Whether nothing is redacted."""
         return not (self.found or self.labels or self.keys)
-
-    @property
-    def milestones(self) -> int | None:
-        """The first event whose milestone, and all later ones, no longer say what the log says."""
-        return min((each.id for each in self.found if each.made.is_restructured), default=None)
 
 
 class _Scan:
@@ -318,7 +315,12 @@ def plan_redaction(
     # A clone's former name is nowhere but in its keys.
     rows = affected if redaction.is_whole else affected | own
     keys = (yield from _plan_keys(redaction, rows)) if rows else []
-    return Redactions(found, affected, labels, keys)
+    outdated = None
+    if restructured := [each for each in found if each.made.is_restructured]:
+        # Without their milestones, all others would read long conversations from the beginning.
+        agents: set[int] = yield partial(_affected, found=restructured)
+        outdated = Outdated(restructured[0].id, sorted(agents))
+    return Redactions(found, affected, labels, keys, outdated)
 
 
 def _ids_taken_over(connection: Connection, row: int, upto: int) -> list[int]:

@@ -14,6 +14,7 @@ from reel.errors import Conflict, InvalidParams, NoSuchMark, NotFound, Storage
 from reel.formats import FORMATS
 from reel.msgpack_codec import packer
 from reeld.agents import erasing
+from reeld.core.milestones import STEP
 from reeld.core.redaction import Redaction
 from reeld.serving.call import Services
 from reeld.serving.handlers import erasing as erasing_handlers
@@ -100,6 +101,37 @@ async def test_who_is_affected(connect: Connect) -> None:
 
         assert ["root", "early", "late", "heir"] == [names[uid] for uid in reply["affected"]]
         assert await intact(peer)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+async def test_which_milestones_go(connect: Connect, services: Services, taken: bool) -> None:
+    """Those go that count a changed event, of the agent and of those that have its past; those of all others stay."""
+
+    async def milestones() -> set[str]:
+        query = "SELECT DISTINCT a.name FROM milestones m JOIN events e ON e.id = m.id JOIN agents a ON a.id = e.agent"
+        return {name for (name,) in await services.store.read(lambda opened: opened.execute(query).fetchall())}
+
+    peer = connect()
+    said = [f"word {number}" for number in range(STEP + 10)]
+    for name in ("before", "a", "other"):
+        await peer.call("create", name)
+    await peer.call("add", "before", said)
+    await peer.call("add", "a", ["Hi"])
+    await peer.call("mark", "a", "about the secret")
+    if taken:
+        await peer.call("create", "heir")
+        await peer.call("clone", "a", {"into": "heir"})
+    else:
+        await peer.call("clone", "a", "heir")
+    for name in ("a", "heir", "other"):
+        await peer.call("add", name, said)
+    for name in ("before", "a", "heir", "other"):
+        await peer.call("add", name, ["Bye"])
+    before = await milestones()
+    await peer.call("redact", "a", {"text": "secret"})  # those that are found again are written with the next command
+
+    assert {"before", "a", "heir", "other"} == before
+    assert {"before", "other"} == await milestones()
 
 
 async def test_a_title_that_came_with_a_clone(connect: Connect) -> None:
