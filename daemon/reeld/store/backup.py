@@ -21,6 +21,7 @@ from tempfile import mkdtemp
 from reel.errors import Cancelled, InvalidParams, Storage
 from reeld.store.presence import sync_descriptor
 from reeld.store.room import MARGIN, require_room
+from reeld.store.unavailable import Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -191,6 +192,7 @@ def keep_copy(connection: sqlite3.Connection, path: str, version: int) -> str:
         version: its version.
 
     Raises:
+        Unavailable: there is no room for the copy.
         Storage: the copy cannot be written; it says what to do.
     """
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
@@ -212,7 +214,8 @@ def keep_copy(connection: sqlite3.Connection, path: str, version: int) -> str:
         copy.write(connection, abandoned=report)
         copy.give_name()
     except Storage as error:
-        raise Storage(
+        kind = Unavailable if isinstance(error, Unavailable) else Storage
+        raise kind(
             f"{error.message}; a database of an older version is only changed once there is a copy to go back to:"
             " make room on its disk, and start again"
         ) from error

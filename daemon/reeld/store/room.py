@@ -2,14 +2,14 @@
 
 import os
 
-from reel.errors import Storage
+from reeld.store.unavailable import Unavailable
 
 # What operations need besides what they write: a few megabytes of the WAL, and what the file grows by until freed pages
 # are used again.
 MARGIN = 8 << 20
 
 
-class NoRoomError(Storage):
+class NoRoomError(Unavailable):
     """There is too little room on a disk."""
 
 

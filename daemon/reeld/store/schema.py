@@ -334,8 +334,8 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
     is_older = 0 < version < VERSION and _has_agents(connection)
     if is_older:
         _require_room_to_migrate(connection, path, version)
-        log.warning("migrating %s from version %d to %d; a large file takes minutes", path, version, VERSION)
         log.warning("the file of version %d is kept in %s", version, keep_copy(connection, path, version))
+        log.warning("migrating %s from version %d to %d; a large file takes minutes", path, version, VERSION)
     migrate(connection, MIGRATIONS)
     # Now, because a migration may sort more than fits into memory. From here on no statement needs much, and none fails
     # because the directory for temporary files is full.
@@ -355,7 +355,7 @@ def _require_room_to_migrate(connection: sqlite3.Connection, path: str, version:
     """Refuse to migrate a file if there is no room for the WAL of a step that writes every event.
 
     Raises:
-        Storage: there is not; the file is as it was.
+        Unavailable: there is not; the file is as it was.
     """
     if version < _WITH_CHECKSUMS:
         needed = _TIMES * file_size(connection) + MARGIN

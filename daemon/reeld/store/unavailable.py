@@ -1,4 +1,4 @@
-"""Failures to open a database that may pass without anybody's help, so that it is tried again."""
+"""Failures to use a database that may pass without anybody's help, so that it is tried again."""
 
 import errno
 import sqlite3
@@ -17,7 +17,7 @@ _SQLITE = frozenset(
 
 
 class Unavailable(Storage):
-    """The database cannot be opened now: its disk is full, its server is down; later it may be possible."""
+    """The database cannot be used now: its disk is full, its server is down; later it may be possible."""
 
 
 def passes(error: OSError | sqlite3.Error) -> bool:

@@ -1,15 +1,18 @@
 """What needs much room is refused before it begins, with the numbers, and nothing has changed."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reel.errors import Storage
-from reeld.store import room
+from reeld.store import room, schema
 from reeld.store.backup import keep_copy
 from reeld.store.erasures import Change, room_for
 from reeld.store.store import Store, open_store
+from reeld.store.unavailable import Unavailable
 from tests.reeld.store.making import names, open_connection
 from tests.reeld.store.test_eraser import ORDER, filled
 
@@ -40,6 +43,21 @@ async def test_no_room_for_an_erasure(store: Store) -> None:
         await store.eraser.stage(ORDER, [])
 
     assert [] == await store._read(lambda opened: opened.execute("SELECT * FROM erasures").fetchall())
+
+
+@pytest.mark.usefixtures("no_room")
+@pytest.mark.parametrize("version", [2, schema.VERSION - 1])
+def test_no_room_for_a_migration(path: str, version: int) -> None:
+    """The file stays as it was, and who starts the daemon is told that it may be possible later."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        schema.migrate(connection, schema.MIGRATIONS[:version])
+        connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 1)")
+        with pytest.raises(Unavailable, match=r"it needs \d+ bytes of room .* make room"):
+            schema.prepare(connection, path)
+
+        assert (version,) == connection.execute("PRAGMA user_version").fetchone()
+    assert [] == [*Path(path).parent.glob("*-version-*")]
 
 
 def _size(store: Store) -> int:

@@ -195,8 +195,8 @@ def test_events_of_an_old_file_get_their_checksums(
     assert [(checksum(packer(), row),) for row in rows] == query(path, "SELECT checksum FROM events ORDER BY id")
     assert 0 == wal
     assert [
-        f"migrating {path} from version 3 to {VERSION}; a large file takes minutes",
         f"the file of version 3 is kept in {path.removesuffix('.db')}-version-3-event-49.db",
+        f"migrating {path} from version 3 to {VERSION}; a large file takes minutes",
         *(f"events have their checksums up to {last} of 49" for last in (20, 40, 49)),
         f"migrated {path} to version {VERSION}",
     ] == caplog.messages
