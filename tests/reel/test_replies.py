@@ -228,7 +228,17 @@ REPEATED = {"repeated": False}
         (replies.Redone, REPEATED),
         (replies.KilledAgents, {"agent": None, "head": None, "command": None, "time": None, **REPEATED}),
         (replies.Redacted, {"command": None, "time": None, "traces": False, "backups": (), "texts": (), **REPEATED}),
-        (replies.Retained, {"traces": False, "agents_count": 0, "purged_count": 0, "after": None}),
+        (
+            replies.Retained,
+            {
+                "traces": False,
+                "agents_count": 0,
+                "purged_count": 0,
+                "after": None,
+                "followed_count": 0,
+                "off": False,
+            },
+        ),
         (replies.Purged, {"time": None, "traces": False, "backups": (), **REPEATED}),
         (replies.ReplayPage, {"messages": None, "conversation": None, "matched": None}),
         (Call, {"writes": False, "items": "", "if_exists": None, "steps": None}),

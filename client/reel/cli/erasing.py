@@ -183,34 +183,63 @@ def _repeat_purge(how: dict[str, Any], done: Sequence[Purged | Retained]) -> str
 
 def _retain(ctx: Context) -> int:
     """Remove the agents that are older than the daemon's settings allow."""
-    tried = ctx.client.retention(dry_run=True)
-    if ctx.args.dry_run and ctx.out.as_json:
-        ctx.out.document(tried)
+    now = ctx.args.now or None
+    tried = ctx.client.retention(dry_run=True, now=now)
+    if ctx.out.as_json:
+        if ctx.args.dry_run or not tried.agents or tried.after is not None:
+            ctx.out.document(tried)
+    else:
+        _list_old(ctx, tried)
+    if not tried.agents:
         return OK
-    if not ctx.out.as_json:
-        for agent in tried.agents:
-            ctx.out.line(f"{agent.name}  {ctx.clock(agent.updated)}")
-        if tried.agents_count > len(tried.agents):
-            ctx.out.line(f"and {count(tried.agents_count - len(tried.agents), 'more agent')}")
-        old = count(tried.agents_count, "agent")
-        ctx.out.line(f"{old} too old: {count(tried.events, 'event')}" if tried.agents else "no agent is too old")
-    if ctx.args.dry_run or not tried.agents:
+    if tried.after is not None:
+        _warn_of_notice(ctx, tried.after, "would be" if ctx.args.dry_run else "was")
+        return OK if ctx.args.dry_run else REFUSED
+    if ctx.args.dry_run:
         return OK
     if not _agreed(ctx, f"Purge {count(tried.agents_count, 'agent')} for good?", "purge --retention"):
         return REFUSED
-    done = ctx.client.retention(now=ctx.args.now or None)
+    done = ctx.client.retention(now=now)
     if ctx.out.as_json:
         ctx.out.document(done)
-    if done.after is not None:
-        ctx.out.warn(
-            "nothing was purged: the settings are new, or reach further than before;"
-            f" they apply from {ctx.clock(done.after)} on, and now with: reel purge --retention --now"
-        )
+    if done.after is not None:  # an older daemon does not say so before
+        _warn_of_notice(ctx, done.after, "was")
         return REFUSED
     if not ctx.out.as_json:
         ctx.out.line(f"{count(done.purged_count, 'agent')} purged: {count(done.events, 'event')}")
+        if used := done.agents_count - done.purged_count:
+            ctx.out.line(f"{count(used, 'agent')} left for the next time, because somebody uses {_it(used)}")
     _warn_of_backups(ctx, _repeat_purge({}, [done]))
     return OK
+
+
+def _list_old(ctx: Context, tried: Retained) -> None:
+    """Print which agents are too old, or why none is purged."""
+    for agent in tried.agents:
+        ctx.out.line(f"{agent.name}  {ctx.clock(agent.updated)}")
+    if tried.agents_count > len(tried.agents):
+        ctx.out.line(f"and {count(tried.agents_count - len(tried.agents), 'more agent')}")
+    if tried.off:
+        ctx.out.line("retention is off: no setting says after how many days an agent is too old")
+    elif tried.agents:
+        events = "" if tried.after is not None else f": {count(tried.events, 'event')}"
+        ctx.out.line(f"{count(tried.agents_count, 'agent')} too old{events}")
+    elif not tried.followed_count:
+        ctx.out.line("no agent is too old")
+    if tried.followed_count:
+        followed = count(tried.followed_count, "agent")
+        ctx.out.line(f"{followed} too old and left, because somebody follows {_it(tried.followed_count)}")
+
+
+def _it(number: int) -> str:
+    return "it" if number == 1 else "them"
+
+
+def _warn_of_notice(ctx: Context, after: int, verb: str) -> None:
+    ctx.out.warn(
+        f"nothing {verb} purged: the settings are new, or reach further than before;"
+        f" they apply from {ctx.clock(after)} on, and now with: reel purge --retention --now"
+    )
 
 
 def _describe(ctx: Context, reply: Purged, names: Names) -> None:

@@ -83,3 +83,7 @@ class Retained(NamedTuple):
     purged_count: int = 0
     # The time before which nothing is removed, because the settings are new or reach further than before.
     after: int | None = None
+    # How many other agents are too old and are left because somebody follows them.
+    followed_count: int = 0
+    # Whether no setting says that anything is removed.
+    off: bool = False

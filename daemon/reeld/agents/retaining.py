@@ -120,45 +120,57 @@ class Retaining:
         Raises:
             Storage: it cannot be written, or other daemons use the database. Some of them may be purged.
         """
-        time, eraser = now(), registry.store.eraser
+        time, store = now(), registry.store
         if not self.rules.is_on:
             if not asked.dry_run:
-                await forget_rules(registry.store)
-            return {"agents": [], "agents_count": 0, **_Done().as_reply()}
-        old = await _unfollowed(registry, await eraser.plan(expired(self.rules, time)))
+                await forget_rules(store)
+            return {"agents": [], "agents_count": 0, "off": True, **_Done().as_reply()}
+        expired_ones = await store.eraser.plan(expired(self.rules, time))
+        old = await _unfollowed(registry, expired_ones)
         told: Reply = {
             "agents": [{"id": each.uid, "name": each.name, "updated": each.updated} for each in old[:LISTED]],
             "agents_count": len(old),
+            "followed_count": len(expired_ones) - len(old),
         }
+        before = await store.read(noted)
+        current, is_new = self._current(before, time, at_once=asked.at_once)
+        after = current.since + DAY
+        if not asked.dry_run:
+            await self._begin(store, before, current)
+            if is_new:
+                _announce(old, after)
+        if time < after:
+            return {**told, **_Done().as_reply(), "after": after}
         if asked.dry_run:
             return {**told, **await _counted(registry, old)}
-        self.after = await self._begin(registry.store, time, old, at_once=asked.at_once) + DAY
-        if time < self.after:
-            return {**told, **_Done().as_reply(), "after": self.after}
         return {**told, **await _purge(registry, rest, old, asked.client)}
 
-    async def _begin(self, store: Store, time: int, old: Sequence[Old], *, at_once: bool) -> int:
-        """Return since when the rules apply, and make the database remember it.
+    def _current(self, before: Noted | None, time: int, *, at_once: bool) -> tuple[Noted, bool]:
+        """Return since when the rules apply, and whether that is to be announced.
 
-        On a server, another daemon may have made it remember other rules, or none. That does not change how long these
-        have applied here.
+        On a server, another daemon may have made the database remember other rules, or none. That does not change how
+        long these have applied here.
+
+        Args:
+            before: what the database remembers.
+            time: the time.
+            at_once: whether they apply now in any case.
         """
-        before = await store.read(noted)
         known = [each for each in (before, self._noted) if each is not None]
         current = min(
             (each.replaced_by(self.rules, time) for each in known),
             key=lambda each: each.since,
             default=Noted(self.rules, time),
         )
-        is_new = current.since not in {each.since for each in known}
         if at_once:
-            current = current._replace(since=min(current.since, time - DAY))
+            return current._replace(since=min(current.since, time - DAY)), False
+        return current, current.since not in {each.since for each in known}
+
+    async def _begin(self, store: Store, before: Noted | None, current: Noted) -> None:
+        """Make the database remember since when the rules apply."""
         if current != before:
             await store.write(lambda connection: note(connection, current))
-        self._noted = current
-        if is_new and not at_once:
-            _announce(old, time + DAY)
-        return current.since
+        self._noted, self.after = current, current.since + DAY
 
 
 async def forget_rules(store: Store) -> None:

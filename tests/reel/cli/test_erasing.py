@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reel.sync.client import Client
 from tests.daemon import until
 from tests.forkserver import ForkedDaemon
 from tests.reel.cli.conftest import Reel, texts
@@ -114,10 +115,12 @@ def test_purge_asks(daemon: str, reel: Reel, talk: str) -> None:
 
 
 def test_retention(reel: Reel, talk: str) -> None:
-    """Without a retention in the settings no agent is too old; it is for all agents, or none is named."""
+    """Without a retention in the settings it is off, and says so; it is for all agents, or none is named."""
     both = reel("purge", talk, "--retention")
 
-    assert reel("purge", "--retention", "--yes").out == "no agent is too old\n"
+    for options in (["--yes"], ["--dry-run"], ["--now", "--dry-run"]):
+        said = reel("purge", "--retention", *options).out
+        assert said == "retention is off: no setting says after how many days an agent is too old\n"
     assert reel("purge", "--retention", "--dry-run", "--json").documents[0]["agents"] == []
     assert (both.status, "one of both" in both.err) == (2, True)
 
@@ -138,19 +141,39 @@ def retaining(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 @pytest.mark.slow
 def test_retention_that_is_new(reel: Reel, retaining: str) -> None:  # noqa: ARG001 - it is there
-    """Nothing is purged on the first day of a setting, unless one says so; it is said how."""
+    """Nothing is purged on the first day of a setting, unless one says so; it is said how, and nobody is asked."""
     tried = reel("purge", "--retention", "--dry-run")
-    early = reel("purge", "--retention", "--yes")
+    (told,) = reel("purge", "--retention", "--dry-run", "--json").documents
+    refused = [reel("purge", "--retention", *options) for options in ([], ["--yes"])]
     left = reel("list", "--all").out
+    would = reel("purge", "--retention", "--now", "--dry-run")
     done = reel("purge", "--retention", "--now", "--yes")
     wrong = reel("purge", "old", "--now", "--yes")
 
-    assert "1 agent too old: 2 events" in tried.out
-    assert (1, "old" in left) == (early.status, True)
-    assert "nothing was purged: the settings are new" in early.err
-    assert "reel purge --retention --now" in early.err
+    assert (0, "1 agent too old") == (tried.status, tried.out.splitlines()[-1])
+    assert "nothing would be purged: the settings are new" in tried.err
+    assert (1, [], True) == (told["agents_count"], told["purged"], told["after"] > 0)
+    for early in refused:
+        assert (1, "old" in left) == (early.status, True)
+        assert "nothing was purged: the settings are new" in early.err
+        assert "reel purge --retention --now" in early.err
+    assert ("1 agent too old: 2 events", "") == (would.out.splitlines()[-1], would.err)
     assert (0, "1 agent purged: 2 events\n") == (done.status, done.out.splitlines(keepends=True)[-1])
     assert (2, True) == (wrong.status, "--now goes with --retention" in wrong.err)
+
+
+@pytest.mark.slow
+def test_retention_of_what_is_followed(reel: Reel, retaining: str) -> None:
+    """An agent that is too old and followed is left, and that is said."""
+    with Client(retaining) as client, client.subscribe("old"):
+        tried = reel("purge", "--retention", "--now", "--dry-run")
+        done = reel("purge", "--retention", "--now", "--yes")
+    reel("revive", "old")
+    none = reel("purge", "--retention", "--dry-run")
+
+    said = "1 agent too old and left, because somebody follows it\n"
+    assert [(0, said)] * 2 == [(ran.status, ran.out) for ran in (tried, done)]
+    assert "no agent is too old\n" == none.out
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 
 from reel.errors import NotFound
 from reeld.agents import erasing, retaining
+from reeld.agents.agent import now
 from reeld.agents.jobs import Read
 from reeld.agents.retaining import Asked, Retaining
 from reeld.serving.call import Services
@@ -79,9 +80,10 @@ async def test_who_is_purged(connect: Connect, services: Services) -> None:
     assert ["old", "killed"] == [agent["name"] for agent in tried["agents"]]
     assert ({*tried.pop("purged")}, tried) == ({*done.pop("purged")}, done)
     assert (2, 2, 3) == (done["agents_count"], done["purged_count"], done["events"])
+    assert 1 == done["followed_count"]
     assert ["young", "followed", "untagged", "alive"] == await living(peer)
     assert [] == (await peer.call("verify"))["problems"]
-    assert [] == (await peer.call("retention"))["agents"]
+    assert ([], True) == ((off := await peer.call("retention"))["agents"], off["off"])
 
 
 async def test_families_are_purged_in_batches(
@@ -198,6 +200,7 @@ async def test_new_rules_wait_for_a_day(
     assert "nothing is purged before" in said
     assert f"agent={first['agents'][0]['id']} would be purged" in caplog.text
     assert (1, first) == (len(errors()), again)
+    assert first == await Retaining(RULES).retain(services.registry, _Rest(services), NOBODY._replace(dry_run=True))
     await (await apply(services, since=found.since - DAY)).retain(services.registry, _Rest(services), NOBODY)
     assert [] == await living(peer)
 
@@ -216,9 +219,13 @@ async def test_new_rules_at_once(connect: Connect, services: Services) -> None:
 async def test_a_dry_run_is_no_first_pass(connect: Connect, services: Services) -> None:
     """Who only looks does not start the day."""
     await made(connect(), services, "old")
-    await Retaining(RULES).retain(services.registry, _Rest(services), NOBODY._replace(dry_run=True))
+    began = now()
+    retaining = Retaining(RULES)
+    tried = await retaining.retain(services.registry, _Rest(services), NOBODY._replace(dry_run=True))
+    at_once = await retaining.retain(services.registry, _Rest(services), Asked(None, dry_run=True, at_once=True))
 
-    assert await services.store.read(noted) is None
+    assert (0, True, 1) == (tried["purged_count"], tried["after"] >= began + DAY, at_once["purged_count"])
+    assert (None, None) == (await services.store.read(noted), retaining.after)
 
 
 async def test_rules_that_are_taken_back(services: Services) -> None:
