@@ -147,6 +147,7 @@ def test_retention_that_is_new(reel: Reel, retaining: str) -> None:  # noqa: ARG
     refused = [reel("purge", "--retention", *options) for options in ([], ["--yes"])]
     left = reel("list", "--all").out
     would = reel("purge", "--retention", "--now", "--dry-run")
+    status = reel("status").out
     done = reel("purge", "--retention", "--now", "--yes")
     wrong = reel("purge", "old", "--now", "--yes")
 
@@ -159,6 +160,7 @@ def test_retention_that_is_new(reel: Reel, retaining: str) -> None:  # noqa: ARG
         assert "reel purge --retention --now" in early.err
     assert ("1 agent too old: 2 events", "") == (would.out.splitlines()[-1], would.err)
     assert (0, "1 agent purged: 2 events\n") == (done.status, done.out.splitlines(keepends=True)[-1])
+    assert "the settings are new: the agents that are too old are purged in " in status
     assert (2, True) == (wrong.status, "--now goes with --retention" in wrong.err)
 
 
