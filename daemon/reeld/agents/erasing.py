@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import anyio
 
+from reel.errors import Storage
 from reeld.agents.agent import Agent, now, write
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
@@ -267,8 +268,10 @@ async def _cleaned(registry: Registry, reply: Reply) -> Reply:
 async def complete(registry: Registry, rest: Rest) -> None:
     """Complete an erasure that was decided and could not be applied, and remove the traces that are left of any.
 
+    If it cannot be applied or cleaned yet, ``problem`` of the eraser says why.
+
     Raises:
-        Storage: it cannot be written yet.
+        Storage: other daemons use the database, or an agent in memory cannot be read again.
     """
     eraser = registry.store.eraser
     if eraser.is_stuck:
@@ -277,7 +280,10 @@ async def complete(registry: Registry, rest: Rest) -> None:
             done: set[int] = set()
             async with registry.lock(registry.live()) as locked:
                 with anyio.CancelScope(shield=True):
-                    await eraser.apply()
+                    try:
+                        await eraser.apply()
+                    except Storage:
+                        return
                     await rest.forget_all()
                     done |= await _reload(locked)
             # These were loaded meanwhile.

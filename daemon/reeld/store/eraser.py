@@ -211,7 +211,8 @@ class Eraser:
         try:
             await carry_out_between(erasures.carry_through(packer()), self._run)
         except sqlite3.Error as error:
-            self.is_stuck, self.problem = True, f"{erasures.INCOMPLETE}: {error}"
+            self.is_stuck = True
+            self._note(f"{erasures.INCOMPLETE}: {error}")
             raise Storage(f"{self.problem}; {_LATER}") from error
         finally:
             self.applied += 1  # even if it is not complete: some of it is
