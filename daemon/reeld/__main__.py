@@ -1,9 +1,10 @@
-"""``reeld``, or ``python -m reeld``."""
+"""``reeld``, or ``python -m reeld``. What takes long to import is imported when signals are expected."""
 
 import gc
+import signal
 import sys
 
-from reeld.startup import CANNOT_START, end_with_a_word, leave_no_core
+from reeld.signals import end_by, end_with_a_word
 
 # The commands of :mod:`reeld.backups.commands`.
 _ON_A_FILE = ("verify", "restore", "copy")
@@ -11,12 +12,28 @@ _ON_A_FILE = ("verify", "restore", "copy")
 
 def main() -> int:
     """Run the daemon, or work on a file."""
-    leave_no_core()
     if sys.argv[1:2] and sys.argv[1] in _ON_A_FILE:
-        from reeld.backups import commands  # noqa: PLC0415 - the daemon does not need it to start
-
-        return commands.main(sys.argv[1:])
+        return _work_on_a_file()
     end_with_a_word()
+    return _serve()
+
+
+def _work_on_a_file() -> int:
+    try:
+        from reeld.backups import commands  # noqa: PLC0415 - as above
+        from reeld.startup import FAILED, leave_no_core  # noqa: PLC0415 - as above
+
+        leave_no_core()
+        return commands.main(sys.argv[1:])
+    except KeyboardInterrupt:  # so that it removes what it has begun, but without a traceback
+        end_by(signal.SIGINT)
+        return FAILED
+
+
+def _serve() -> int:
+    from reeld.startup import CANNOT_START, leave_no_core  # noqa: PLC0415 - as above
+
+    leave_no_core()
     # Imported modules are never freed, so the garbage collector would scan them for nothing; the daemon enables it.
     gc.disable()
     try:

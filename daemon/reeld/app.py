@@ -46,7 +46,8 @@ from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.stats import collect
-from reeld.startup import OK, STOP_SIGNALS, NotNow, StartupError, raise_file_limit
+from reeld.signals import STOP_SIGNALS, on_terminal
+from reeld.startup import OK, NotNow, StartupError, raise_file_limit
 from reeld.store.database import SQLITE
 from reeld.store.presence import Held
 from reeld.store.store import Store, open_store
@@ -81,8 +82,6 @@ def main(config: Config) -> int:
     gc.set_threshold(*_GC)
     gc.enable()
     sys.setswitchinterval(_TURN)
-    if not logs.on_terminal():
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it is served, and again at the end
     os.chdir("/")  # so that the current file system can be unmounted
     supervisor = find_supervisor(os.environ)
     try:
@@ -192,7 +191,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             Retaining(config.retention, config.ignored),
         )
         async with anyio.create_task_group() as tasks:
-            reloads = not logs.on_terminal()  # closing a terminal ends what runs in it
+            reloads = not on_terminal()  # closing a terminal ends what runs in it
             stop_signals = STOP_SIGNALS if reloads else (*STOP_SIGNALS, signal.SIGHUP)
             # First, so that a daemon that can be found can be stopped.
             await tasks.start(_stop_on_signal, stop, stop_signals)

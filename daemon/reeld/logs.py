@@ -148,11 +148,6 @@ def _is_same(one: int, other: int) -> bool:
         return False
 
 
-def on_terminal() -> bool:
-    """Return whether stderr is a terminal."""
-    return os.isatty(2)
-
-
 def in_journal() -> bool:
     """Return whether stderr goes to the journal; the environment variable may be inherited with another stderr."""
     try:

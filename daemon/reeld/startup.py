@@ -1,10 +1,7 @@
-"""Preconditions for serving: the limits and signals of the process, and the exit status if one is not met."""
+"""Preconditions for serving: the limits of the process, and the exit status if one is not met."""
 
 import logging
-import os
 import resource
-import signal
-from types import FrameType
 
 from reeld.store.unavailable import passes
 
@@ -16,8 +13,6 @@ FAILED = 1
 USAGE = 2
 ALREADY_RUNNING = 3
 CANNOT_START = 4
-
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 # Files that are open in addition to the connections: the database and its readers, the log, the event loops, and the
 # connections that are being refused.
@@ -48,18 +43,6 @@ def leave_no_core() -> None:
     """Write no core dump: it would hold conversations. The hard limit stays, for whoever wants one of this process."""
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
-
-
-def end_with_a_word() -> None:
-    """Let the signals that stop the daemon end it as usual, but with a word and no traceback, until it handles them."""
-    for number in STOP_SIGNALS:
-        signal.signal(number, _end)
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    os.write(2, f"reeld: ended by {signal.Signals(number).name}\n".encode())  # printing is not safe in a handler
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
 
 
 def cannot(what: str, error: OSError, remedy: str = "") -> StartupError:

@@ -1,5 +1,7 @@
 """Starting and stopping the daemon: exit statuses, messages, and one daemon at a time."""
 
+import os
+import pty
 import resource
 import signal
 import sqlite3
@@ -87,6 +89,70 @@ def test_a_signal_while_it_starts(prepared: Daemon, number: signal.Signals) -> N
 
         assert -number == prepared.process.wait(PATIENCE)
     assert f"reeld: ended by {number.name}\n" == prepared.log.read_text()
+
+
+_SIGNALLED = """
+import os, signal, sys
+
+class Signals:  # sends a signal to this process as soon as it imports anything but these
+    def find_spec(self, name, path=None, target=None):
+        if name not in {early}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Signals())
+from {module} import {main}
+sys.argv[1:] = ["{argument}"]
+{main}()
+"""
+# What the daemon imports before it is ready for signals.
+_EARLY = {"gc", "reeld", "reeld.__main__", "reeld.signals"}
+
+
+def signalled(module: str, main: str, early: set[str], number: signal.Signals, argument: str = "") -> tuple[int, str]:
+    """Return how a command ends that gets a signal before it has imported what it needs, and what it says."""
+    code = _SIGNALLED.format(module=module, main=main, early=early, number=int(number), argument=argument)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_daemon_is_imported(number: signal.Signals) -> None:
+    """A signal ends it with a word and without a traceback before anything is imported that takes long."""
+    assert (-number, f"reeld: ended by {number.name}\n") == signalled("reeld.__main__", "main", _EARLY, number)
+
+
+def test_ctrl_c_while_work_on_a_file_is_imported() -> None:
+    """It ends by the signal and without a word: whoever started it has been told."""
+    assert (-signal.SIGINT, "") == signalled("reeld.__main__", "main", _EARLY, signal.SIGINT, "verify")
+
+
+def test_a_hangup_while_the_daemon_is_imported() -> None:
+    """SIGHUP asks a daemon to reload, so it does not end one that is starting; here, that one refuses its argument."""
+    status, said = signalled("reeld.__main__", "main", _EARLY, signal.SIGHUP, "status")
+
+    assert (2, True) == (status, "unrecognized arguments: status" in said)
+
+
+def test_a_closed_terminal_while_the_daemon_starts(prepared: Daemon) -> None:
+    """On a terminal, SIGHUP ends a daemon that is not ready with a word as well."""
+    shown, its_end = pty.openpty()
+    with closing(sqlite3.connect(prepared.database, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")  # the daemon waits for the end of this
+        process = subprocess.Popen(prepared.command(), stderr=its_end)
+        os.close(its_end)
+        until(lambda: lock_holder(prepared.database) == process.pid)
+        process.send_signal(signal.SIGHUP)
+
+        assert -signal.SIGHUP == process.wait(PATIENCE)
+    said = os.read(shown, 4096)
+    os.close(shown)
+    assert b"reeld: ended by SIGHUP\r\n" == said
+
+
+def test_a_signal_while_the_command_is_imported() -> None:
+    """Ctrl-C ends a command as usual before anything is imported that takes long."""
+    assert (-signal.SIGINT, "") == signalled("reel.cli", "process", {"reel", "reel.cli"}, signal.SIGINT)
 
 
 def test_it_leaves_no_core(prepared: Daemon) -> None:

@@ -25,14 +25,18 @@ def main(argv: list[str] | None = None) -> int:
 
 def process() -> "NoReturn":
     """Run the command with the arguments of this process, and exit with its status."""
-    if sys.argv[1:] == ["--version"]:
-        _print_versions()
-    import gc  # noqa: PLC0415 - importing the package must cost nothing
+    try:
+        if sys.argv[1:] == ["--version"]:
+            _print_versions()
+        import gc  # noqa: PLC0415 - importing the package must cost nothing
 
-    gc.set_threshold(_GARBAGE)
-    from reel.cli.exits import exit_with  # noqa: PLC0415 - as above
+        gc.set_threshold(_GARBAGE)
+        status = main()
+    except KeyboardInterrupt:  # while the modules are imported
+        status = None
+    from reel.cli.exits import INTERRUPTED, exit_with  # noqa: PLC0415 - as above
 
-    exit_with(main())
+    exit_with(INTERRUPTED if status is None else status)
 
 
 def _print_versions() -> None:
