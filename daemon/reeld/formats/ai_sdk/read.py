@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import Any
 
 from reel.strict_json import Json
@@ -20,18 +19,16 @@ from reeld.formats.content import ANY_PICTURE, media_from
 from reeld.formats.fields import (
     LoadedRequest,
     arguments_of,
-    report_unused_keys,
     require_elements,
     require_history,
     require_map,
     require_role,
     require_str,
 )
+from reeld.formats.history_builder import HistoryBuilder, instructions, made_by, privileged, text
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
-from reeld.formats.pairing import Pairing
-from reeld.formats.prompt import system_message
 
 _API = "the AI SDK"
 # The default type of media.
@@ -63,18 +60,12 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     """
     key = "prompt" if body.get("messages") is None and body.get("prompt") is not None else "messages"
     given = [{"role": "user", "content": body[key]}] if type(body.get(key)) is str else body.get(key)
-    reader = _Reader(model)
+    builder = HistoryBuilder(PROVIDER, model)
+    reader = _MessageReader(builder)
     for index, found in enumerate(require_history(given, key, _API)):
         reader.add(require_map(found, f"{key}[{index}]"), f"{key}[{index}]")
-    leading = list(takewhile(_is_instruction, reader.messages))
-    instructions = [message for name in ("system", "instructions") for message in _instructions(body.get(name), name)]
-    prompt = system_message(PROVIDER, [*instructions, *leading])
-    unused = report_unused_keys(body, (key, "system", "instructions", "model"))
-    return LoadedRequest([*prompt, *reader.messages[len(leading) :]], [*reader.pairing.report, *unused])
-
-
-def _is_instruction(message: Json) -> bool:
-    return message.get("provider_metadata", {}).get("role") in INSTRUCTION_ROLES
+    prompt = [each for name in ("system", "instructions") for each in _instructions(body.get(name), name)]
+    return builder.loaded(body, (key, "system", "instructions", "model"), prompt)
 
 
 def _instructions(given: Any, where: str) -> Iterator[Json]:
@@ -82,22 +73,16 @@ def _instructions(given: Any, where: str) -> Iterator[Json]:
     texts = [{"content": given}] if type(given) is str else require_elements(given, where)
     for index, found in enumerate(texts):
         place = f"{where}[{index}]"
-        text = require_str(require_map(found, place).get("content"), f"{place}.content")
-        block = {"type": "text", "text": text}
-        yield {"role": "user", "content": [block], "provider_metadata": {"provider": PROVIDER, "role": "system"}}
+        said = require_str(require_map(found, place).get("content"), f"{place}.content")
+        yield from instructions(PROVIDER, [text(said)])
 
 
-class _Reader:
-    """Reads messages one by one; ``messages`` holds those read so far.
+class _MessageReader:
+    """Reads messages one by one, and adds them to a builder."""
 
-    Args:
-        model: the model that wrote the assistant's messages, if it is known.
-    """
-
-    def __init__(self, model: str | None) -> None:
-        self.messages: list[Json] = []
-        self.pairing = Pairing()
-        self._model = model
+    def __init__(self, builder: HistoryBuilder) -> None:
+        self._builder = builder
+        self._model = builder.model
         # The ids of calls that the provider runs itself.
         self._served: set[str] = set()
 
@@ -111,8 +96,8 @@ class _Reader:
             blocks = list(self._blocks(said.parts, "user" if said.role in INSTRUCTION_ROLES else said.role))
             speaker = "assistant" if said.role == "assistant" else "user"
             for owner, content in split_by_role(blocks, speaker):
-                self.messages.append({"role": owner, "content": content, **kept})
-                kept = {"provider_metadata": {"provider": PROVIDER, **own_role}} if own_role else {}
+                self._builder.add(owner, content, kept)
+                kept = privileged(PROVIDER, role)
 
     def _blocks(self, parts: list[Part], role: str) -> Iterator[Json]:
         model = self._model if role == "assistant" else None
@@ -134,8 +119,7 @@ class _Reader:
         call_id = value.get("toolCallId")
         served = value.get("providerExecuted") is True or (type(call_id) is str and call_id in self._served)
         if kind == "text":
-            text = require_str(value.get("text"), f"{where}.text")
-            return keep_options({"type": "text", "text": text}, options, model)
+            return keep_options(text(require_str(value.get("text"), f"{where}.text")), options, model)
         if kind == "reasoning":
             return _reasoning(value, where, options, model)
         if kind == "tool-call" and not served:
@@ -149,19 +133,15 @@ class _Reader:
 
     def _call(self, value: Json, where: str) -> Json:
         name = require_str(value.get("toolName"), f"{where}.toolName")
-        given = value.get("toolCallId")
-        if given in (None, ""):
-            made = f"call_{len(self.messages)}_{''.join(filter(str.isalnum, where))}"
-            given = self.pairing.add_call_without_id(made, name, where)
-        else:
-            self.pairing.add_call(require_str(given, f"{where}.toolCallId"), name)
+        given = require_str(value.get("toolCallId") or "", f"{where}.toolCallId")
+        place = f"{len(self._builder.messages)}_{''.join(filter(str.isalnum, where))}"
+        call_id = self._builder.call_id(given, name, place, where)
         asked = value["input"] if "input" in value else value.get("args")
-        return {"type": "tool_call", "id": given, "name": name, "arguments": arguments_of(asked)}
+        return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments_of(asked)}
 
     def _result(self, value: Json, where: str) -> Json:
         """Read a result; one of an earlier version has a plain ``result`` in place of an ``output``."""
-        name = None if value.get("toolCallId") else value.get("toolName")
-        call_id = self.pairing.id_for_result(value.get("toolCallId"), name, f"{where}.toolCallId")
+        call_id = self._builder.answered_id(value.get("toolCallId"), value.get("toolName"), f"{where}.toolCallId")
         output = value.get("output")
         if type(output) is not dict or type(output.get("type")) is not str:
             plain = value.get("result") if output is None else output
@@ -180,7 +160,7 @@ def _spoken(role: str, found: Json, where: str) -> list[Spoken]:
     if type(found.get("parts")) is list:
         return list(spoken(role, found["parts"], f"{where}.parts")) or [Spoken(role, [])]
     content = found.get("content")
-    given = [{"type": "text", "text": content}] if type(content) is str else content
+    given = [text(content)] if type(content) is str else content
     parts = []
     for index, part in enumerate(require_elements(given, f"{where}.content")):
         place = f"{where}.content" if type(content) is str else f"{where}.content[{index}]"
@@ -195,14 +175,14 @@ def _options(part: Part) -> Json:
 
 def _reasoning(value: Json, where: str, options: Json, model: str | None) -> Json:
     """Read a reasoning that is not an item of OpenAI's (rule V4)."""
-    made_by = {} if model is None else {"model": model}
+    maker = made_by(model)
     hidden, signed = redacted_in(options), signature_in(options)
     if hidden is not None:
-        block: Json = {"type": "redacted_thinking", "data": hidden.value, "provider": hidden.provider, **made_by}
+        block: Json = {"type": "redacted_thinking", "data": hidden.value, "provider": hidden.provider, **maker}
         return with_rest(block, options)
     block = {"type": "thinking", "text": require_str(value.get("text", ""), f"{where}.text")}
     if signed is not None:
-        block |= {"provider": signed.provider, **made_by, "signature": signed.value}
+        block |= {"provider": signed.provider, **maker, "signature": signed.value}
     return with_rest(block, options)
 
 
@@ -243,8 +223,7 @@ def _output(output: Json, where: str) -> str | list[Json]:
         found = require_map(part, place)
         options = _options(Part(found, place))
         if found.get("type") == "text":
-            text: Json = {"type": "text", "text": require_str(found.get("text"), f"{place}.text")}
-            blocks.append(with_rest(text, options))
+            blocks.append(with_rest(text(require_str(found.get("text"), f"{place}.text")), options))
         else:
             media = _media(found, place)
             blocks.append(opaque_block(PROVIDER, found) if media is None else with_rest(media, options))

@@ -1,6 +1,5 @@
 """Reads requests and responses of Anthropic's API: both have the same blocks."""
 
-from collections.abc import Callable
 from typing import Any
 
 from reel.strict_json import Json
@@ -12,26 +11,21 @@ from reeld.formats.fields import (
     arguments_of,
     invalid_at,
     raise_provider_error,
-    report_unused_keys,
-    require_elements,
     require_history,
     require_map,
     require_role,
     require_str,
-    response_metadata,
     usage_in,
 )
+from reeld.formats.history_builder import HistoryBuilder, PartReader, blocks_of, by_type, instructions, known_model
 from reeld.formats.metadata import opaque_block, opaque_object, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
-from reeld.formats.prompt import system_message
 
 _API = "Anthropic Messages"
 
 
 def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     """Read a request body.
-
-    A system message in mid-history becomes a user message with its role in ``provider_metadata.role``.
 
     Args:
         body: the whole object, with its ``messages``.
@@ -40,32 +34,21 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     Raises:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
-    made_by = body.get("model") or model
-    loaded = [
-        message
-        for index, found in enumerate(require_history(body.get("messages"), "messages", _API))
-        for message in _messages(require_map(found, f"messages[{index}]"), f"messages[{index}]", made_by)
-    ]
-    unused = report_unused_keys(body, ("messages", "system", "model"))
-    return LoadedRequest([*_prompt(body.get("system")), *loaded], unused)
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    for index, found in enumerate(require_history(body.get("messages"), "messages", _API)):
+        _add(builder, require_map(found, f"messages[{index}]"), f"messages[{index}]")
+    prompt = instructions(PROVIDER, _blocks(body.get("system") or None, "system", None))
+    return builder.loaded(body, ("messages", "system", "model"), prompt)
 
 
-def _prompt(system: Any) -> list[Json]:
-    if not system:
-        return []
-    content = _blocks(system, "system", None)
-    metadata = {"provider": PROVIDER, "role": "system"}
-    return system_message(PROVIDER, [{"role": "user", "content": content, "provider_metadata": metadata}])
-
-
-def _messages(found: Json, where: str, made_by: str | None) -> list[Json]:
-    """Read one message: one for each role that its blocks belong to."""
+def _add(builder: HistoryBuilder, found: Json, where: str) -> None:
+    """Add one message: one for each role that its blocks belong to."""
     role = require_role(found.get("role"), f"{where}.role", _API)
     is_assistant = role == "assistant"
-    blocks = _blocks(found.get("content"), f"{where}.content", made_by if is_assistant else None)
+    blocks = _blocks(found.get("content"), f"{where}.content", builder.model if is_assistant else None)
     kept = preserve_keys(PROVIDER, found, ("content",)) if role in INSTRUCTION_ROLES else {}
-    runs = split_by_role(blocks, "assistant" if is_assistant else "user")
-    return [{"role": owner, "content": content, **kept} for owner, content in runs]
+    for owner, content in split_by_role(blocks, "assistant" if is_assistant else "user"):
+        builder.add(owner, content, kept)
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -81,56 +64,39 @@ def read_response(body: Json, model: str | None = None) -> Response:
     raise_provider_error(body)
     if "content" not in body:
         raise invalid_at("content", f"is missing; a response of {_API} has it")
-    made_by = body.get("model") or model
-    blocks = _blocks(body["content"], "content", made_by)
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    blocks = _blocks(body["content"], "content", builder.model)
     for index, block in enumerate(blocks):
         if block["type"] == "tool_result":
             raise invalid_at(f"content[{index}]", "an answer cannot contain a tool_result")
         if block["type"] == "opaque" and not is_known(str((opaque_object(block) or {}).get("type"))):
             block["provider_metadata"] = {"provider": PROVIDER, ANSWERED: True}
-    usage = usage_in(body)
-    metadata = response_metadata(
-        PROVIDER,
+    builder.add("assistant", blocks)
+    return builder.answer(
         body,
         ("id", "type", "role", "model", "content", "stop_reason", "usage"),
-        model=made_by,
         response_id=body.get("id"),
         finish_reason=body.get("stop_reason"),
-        usage=usage,
+        usage=usage_in(body),
     )
-    content = blocks or [{"type": "text", "text": ""}]
-    return Response({"role": "assistant", "content": content, "provider_metadata": metadata}, usage)
 
 
 def _blocks(content: Any, where: str, model: str | None) -> list[Json]:
-    """Read content: a string is one text, and a block without a neutral form is kept whole.
+    """Read content; a block without a neutral form is kept whole.
 
     Args:
         content: a string, or a list of blocks.
         where: its place, for errors.
         model: the model that generated it; ``None`` if unknown, or if none did (user input).
     """
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [
-        _block(_block_at(found, f"{where}[{index}]"), f"{where}[{index}]", model)
-        for index, found in enumerate(require_elements(content, where))
-    ]
 
+    def read(found: Json, place: str) -> Json:
+        block = by_type(_READERS, found, place) or opaque_block(PROVIDER, found)
+        if model is not None and block["type"] in ("thinking", "redacted_thinking", "opaque"):
+            block["model"] = model
+        return block
 
-def _block_at(value: Any, where: str) -> Json:
-    """Return a block; a bare string counts as a text (rule X12)."""
-    return {"type": "text", "text": value} if type(value) is str else require_map(value, where)
-
-
-def _block(found: Json, where: str, model: str | None) -> Json:
-    read = _READERS.get(str(found.get("type")))
-    block = read(found, where) if read else None
-    if block is None:
-        block = opaque_block(PROVIDER, found)
-    if model is not None and block["type"] in ("thinking", "redacted_thinking", "opaque"):
-        block["model"] = model
-    return block
+    return blocks_of(content, where, read)
 
 
 def _text(found: Json, where: str) -> Json:
@@ -189,7 +155,7 @@ def _media(found: Json, where: str) -> Json | None:
     return {**block, **preserve_keys(PROVIDER, found, ("type", "source"))}
 
 
-_READERS: dict[str, Callable[[Json, str], Json | None]] = {
+_READERS: dict[str, PartReader] = {
     "text": _text,
     "thinking": _thinking,
     "redacted_thinking": _redacted,

@@ -13,20 +13,18 @@ from reeld.formats.fields import (
     Response,
     arguments_of,
     invalid_at,
-    report_unused_keys,
     require_elements,
     require_history,
     require_list,
     require_map,
     require_role,
     require_str,
-    response_metadata,
     usage_in,
 )
+from reeld.formats.history_builder import HistoryBuilder, instructions, known_model, privileged, text
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
-from reeld.formats.model import INSTRUCTION_ROLES, Change, split_by_role
-from reeld.formats.prompt import system_message
+from reeld.formats.model import Change, split_by_role
 
 _API = "Bedrock Converse"
 # The keys that only the SDK adds to a response.
@@ -46,15 +44,12 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     Raises:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
-    made_by = body.get("modelId") or model
-    reader = _Reader(made_by if type(made_by) is str else None)
-    loaded = [
-        message
-        for index, found in enumerate(require_history(body.get("messages"), "messages", _API))
-        for message in reader.messages(require_map(found, f"messages[{index}]"), f"messages[{index}]")
-    ]
-    unused = report_unused_keys(body, ("messages", "system", "modelId"))
-    return LoadedRequest([*reader.prompt(body.get("system")), *loaded], [*reader.report, *unused])
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("modelId"), model))
+    reader = _BlockReader(builder)
+    for index, found in enumerate(require_history(body.get("messages"), "messages", _API)):
+        reader.add(require_map(found, f"messages[{index}]"), f"messages[{index}]")
+    prompt = instructions(PROVIDER, reader.blocks(body.get("system"), "system", _USER))
+    return builder.loaded(body, ("messages", "system", "modelId"), prompt)
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -68,25 +63,21 @@ def read_response(body: Json, model: str | None = None) -> Response:
         InvalidMessage: the body is not an answer; ``data.field`` is the place.
     """
     message = require_map(require_map(body.get("output"), "output").get("message"), "output.message")
-    made_by = _answered(body) or model
+    builder = HistoryBuilder(PROVIDER, known_model(_answered(body), model))
     where = "output.message.content"
-    blocks = _Reader(made_by).blocks(message.get("content"), where, _ASSISTANT)
+    blocks = _BlockReader(builder).blocks(message.get("content"), where, _ASSISTANT)
     for index, block in enumerate(blocks):
         if block["type"] == "tool_result":
             raise invalid_at(f"{where}[{index}]", "an answer cannot contain the result of a client's tool")
-    usage = usage_in(body)
+    builder.add(_ASSISTANT, blocks)
     sdk = body.get(_SDK)
-    metadata = response_metadata(
-        PROVIDER,
+    return builder.answer(
         body,
         ("output", "stopReason", "usage", _SDK),
-        model=made_by,
         response_id=sdk.get("RequestId") if type(sdk) is dict else None,
         finish_reason=body.get("stopReason"),
-        usage=usage,
+        usage=usage_in(body),
     )
-    content = blocks or [_text("")]
-    return Response({"role": _ASSISTANT, "content": content, "provider_metadata": metadata}, usage)
 
 
 def _answered(body: Json) -> str | None:
@@ -97,38 +88,24 @@ def _answered(body: Json) -> str | None:
     return found if type(found) is str else None
 
 
-def _text(value: str) -> Json:
-    return {"type": "text", "text": value}
+class _BlockReader:
+    """Reads the blocks of a history, and adds its messages to a builder."""
 
+    def __init__(self, builder: HistoryBuilder) -> None:
+        self._builder = builder
 
-class _Reader:
-    """Reads messages of one model; ``report`` names what was left out."""
-
-    def __init__(self, model: str | None) -> None:
-        self.report: list[Change] = []
-        self._model = model
-
-    def prompt(self, system: Any) -> list[Json]:
-        """Read the system prompt."""
-        content = self.blocks([system] if type(system) is str else system, "system", _USER)
-        if not content:
-            return []
-        metadata = {"provider": PROVIDER, "role": "system"}
-        return system_message(PROVIDER, [{"role": _USER, "content": content, "provider_metadata": metadata}])
-
-    def messages(self, found: Json, where: str) -> list[Json]:
-        """Read one message: one for each role that its blocks belong to."""
+    def add(self, found: Json, where: str) -> None:
+        """Add one message: one for each role that its blocks belong to."""
         role = require_role(found.get("role"), f"{where}.role", _API)
-        kept = {"provider_metadata": {"provider": PROVIDER, "role": role}} if role in INSTRUCTION_ROLES else {}
         speaker = _ASSISTANT if role == _ASSISTANT else _USER
-        content = found.get("content")
-        blocks = self.blocks([content] if type(content) is str else content, f"{where}.content", speaker)
-        return [{"role": owner, "content": run, **kept} for owner, run in split_by_role(blocks, speaker)]
+        for owner, run in split_by_role(self.blocks(found.get("content"), f"{where}.content", speaker), speaker):
+            self._builder.add(owner, run, privileged(PROVIDER, role))
 
     def blocks(self, content: Any, where: str, speaker: str) -> list[Json]:
         """Read the blocks of some content; a cache point belongs to the block before it."""
         blocks: list[Json] = []
-        for index, value in enumerate(require_elements(content, where)):
+        given = [content] if type(content) is str else require_elements(content, where)
+        for index, value in enumerate(given):
             place = f"{where}[{index}]"
             found = {"text": value} if type(value) is str else _only_key(require_map(value, place), place)
             if CACHE_POINT not in found:
@@ -138,7 +115,8 @@ class _Reader:
                 added = preserve_keys(PROVIDER, found).get("provider_metadata", {})
                 blocks[-1] = {**blocks[-1], "provider_metadata": {**kept, **added}}
             else:
-                self.report.append(Change(None, None, "dropped", f"{place}: a cache point with no content before it"))
+                why = f"{place}: a cache point with no content before it"
+                self._builder.report.append(Change(None, None, "dropped", why))
         return blocks
 
     def _block(self, found: Json, where: str, speaker: str) -> list[Json]:
@@ -152,8 +130,8 @@ class _Reader:
         block = read(found[kind], f"{where}.{kind}") if read else None
         if block is None:
             block = opaque_block(PROVIDER, found)
-        if is_assistant and self._model is not None:
-            _note_model(block, self._model)
+        if is_assistant and self._builder.model is not None:
+            _note_model(block, self._builder.model)
         return [block]
 
     def _result(self, found: Json, where: str) -> Json:
@@ -192,7 +170,7 @@ def _object(value: Any) -> Json:
 
 
 def _plain(value: Any, where: str) -> Json:
-    return _text(require_str(value, where))
+    return text(require_str(value, where))
 
 
 def _cited(value: Any, where: str) -> Json:
@@ -201,8 +179,8 @@ def _cited(value: Any, where: str) -> Json:
     parts = [
         require_map(part, f"{where}.content") for part in require_elements(found.get("content"), f"{where}.content")
     ]
-    text = "".join(require_str(part.get("text"), f"{where}.content.text") for part in parts)
-    return {**_text(text), **preserve_keys(PROVIDER, {"citations": require_list(found.get("citations") or [], where)})}
+    said = "".join(require_str(part.get("text"), f"{where}.content.text") for part in parts)
+    return {**text(said), **preserve_keys(PROVIDER, {"citations": require_list(found.get("citations") or [], where)})}
 
 
 def _guarded(value: Any, where: str) -> Json | None:
@@ -212,7 +190,7 @@ def _guarded(value: Any, where: str) -> Json | None:
         return None
     guarded = require_map(found, f"{where}.text")
     kept = {"guard": guarded.get("qualifiers") or True}
-    return {**_text(require_str(guarded.get("text"), f"{where}.text.text")), **preserve_keys(PROVIDER, kept)}
+    return {**text(require_str(guarded.get("text"), f"{where}.text.text")), **preserve_keys(PROVIDER, kept)}
 
 
 def _reasoning(value: Any, where: str) -> Json | None:
@@ -221,10 +199,10 @@ def _reasoning(value: Any, where: str) -> Json | None:
         data = require_str(found["redactedContent"], f"{where}.redactedContent")
         return {"type": "redacted_thinking", "data": data, "provider": PROVIDER}
     given = require_map(found.get("reasoningText"), f"{where}.reasoningText")
-    text = require_str(given.get("text"), f"{where}.reasoningText.text")
+    thought = require_str(given.get("text"), f"{where}.reasoningText.text")
     signature = given.get("signature")
     signed = {"signature": require_str(signature, f"{where}.reasoningText.signature")} if signature else {}
-    return {"type": "thinking", "text": text, "provider": PROVIDER, **signed}
+    return {"type": "thinking", "text": thought, "provider": PROVIDER, **signed}
 
 
 def _call(value: Any, where: str) -> Json:

@@ -13,21 +13,18 @@ from reeld.formats.fields import (
     id_prefix,
     invalid_at,
     raise_provider_error,
-    report_unused_keys,
     require_elements,
     require_history,
     require_map,
     require_role,
     require_str,
-    response_metadata,
     usage_in,
 )
 from reeld.formats.gemini.rules import BESIDE_DATA, OF_A_RESPONSE, PROVIDER, is_uploaded
+from reeld.formats.history_builder import HistoryBuilder, instructions, known_model, made_by, privileged, text
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
-from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
-from reeld.formats.pairing import Pairing
-from reeld.formats.prompt import system_message
+from reeld.formats.model import split_by_role
 
 _API = "Gemini"
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
@@ -48,63 +45,51 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
     body = camel_case(body)
-    contents = require_history(body.get("contents"), "contents", _API)
-    made_by = model or body.get("model")
-    reader = _ContentReader(made_by if isinstance(made_by, str) else None)
-    loaded = [message for index, found in enumerate(contents) for message in reader.read(found, index)]
-    unused = report_unused_keys(body, ("contents", "systemInstruction", "model"))
-    return LoadedRequest([*_prompt(body.get("systemInstruction")), *loaded], [*reader.pairing.report, *unused])
+    builder = HistoryBuilder(PROVIDER, known_model(model, body.get("model")))
+    for index, found in enumerate(require_history(body.get("contents"), "contents", _API)):
+        _add(builder, camel_case(require_map(found, f"contents[{index}]")), index)
+    prompt = instructions(PROVIDER, _prompt(body.get("systemInstruction")))
+    return builder.loaded(body, ("contents", "systemInstruction", "model"), prompt)
 
 
 def _prompt(instruction: Any) -> list[Json]:
     if not instruction:
         return []
-    parts: list[Any] = [{"text": instruction}]
-    if not isinstance(instruction, str):
-        parts = require_elements(require_map(instruction, "systemInstruction").get("parts"), "systemInstruction.parts")
-    content = []
-    for index, part in enumerate(parts):
-        where = f"systemInstruction.parts[{index}]"
-        content.append({"type": "text", "text": require_str(_part_at(part, where).get("text"), f"{where}.text")})
-    metadata = {"provider": PROVIDER, "role": "system"}
-    leading = [{"role": "user", "content": content, "provider_metadata": metadata}]
-    return system_message(PROVIDER, leading) if content else []
+    if type(instruction) is str:
+        return [text(instruction)]
+    where = "systemInstruction.parts"
+    parts = enumerate(require_elements(require_map(instruction, "systemInstruction").get("parts"), where))
+    return [
+        text(require_str(_part_at(part, f"{where}[{index}]").get("text"), f"{where}[{index}].text"))
+        for index, part in parts
+    ]
 
 
-class _ContentReader:
-    """Reads contents one by one, and pairs responses with calls if either has no id."""
+def _add(builder: HistoryBuilder, found: Json, index: int) -> None:
+    """Add one content: one message for each role that its parts belong to."""
+    where = f"contents[{index}]"
+    role = require_role(found.get("role") or "user", f"{where}.role", _API)
+    speaker = "assistant" if role == "assistant" else "user"
+    model = builder.model if role == "assistant" else None
+    blocks = [
+        _read(builder, part, f"{where}.parts[{number}]", f"{index}_{number}", model)
+        for number, part in enumerate(require_elements(found.get("parts"), f"{where}.parts"))
+    ]
+    for owner, content in split_by_role(blocks, speaker):
+        builder.add(owner, content, privileged(PROVIDER, role))
 
-    def __init__(self, model: str | None) -> None:
-        self.pairing = Pairing()
-        self._model = model
 
-    def read(self, value: Any, index: int) -> list[Json]:
-        """Read the content at an index: one message for each role that its parts belong to."""
-        where = f"contents[{index}]"
-        found = camel_case(require_map(value, where))
-        role = require_role(found.get("role") or "user", f"{where}.role", _API)
-        kept = {"provider_metadata": {"provider": PROVIDER, "role": role}} if role in INSTRUCTION_ROLES else {}
-        speaker = "assistant" if role == "assistant" else "user"
-        parts = require_elements(found.get("parts"), f"{where}.parts")
-        blocks = [
-            self._block(part, f"{where}.parts[{number}]", (index, number), speaker) for number, part in enumerate(parts)
-        ]
-        return [{"role": owner, "content": content, **kept} for owner, content in split_by_role(blocks, speaker)]
-
-    def _block(self, value: Any, where: str, place: tuple[int, int], role: str) -> Json:
-        part = _part_at(value, where)
-        if "functionResponse" in part:
-            response = require_map(part["functionResponse"], f"{where}.functionResponse")
-            id_place = f"{where}.functionResponse.id"
-            call_id = self.pairing.id_for_result(response.get("id"), response.get("name"), id_place)
-            return _result(part, where, call_id)
-        made = f"call_{place[0]}_{place[1]}"
-        block = _block(part, where, made, self._model if role == "assistant" else None)
-        if block["type"] == "tool_call" and part["functionCall"].get("id"):
-            self.pairing.add_call(block["id"], block["name"])
-        elif block["type"] == "tool_call":
-            self.pairing.add_call_without_id(block["id"], block["name"], f"{where}.functionCall")
-        return block
+def _read(builder: HistoryBuilder, value: Any, where: str, place: str, model: str | None) -> Json:
+    """Read a part, and pair calls and results."""
+    part = _part_at(value, where)
+    if "functionResponse" in part:
+        response = require_map(part["functionResponse"], f"{where}.functionResponse")
+        id_place = f"{where}.functionResponse.id"
+        return _result(part, where, builder.answered_id(response.get("id"), response.get("name"), id_place))
+    block = _block(part, where, model)
+    if block["type"] == "tool_call":
+        block["id"] = builder.call_id(block["id"], block["name"], place, f"{where}.functionCall")
+    return block
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -120,25 +105,20 @@ def read_response(body: Json, model: str | None = None) -> Response:
     raise_provider_error(body)
     body = camel_case(body)
     candidate = _only_candidate(body)
-    made_by = body.get("modelVersion") or model
     content = camel_case(require_map(candidate.get("content") or {}, "candidates[0].content"))
-    prefix = id_prefix(body, "responseId")
-    blocks = []
-    for index, value in enumerate(require_elements(content.get("parts"), "candidates[0].content.parts")):
-        where = f"candidates[0].content.parts[{index}]"
-        blocks.append(_block(_part_at(value, where), where, f"call_{prefix}_{index}", made_by))
-    usage = usage_in(body, "usageMetadata")
-    metadata = response_metadata(
-        PROVIDER,
+    prefix = f"call_{id_prefix(body, 'responseId')}"
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("modelVersion"), model), prefix)
+    where = "candidates[0].content.parts"
+    parts = enumerate(require_elements(content.get("parts"), where))
+    blocks = [_read(builder, part, f"{where}[{index}]", str(index), builder.model) for index, part in parts]
+    builder.add("assistant", blocks)
+    return builder.answer(
         {**body, **candidate},
         (*_TOP_KEYS, *_CANDIDATE_KEYS),
-        model=made_by,
         response_id=body.get("responseId"),
         finish_reason=candidate.get("finishReason"),
-        usage=usage,
+        usage=usage_in(body, "usageMetadata"),
     )
-    message = {"role": "assistant", "content": blocks or [{"type": "text", "text": ""}], "provider_metadata": metadata}
-    return Response(message, usage)
 
 
 def _only_candidate(body: Json) -> Json:
@@ -167,21 +147,18 @@ def _part_at(value: Any, where: str) -> Json:
     }
 
 
-def _block(part: Json, where: str, call_id: str, model: str | None) -> Json:
+def _block(part: Json, where: str, model: str | None) -> Json:
     """Read a part that is not a functionResponse; one without a neutral form is kept whole.
 
     Args:
         part: the part, as :func:`_part_at` returns it.
         where: its place, for errors.
-        call_id: the id for a call that has none.
         model: the model that generated it; ``None`` if unknown, or if none did (user input).
     """
     kind = next((key for key in _READERS if key in part), None)
     block = _READERS[kind](part, where) if kind else None
     if block is None:
         return opaque_block(PROVIDER, _without_text(part), model)
-    if block["type"] == "tool_call" and not block["id"]:
-        block["id"] = call_id
     return _with_signature(block, part, model)
 
 
@@ -194,21 +171,21 @@ def _with_signature(block: Json, part: Json, model: str | None) -> Json:
     """Keep the signature of a part with its block (rule G3)."""
     signature = part.get("thoughtSignature")
     signature = signature if type(signature) is str else None
-    made_by = {"model": model} if model is not None else {}
+    maker = made_by(model)
     beside = block if "provider_metadata" in block else {**block, **_beside(part, {})}
     if block["type"] == "thinking":
-        return {**beside, "provider": PROVIDER, **made_by, **({"signature": signature} if signature else {})}
+        return {**beside, "provider": PROVIDER, **maker, **({"signature": signature} if signature else {})}
     if signature:
-        kept = {**beside.get("provider_metadata", {}), "provider": PROVIDER, **made_by, "signature": signature}
+        kept = {**beside.get("provider_metadata", {}), "provider": PROVIDER, **maker, "signature": signature}
         return {**beside, "provider_metadata": kept}
     return beside
 
 
 def _text(part: Json, where: str) -> Json | None:
-    text = require_str(part["text"], f"{where}.text")
+    said = require_str(part["text"], f"{where}.text")
     if part.get("thought") is True:
-        return {"type": "thinking", "text": text}
-    return None if text == "" and part.get("thoughtSignature") else {"type": "text", "text": text}
+        return {"type": "thinking", "text": said}
+    return None if said == "" and part.get("thoughtSignature") else text(said)
 
 
 def _call(part: Json, where: str) -> Json:
@@ -262,17 +239,18 @@ def _result(part: Json, where: str, call_id: str) -> Json:
     response = found.get("response") or {}
     if type(response) is not dict:
         response = {"result": response}
-    key, text = next(iter(response.items())) if len(response) == 1 else ("", None)
-    is_plain = key in ("result", "error") and isinstance(text, str)
-    said = text if is_plain else dump(response)
+    only: tuple[str, Any] = next(iter(response.items())) if len(response) == 1 else ("", None)
+    key, told = only
+    is_plain = key in ("result", "error") and type(told) is str
+    said: str = told if is_plain else dump(response)
     elements = require_elements(found.get("parts"), where)
-    media = [_block(_part_at(inside, where), where, "", None) for inside in elements]
+    media = [_block(_part_at(inside, where), where, None) for inside in elements]
     own = {key: found.get(key) for key in OF_A_RESPONSE}
     kept = _beside(part, own if is_plain else {**own, "response_json": said})
     return {
         "type": "tool_result",
         "tool_call_id": call_id,
-        "content": [{"type": "text", "text": said}, *media] if media else said,
+        "content": [text(said), *media] if media else said,
         "is_error": key == "error",
         **kept,
     }

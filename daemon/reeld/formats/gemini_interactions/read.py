@@ -13,24 +13,28 @@ from reeld.formats.fields import (
     id_prefix,
     invalid_at,
     raise_provider_error,
-    report_unused_keys,
     require_elements,
     require_history,
     require_list,
     require_map,
     require_role,
     require_str,
-    response_metadata,
     usage_in,
 )
 from reeld.formats.gemini.rules import PROVIDER, is_uploaded
 from reeld.formats.gemini_interactions.rules import OUTSIDE
 from reeld.formats.gemini_interactions.steps import BESIDE_MEDIA
+from reeld.formats.history_builder import (
+    HistoryBuilder,
+    blocks_of,
+    instructions,
+    known_model,
+    made_by,
+    privileged,
+    text,
+)
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
-from reeld.formats.model import INSTRUCTION_ROLES
-from reeld.formats.pairing import Pairing
-from reeld.formats.prompt import system_message
 
 _API = "Interactions"
 # The states of an interaction that is incomplete (rule I9).
@@ -42,7 +46,6 @@ _READ = (
     *("id", "object", "model", "steps", "usage", "status", "input", "system_instruction", "tools"),
     *("output_text", "output_image", "output_audio", "output_video"),
 )
-_TEXT: Json = {"type": "text", "text": ""}
 
 
 def read_request(body: Json, model: str | None = None) -> LoadedRequest:
@@ -61,20 +64,16 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
             raise invalid_at(key, "the history begins outside this body; load a request that contains all of it")
     given = body.get("input")
     steps = require_history([given] if type(given) is str else given, "input", _API)
-    made_by = body.get("model") or model
-    builder = _MessageBuilder(made_by if type(made_by) is str else None, "call")
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    reader = _StepReader(builder)
     for index, step in enumerate(steps):
-        builder.add(step, f"input[{index}]", str(index))
-    unused = report_unused_keys(body, ("input", "system_instruction", "model"))
-    return LoadedRequest([*_prompt(body), *builder.messages], [*builder.pairing.report, *unused])
+        reader.add(step, f"input[{index}]", str(index))
+    return builder.loaded(body, ("input", "system_instruction", "model"), instructions(PROVIDER, _prompt(body)))
 
 
 def _prompt(body: Json) -> list[Json]:
-    if not body.get("system_instruction"):
-        return []
-    text = {"type": "text", "text": require_str(body["system_instruction"], "system_instruction")}
-    metadata = {"provider": PROVIDER, "role": "system"}
-    return system_message(PROVIDER, [{"role": "user", "content": [text], "provider_metadata": metadata}])
+    given = body.get("system_instruction")
+    return [text(require_str(given, "system_instruction"))] if given else []
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -95,24 +94,19 @@ def read_response(body: Json, model: str | None = None) -> Response:
     steps = list(enumerate(require_list(body["steps"], "steps")))
     if not steps and status in _UNFINISHED:
         raise invalid_at("steps", f"is empty, and the interaction is {_why_unfinished(body)}")
-    made_by = body.get("model") or model
-    builder = _MessageBuilder(made_by if type(made_by) is str else None, f"call_{id_prefix(body, 'id')}")
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model), f"call_{id_prefix(body, 'id')}")
+    reader = _StepReader(builder)
     for index, step in dropwhile(lambda place: _type_of(place[1]) in _INPUT, steps):
-        builder.add_made(require_map(step, f"steps[{index}]"), f"steps[{index}]", str(index))
-    usage = usage_in(body)
-    error = builder.error or body.get("error")
-    metadata = response_metadata(
-        PROVIDER,
+        reader.add_made(require_map(step, f"steps[{index}]"), f"steps[{index}]", str(index))
+    error = reader.error or body.get("error")
+    return builder.answer(
         {**body, "error": error},
         _READ,
-        model=made_by,
+        broke_off=_why_incomplete(body, error),
         response_id=body.get("id") or None,
         finish_reason=status,
-        usage=usage,
+        usage=usage_in(body),
     )
-    blocks = [block for message in builder.messages for block in message["content"]] or [dict(_TEXT)]
-    message = {"role": "assistant", "content": blocks, "provider_metadata": metadata}
-    return Response(message, usage, _why_incomplete(body, error))
 
 
 def _why_incomplete(body: Json, error: Any) -> str | None:
@@ -134,21 +128,14 @@ def _type_of(value: Any) -> str:
     return kind if type(kind) is str else ""
 
 
-class _MessageBuilder:
-    """Builds messages from steps, in order; ``messages`` holds those built so far.
+class _StepReader:
+    """Reads steps in order, and adds their messages to a builder."""
 
-    Args:
-        model: the model that made the model's steps, if it is known.
-        prefix: the prefix of the ids for calls without one.
-    """
-
-    def __init__(self, model: str | None, prefix: str) -> None:
-        self.messages: list[Json] = []
-        self.pairing = Pairing()
+    def __init__(self, builder: HistoryBuilder) -> None:
         # The error that ended the model's newest output.
         self.error: Any = None
-        self._maker = {"provider": PROVIDER, **({} if model is None else {"model": model})}
-        self._prefix = prefix
+        self._builder = builder
+        self._maker = {"provider": PROVIDER, **made_by(builder.model)}
 
     def add(self, given: Any, where: str, place: str) -> None:
         """Add one step of a request; a content, or a bare string, is the user's.
@@ -158,21 +145,20 @@ class _MessageBuilder:
             where: its place, for errors.
             place: a part of generated call ids that makes them unique.
         """
-        step = {"type": "text", "text": given} if type(given) is str else require_map(given, where)
+        step = text(given) if type(given) is str else require_map(given, where)
         kind = _type_of(step)
         if kind == "user_input" or (kind == "" and "role" in step):
             self._add_turn(step, where, place)
         elif kind == "function_result":
-            self._add("tool", [self._result(step, where)])
+            self._builder.extend("tool", [self._result(step, where)])
         elif kind in ("text", *BESIDE_MEDIA):
-            self._add("user", [self._content(step, where)])
+            self._builder.extend("user", [_content(step, where)])
         else:
             self.add_made(step, where, place)
 
     def _add_turn(self, step: Json, where: str, place: str) -> None:
         """Add user input; a step with a role is a turn, as in the API before it had steps (rule X12)."""
         role = require_role(step.get("role") or "user", f"{where}.role", _API)
-        kept = {"provider_metadata": {"provider": PROVIDER, "role": role}} if role in INSTRUCTION_ROLES else {}
         given = step.get("content")
         parts = [given] if type(given) is str else require_elements(given, f"{where}.content")
         if role == "assistant":
@@ -183,16 +169,16 @@ class _MessageBuilder:
         for number, part in enumerate(parts):
             inside = f"{where}.content[{number}]"
             if _type_of(part) == "function_result":
-                self._add("tool", [self._result(part, inside)])
+                self._builder.extend("tool", [self._result(part, inside)])
             else:
-                contents.append(self._content(part, inside))
+                contents.append(_content(part, inside))
         if contents or not parts:
-            self.messages.append({"role": "user", "content": contents or [dict(_TEXT)], **kept})
+            self._builder.add("user", contents, privileged(PROVIDER, role))
 
     def _add_part(self, part: Any, where: str, place: str) -> None:
         """Add a part of a model's turn."""
         if type(part) is str or _type_of(part) in ("text", *BESIDE_MEDIA):
-            self._add("assistant", [self._content(part, where)])
+            self._builder.extend("assistant", [_content(part, where)])
         else:
             self.add_made(require_map(part, where), where, place)
 
@@ -201,7 +187,7 @@ class _MessageBuilder:
         kind = _type_of(step)
         if kind == "model_output":
             parts = require_elements(step.get("content"), f"{where}.content")
-            blocks = [self._content(part, f"{where}.content[{number}]") for number, part in enumerate(parts)]
+            blocks = blocks_of(parts, f"{where}.content", _content)
             self.error = step.get("error") or self.error
         elif kind == "thought":
             blocks = [self._thought(step, where)]
@@ -209,14 +195,7 @@ class _MessageBuilder:
             blocks = [self._call(step, where, place)]
         else:
             blocks = [opaque_block(PROVIDER, step, self._maker.get("model") if step.get("signature") else None)]
-        self._add("assistant", blocks)
-
-    def _add(self, role: str, blocks: list[Json]) -> None:
-        """Add blocks to the previous message if it has the same role, or begin a new one."""
-        if self.messages and self.messages[-1]["role"] == role and "provider_metadata" not in self.messages[-1]:
-            self.messages[-1]["content"] += blocks
-        elif blocks:
-            self.messages.append({"role": role, "content": blocks})
+        self._builder.extend("assistant", blocks)
 
     @staticmethod
     def _signature(step: Json, where: str) -> Json:
@@ -232,19 +211,14 @@ class _MessageBuilder:
             for number, part in enumerate(parts)
             if require_map(part, f"{where}.summary[{number}]").get("type", "text") == "text"
         ]
-        text = "".join(texts)
-        is_plain = parts in ([], [{"type": "text", "text": text}])
+        said = "".join(texts)
+        is_plain = parts in ([], [text(said)])
         kept = {} if is_plain else preserve_keys(PROVIDER, {"summary": parts})
-        return {"type": "thinking", "text": text, **self._maker, **self._signature(step, where), **kept}
+        return {"type": "thinking", "text": said, **self._maker, **self._signature(step, where), **kept}
 
     def _call(self, step: Json, where: str, place: str) -> Json:
         name = require_str(step.get("name"), f"{where}.name")
-        given = require_str(step.get("id") or "", f"{where}.id")
-        call_id = given or f"{self._prefix}_{place}"
-        if given:
-            self.pairing.add_call(given, name)
-        else:
-            self.pairing.add_call_without_id(call_id, name, where)
+        call_id = self._builder.call_id(require_str(step.get("id") or "", f"{where}.id"), name, place, where)
         signed = self._signature(step, where)
         kept = {"provider_metadata": {**self._maker, **signed}} if signed else {}
         arguments = arguments_of(step.get("arguments"))
@@ -252,29 +226,28 @@ class _MessageBuilder:
 
     def _result(self, step: Json, where: str) -> Json:
         """Read a function_result: a text, contents, or an object, which is kept beside its text (rule I5)."""
-        call_id = self.pairing.id_for_result(step.get("call_id"), step.get("name"), f"{where}.call_id")
+        call_id = self._builder.answered_id(step.get("call_id"), step.get("name"), f"{where}.call_id")
         found = {"type": "tool_result", "tool_call_id": call_id, "is_error": step.get("is_error") is True}
         value = step.get("result")
         if value is None or type(value) is str:
             return {**found, "content": value or ""}
         if type(value) is list:
-            blocks = [self._content(part, f"{where}.result[{number}]") for number, part in enumerate(value)]
-            return {**found, "content": blocks or ""}
+            return {**found, "content": blocks_of(value, f"{where}.result", _content) or ""}
         kept = preserve_keys(PROVIDER, {"response_json": dump(value)} if type(value) is dict else {})
         return {**found, "content": dump(value), **kept}
 
-    @staticmethod
-    def _content(part: Any, where: str) -> Json:
-        """Read a content; one without a neutral form is kept whole."""
-        if type(part) is str:
-            return {"type": "text", "text": part}
-        found = require_map(part, where)
-        kind = found.get("type", "text")
-        if kind == "text":
-            text = require_str(found.get("text"), f"{where}.text")
-            return {"type": "text", "text": text, **preserve_keys(PROVIDER, found, ("type", "text"))}
-        block = _media(found, where) if type(kind) is str and kind in BESIDE_MEDIA else None
-        return opaque_block(PROVIDER, found) if block is None else block
+
+def _content(part: Any, where: str) -> Json:
+    """Read a content; one without a neutral form is kept whole."""
+    if type(part) is str:
+        return text(part)
+    found = require_map(part, where)
+    kind = found.get("type", "text")
+    if kind == "text":
+        said = require_str(found.get("text"), f"{where}.text")
+        return {**text(said), **preserve_keys(PROVIDER, found, ("type", "text"))}
+    block = _media(found, where) if type(kind) is str and kind in BESIDE_MEDIA else None
+    return opaque_block(PROVIDER, found) if block is None else block
 
 
 def _media(found: Json, where: str) -> Json | None:

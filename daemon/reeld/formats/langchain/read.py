@@ -12,21 +12,18 @@ from reeld.formats.fields import (
     id_prefix,
     invalid_at,
     raise_provider_error,
-    report_unused_keys,
     require_elements,
     require_history,
     require_map,
     require_str,
-    response_metadata,
     usage_in,
 )
+from reeld.formats.history_builder import HistoryBuilder
 from reeld.formats.langchain.envelope import Envelope, Maker, open_envelope
 from reeld.formats.langchain.parts import content_blocks, signed
 from reeld.formats.langchain.rules import CALL_SIGNATURES, PROVIDER
 from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
-from reeld.formats.pairing import Pairing
-from reeld.formats.prompt import system_message
 
 # The fields of a message that are content, or repeat other data.
 _READ = ("type", "role", "content", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "chunk_position", "example")
@@ -44,57 +41,42 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     Raises:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
-    messages = require_history(body.get("messages"), "messages", "LangChain")
-    reader = _MessageReader(model)
-    read = [reader.read(open_envelope(message, f"messages[{n}]"), n) for n, message in enumerate(messages)]
-    roles = enumerate(message.get("provider_metadata", {}).get("role") for message in read)
-    first = next((index for index, role in roles if role not in INSTRUCTION_ROLES), len(read))
-    loaded = [*system_message(PROVIDER, read[:first]), *read[first:]]
-    return LoadedRequest(loaded, [*reader.pairing.report, *report_unused_keys(body, ("messages",))])
+    builder = HistoryBuilder(PROVIDER, model)
+    for index, found in enumerate(require_history(body.get("messages"), "messages", "LangChain")):
+        _add(builder, open_envelope(found, f"messages[{index}]"), f"{index}_")
+    return builder.loaded(body, ("messages",))
 
 
-class _MessageReader:
-    """Reads messages one by one, and pairs results with calls that have no id."""
-
-    def __init__(self, model: str | None) -> None:
-        self.pairing = Pairing()
-        self._model = model
-
-    def read(self, envelope: Envelope, index: int) -> Json:
-        """Read the message at an index."""
-        if envelope.role == "assistant":
-            blocks = self._with_ids(list(_answer(envelope, self._model)), index, envelope.where)
-            return {"role": "assistant", "content": blocks or [_text("")], **_kept(envelope)}
-        if envelope.role == "tool":
-            return self._result(envelope)
+def _add(builder: HistoryBuilder, envelope: Envelope, place: str) -> None:
+    if envelope.role == "assistant":
+        builder.add("assistant", _with_ids(builder, envelope, place), _kept(envelope))
+    elif envelope.role == "tool":
+        builder.add("tool", [_result(builder, envelope)])
+    else:
         content = list(content_blocks(envelope.fields.get("content"), f"{envelope.where}.content", _NOBODY))
         role = {"role": envelope.role} if envelope.role in INSTRUCTION_ROLES else {}
-        return {"role": "user", "content": content or [_text("")], **_kept(envelope, **role)}
+        builder.add("user", content, _kept(envelope, **role))
 
-    def _with_ids(self, blocks: list[Json], index: int, where: str) -> list[Json]:
-        """Assign an id to each call without one (rule X12)."""
-        for number, block in enumerate(blocks):
-            if block["type"] == "tool_call":
-                made = f"call_{index}_{number}"
-                if block["id"]:
-                    self.pairing.add_call(block["id"], block["name"])
-                else:
-                    block["id"] = self.pairing.add_call_without_id(made, block["name"], f"{where}.tool_calls")
-        return blocks
 
-    def _result(self, envelope: Envelope) -> Json:
-        fields, where = envelope.fields, envelope.where
-        own = fields.get("tool_call_id")
-        name = None if own else fields.get("name")
-        content = shortest(list(content_blocks(fields.get("content"), f"{where}.content", _NOBODY)))
-        result = {
-            "type": "tool_result",
-            "tool_call_id": self.pairing.id_for_result(own, name, f"{where}.tool_call_id"),
-            "content": content,
-            "is_error": fields.get("status") == "error",
-            **preserve_keys(PROVIDER, fields, (*_READ, "tool_call_id", "status", "name")),
-        }
-        return {"role": "tool", "content": [result]}
+def _with_ids(builder: HistoryBuilder, envelope: Envelope, place: str) -> list[Json]:
+    """Return the assistant's blocks, each call with an id (rule X12)."""
+    blocks = list(_answer(envelope, builder.model))
+    for number, block in enumerate(blocks):
+        if block["type"] == "tool_call":
+            where = f"{envelope.where}.tool_calls"
+            block["id"] = builder.call_id(block["id"], block["name"], f"{place}{number}", where)
+    return blocks
+
+
+def _result(builder: HistoryBuilder, envelope: Envelope) -> Json:
+    fields, where = envelope.fields, envelope.where
+    return {
+        "type": "tool_result",
+        "tool_call_id": builder.answered_id(fields.get("tool_call_id"), fields.get("name"), f"{where}.tool_call_id"),
+        "content": shortest(list(content_blocks(fields.get("content"), f"{where}.content", _NOBODY))),
+        "is_error": fields.get("status") == "error",
+        **preserve_keys(PROVIDER, fields, (*_READ, "tool_call_id", "status", "name")),
+    }
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -111,25 +93,18 @@ def read_response(body: Json, model: str | None = None) -> Response:
     envelope = open_envelope(body, "body")
     if envelope.role != "assistant":
         raise invalid_at("body", f"expected a message of the type ai, got one of the {envelope.role}'s")
-    fields, maker = envelope.fields, envelope.maker(model)
-    blocks = list(_answer(envelope, model))
-    for number, block in enumerate(blocks):
-        if block["type"] == "tool_call" and not block["id"]:
-            block["id"] = f"call_{id_prefix(fields, 'id')}_{number}"
+    fields = envelope.fields
+    builder = HistoryBuilder(PROVIDER, envelope.maker(model).model, f"call_{id_prefix(fields, 'id')}")
+    builder.add("assistant", _with_ids(builder, envelope, ""))
     found = fields.get("response_metadata")
     ended = found if type(found) is dict else {}
-    usage = usage_in(fields, "usage_metadata")
-    metadata = response_metadata(
-        PROVIDER,
+    return builder.answer(
         fields,
         (*_READ, "id", "usage_metadata"),
-        model=maker.model,
         response_id=fields.get("id"),
         finish_reason=next((ended[key] for key in ("finish_reason", "stop_reason") if ended.get(key)), None),
-        usage=usage,
+        usage=usage_in(fields, "usage_metadata"),
     )
-    message = {"role": "assistant", "content": blocks or [_text("")], "provider_metadata": metadata}
-    return Response(message, usage)
 
 
 def _answer(envelope: Envelope, model: str | None) -> Iterator[Json]:
@@ -163,10 +138,6 @@ def _calls(given: Any, where: str) -> Iterator[Json]:
             "name": require_str(source.get("name"), f"{place}.name"),
             "arguments": arguments_of(source.get("args", source.get("arguments"))),
         }
-
-
-def _text(value: str) -> Json:
-    return {"type": "text", "text": value}
 
 
 def _kept(envelope: Envelope, **own: str) -> Json:

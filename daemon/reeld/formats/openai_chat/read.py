@@ -1,8 +1,8 @@
 """Reads requests and responses of Chat Completions: both have the same messages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, media_from, shortest
@@ -14,36 +14,31 @@ from reeld.formats.fields import (
     id_prefix,
     invalid_at,
     raise_provider_error,
-    report_unused_keys,
     require_elements,
     require_history,
     require_list,
     require_map,
     require_role,
     require_str,
-    response_metadata,
     usage_in,
 )
+from reeld.formats.history_builder import HistoryBuilder, PartReader, blocks_of, by_type, known_model, text
 from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.openai import PROVIDER, custom_tool_arguments
 from reeld.formats.openai_chat.reasoning import read_reasoning, thinking_part
 from reeld.formats.openai_chat.rules import NAME
-from reeld.formats.pairing import Pairing
-from reeld.formats.prompt import system_message
 
 _API = "Chat Completions"
-_Reader: TypeAlias = Callable[[Json, str], Json]
 _SOUNDS = {"mp3": "audio/mpeg"}
 # The keys of an assistant's message that become blocks; the others are kept as its metadata.
-_BLOCK_KEYS = ("role", "content", "refusal", "audio", "annotations", "tool_calls")
+_BLOCK_KEYS = ("role", "content", "refusal", "audio", "annotations", "tool_calls", "function_call")
+# The keys of a response that are read, or say nothing about the answer.
+_READ = ("id", "object", "model", "choices", "usage", "index", "message", "finish_reason", "error")
 
 
 def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     """Read a request body.
-
-    The system and developer messages that lead it become the prompt; later ones become user messages with their role
-    in ``provider_metadata.role``.
 
     Args:
         body: the whole object, with its ``messages``.
@@ -52,65 +47,29 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     Raises:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
-    messages = require_history(body.get("messages"), "messages", _API)
-    reader = _MessageReader(body.get("model") or model)
-    read = [reader.read(message, index) for index, message in enumerate(messages)]
-    roles = enumerate(message["role"] for message in messages)
-    first = next((index for index, role in roles if role not in INSTRUCTION_ROLES), len(read))
-    loaded = [*system_message(PROVIDER, read[:first]), *read[first:]]
-    return LoadedRequest(loaded, [*reader.pairing.report, *report_unused_keys(body, ("messages", "model"))])
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    for index, found in enumerate(require_history(body.get("messages"), "messages", _API)):
+        _add(builder, require_map(found, f"messages[{index}]"), f"messages[{index}]", str(index))
+    return builder.loaded(body, ("messages", "model"))
 
 
-class _MessageReader:
-    """Reads messages one by one, and pairs results with calls that have no id."""
-
-    def __init__(self, model: str | None) -> None:
-        self.pairing = Pairing()
-        self._model = model
-
-    def read(self, given: Any, index: int) -> Json:
-        """Read the message at an index."""
-        where = f"messages[{index}]"
-        message = require_map(given, where)
-        role = require_role(message.get("role"), f"{where}.role", _API)
-        if role == "assistant":
-            return _assistant(self._with_ids(message, index, where), where, self._model)
-        if role == "tool":
-            own_id = message.get("tool_call_id")
-            # An id identifies the call; the name decides only without an id.
-            name = None if own_id else message.get("name")
-            return _result(self.pairing.id_for_result(own_id, name, f"{where}.tool_call_id"), message, where)
-        return _user(message, role, where)
-
-    def _with_ids(self, message: Json, index: int, where: str) -> Json:
-        """Assign an id to each call without one; a call in the old form (``function_call``) never has one."""
-        if (call := _old_call(message, where)) is not None:
-            made = self.pairing.add_call_without_id(f"function_{index}", call.get("name"), f"{where}.function_call")
-            message = _with_call(message, {"id": made, "type": "function", "function": call})
-        return _with_ids(
-            message, lambda place, call: self._made_id(call, f"call_{index}_{place}", f"{where}.tool_calls[{place}]")
-        )
-
-    def _made_id(self, call: Json, made: str, where: str) -> str:
-        tool = call.get("function")
-        return self.pairing.add_call_without_id(made, tool.get("name") if type(tool) is dict else None, where)
+def _add(builder: HistoryBuilder, message: Json, where: str, place: str) -> None:
+    role = require_role(message.get("role"), f"{where}.role", _API)
+    if role == "assistant":
+        _add_answer(builder, message, where, f"{place}_")
+    elif role == "tool":
+        builder.add("tool", [_result(builder, message, where)])
+    else:
+        kept_role = {"role": role} if role in INSTRUCTION_ROLES else {}
+        kept = preserve_keys(PROVIDER, {**message, "role": None, **kept_role}, ("content",))
+        builder.add("user", _blocks(message.get("content"), f"{where}.content"), kept)
 
 
-def _user(message: Json, role: str, where: str) -> Json:
-    """Read a message of the user's or of an instruction role."""
-    kept_role = {"role": role} if role in INSTRUCTION_ROLES else {}
-    return {
-        "role": "user",
-        "content": _blocks(message.get("content"), f"{where}.content") or [_text("")],
-        **preserve_keys(PROVIDER, {**message, "role": None, **kept_role}, ("content",)),
-    }
-
-
-def _result(call_id: str, message: Json, where: str) -> Json:
+def _result(builder: HistoryBuilder, message: Json, where: str) -> Json:
+    call_id = builder.answered_id(message.get("tool_call_id"), message.get("name"), f"{where}.tool_call_id")
     kept = preserve_keys(PROVIDER, message, ("role", "content", "tool_call_id", "name"))
     content = shortest(_blocks(message.get("content"), f"{where}.content"))
-    result = {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": False, **kept}
-    return {"role": "tool", "content": [result]}
+    return {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": False, **kept}
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -125,27 +84,18 @@ def read_response(body: Json, model: str | None = None) -> Response:
     """
     raise_provider_error(body)
     choice = _only_choice(body)
-    made_by = body.get("model") or model
-    given = require_map(choice.get("message"), "choices[0].message")
-    if (called := _old_call(given, "choices[0].message")) is not None:
-        given = _with_call(given, {"type": "function", "function": called})
-    given = _with_ids(given, lambda index, _call: f"call_{id_prefix(body, 'id')}_{index}")
-    message = _assistant(given, "choices[0].message", made_by)
-    usage = usage_in(body)
-    metadata = response_metadata(
-        PROVIDER,
-        {**body, **choice},
-        ("id", "object", "model", "choices", "usage", "index", "message", "finish_reason", "error"),
-        model=made_by,
-        response_id=body.get("id"),
-        finish_reason=choice.get("finish_reason"),
-        usage=usage,
-    )
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model), f"call_{id_prefix(body, 'id')}")
+    _add_answer(builder, require_map(choice.get("message"), "choices[0].message"), "choices[0].message", "")
     # In this form, routers report a failure of the provider behind them (rule X14).
     failed = choice.get("error")
-    broke_off = None if failed is None else f"the provider said: {error_message(failed)}"
-    metadata = {**message.get("provider_metadata", {}), **metadata}
-    return Response({**message, "provider_metadata": metadata}, usage, broke_off)
+    return builder.answer(
+        {**body, **choice},
+        _READ,
+        broke_off=None if failed is None else f"the provider said: {error_message(failed)}",
+        response_id=body.get("id"),
+        finish_reason=choice.get("finish_reason"),
+        usage=usage_in(body),
+    )
 
 
 def _only_choice(body: Json) -> Json:
@@ -160,26 +110,19 @@ def _only_choice(body: Json) -> Json:
     return require_map(choices[0], "choices[0]")
 
 
-def _assistant(message: Json, where: str, model: str | None) -> Json:
-    """Read one assistant message: its reasoning, its content, its calls in order.
-
-    Args:
-        message: the message.
-        where: its place, for errors.
-        model: the model that wrote it, if it is known.
-
-    Returns:
-        a message in the form that is added; one without content has an empty text.
-    """
-    thoughts, read = read_reasoning(message, where, model)
-    blocks = [*thoughts, *_said(message, where, model), *_calls(message, where)]
+def _add_answer(builder: HistoryBuilder, message: Json, where: str, place: str) -> None:
+    """Add an assistant's message: its reasoning, its content, its calls in order."""
+    thoughts, read = read_reasoning(message, where, builder.model)
+    calls = [
+        _call(builder, call, each, place + str(index)) for index, (call, each) in enumerate(_calls(message, where))
+    ]
     kept = preserve_keys(PROVIDER, message, (*_BLOCK_KEYS, *read))
-    return {"role": "assistant", "content": blocks or [_text("")], **kept}
+    builder.add("assistant", [*thoughts, *_said(message, where, builder.model), *calls], kept)
 
 
 def _said(message: Json, where: str, model: str | None) -> list[Json]:
-    readers: Mapping[str, _Reader] = {**_PART_READERS, "thinking": partial(thinking_part, model=model)}
-    blocks = [block for block in _blocks(message.get("content"), f"{where}.content", readers) if block != _text("")]
+    readers: Mapping[str, PartReader] = {**_PART_READERS, "thinking": partial(thinking_part, model=model)}
+    blocks = [block for block in _blocks(message.get("content"), f"{where}.content", readers) if block != text("")]
     first = next((block for block in blocks if block["type"] == "text"), None)
     if first is not None and "provider_metadata" not in first:
         first.update(preserve_keys(PROVIDER, {"annotations": message.get("annotations")}))
@@ -197,73 +140,44 @@ def _spoken(audio: Json, where: str) -> Json:
     return _text(require_str(audio["transcript"], f"{where}.audio.transcript"), audio=audio)
 
 
-def _calls(message: Json, where: str) -> list[Json]:
-    where = f"{where}.tool_calls"
-    return [
-        _call(require_map(call, f"{where}[{index}]"), f"{where}[{index}]")
-        for index, call in enumerate(require_elements(message.get("tool_calls"), where))
-    ]
+def _calls(message: Json, where: str) -> list[tuple[Json, str]]:
+    """Return the calls of an assistant's message and their places: the one in the old form is a function's."""
+    given = require_elements(message.get("tool_calls"), f"{where}.tool_calls")
+    if message.get("function_call") is not None and not given:
+        called = require_map(message["function_call"], f"{where}.function_call")
+        return [({"function": called}, f"{where}.function_call")]
+    places = [f"{where}.tool_calls[{index}]" for index in range(len(given))]
+    return [(require_map(call, place), place) for call, place in zip(given, places, strict=True)]
 
 
-def _old_call(message: Json, where: str) -> Json | None:
-    """Return the call of an assistant's message that has one in the old form (``function_call``) alone."""
-    if message.get("function_call") is None or message.get("tool_calls"):
-        return None
-    return require_map(message["function_call"], f"{where}.function_call")
-
-
-def _with_call(message: Json, call: Json) -> Json:
-    """Return an assistant's message with a call in the place of the one in the old form."""
-    return {**message, "tool_calls": [call], "function_call": None}
-
-
-def _with_ids(message: Json, make_id: Callable[[int, Json], str]) -> Json:
-    """Return an assistant's message in which every call has an id; some servers leave them out (rule X12).
-
-    Args:
-        message: the message.
-        make_id: returns an id for the place of a call and the call.
-    """
-    calls = message.get("tool_calls")
-    if type(calls) is not list or all(type(call) is not dict or call.get("id") for call in calls):
-        return message
-    with_ids = [
-        {**call, "id": make_id(index, call)} if type(call) is dict and call.get("id") in (None, "") else call
-        for index, call in enumerate(calls)
-    ]
-    return {**message, "tool_calls": with_ids}
-
-
-def _call(call: Json, where: str) -> Json:
+def _call(builder: HistoryBuilder, call: Json, where: str, place: str) -> Json:
     """Read a call; the input of a custom tool, a text, is stored in the arguments as ``input``."""
     if call.get("type") == "custom":
         custom = require_map(call.get("custom"), f"{where}.custom")
         given = require_str(custom.get("input"), f"{where}.custom.input")
-        name, arguments = custom.get("name"), custom_tool_arguments(given)
+        named, arguments = custom.get("name"), custom_tool_arguments(given)
         kept = {**call, **custom, "type": "custom_tool_call"}
     else:
         function = require_map(call.get("function"), f"{where}.function")
-        name, arguments = function.get("name"), arguments_of(function.get("arguments"))
+        named, arguments = function.get("name"), arguments_of(function.get("arguments"))
         kept = {**call, **function, "type": None}
+    name = require_str(named, f"{where}.name")
     return {
         "type": "tool_call",
-        "id": require_str(call.get("id"), f"{where}.id"),
-        "name": require_str(name, f"{where}.name"),
+        "id": builder.call_id(require_str(call.get("id") or "", f"{where}.id"), name, place, where),
+        "name": name,
         "arguments": arguments,
         **preserve_keys(PROVIDER, kept, ("id", "index", "function", "custom", "name", "arguments", "input")),
     }
 
 
-def _blocks(content: Any, where: str, readers: Mapping[str, _Reader] | None = None) -> list[Json]:
-    """Read the content of a message; null and an empty list are no block."""
-    if type(content) is str:
-        return [_text(content)]
-    parts = enumerate(require_elements(content, where))
-    return [_block(part, f"{where}[{index}]", readers or _PART_READERS) for index, part in parts]
+def _blocks(content: Any, where: str, readers: Mapping[str, PartReader] | None = None) -> list[Json]:
+    known = readers or _PART_READERS
+    return blocks_of(content, where, lambda part, place: by_type(known, part, place) or _opaque(part))
 
 
 def _text(value: str, **metadata: Any) -> Json:
-    return {"type": "text", "text": value, **preserve_keys(PROVIDER, metadata)}
+    return {**text(value), **preserve_keys(PROVIDER, metadata)}
 
 
 def _refusal(value: str) -> Json:
@@ -275,16 +189,8 @@ def _opaque(part: Json) -> Json:
     return opaque_block(PROVIDER, part, format=NAME)
 
 
-def _block(part: Any, where: str, readers: Mapping[str, _Reader]) -> Json:
-    if type(part) is str:
-        return _text(part)
-    read = readers.get(str(require_map(part, where).get("type")))
-    return _opaque(part) if read is None else read(part, where)
-
-
 def _text_part(part: Json, where: str) -> Json:
-    text = require_str(part.get("text"), f"{where}.text")
-    return {"type": "text", "text": text, **preserve_keys(PROVIDER, part, ("type", "text"))}
+    return {**text(require_str(part.get("text"), f"{where}.text")), **preserve_keys(PROVIDER, part, ("type", "text"))}
 
 
 def _refusal_part(part: Json, where: str) -> Json:
@@ -323,7 +229,7 @@ def _file_part(part: Json, where: str) -> Json:
     return _media(block, part, "file")
 
 
-_PART_READERS: dict[str, _Reader] = {
+_PART_READERS: dict[str, PartReader] = {
     "text": _text_part,
     "refusal": _refusal_part,
     "image_url": _image_part,

@@ -1,8 +1,6 @@
 """Reads requests and responses of Responses: both have the same items, and consecutive output forms one message."""
 
 import re
-from collections.abc import Callable
-from itertools import takewhile
 from typing import Any
 
 from reel.strict_json import Json
@@ -14,23 +12,28 @@ from reeld.formats.fields import (
     error_message,
     invalid_at,
     raise_provider_error,
-    report_unused_keys,
     require_elements,
     require_history,
     require_list,
     require_map,
     require_role,
     require_str,
-    response_metadata,
     usage_in,
+)
+from reeld.formats.history_builder import (
+    HistoryBuilder,
+    PartReader,
+    blocks_of,
+    by_type,
+    instructions,
+    known_model,
+    text,
 )
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.openai import PROVIDER, custom_tool_arguments
 from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS, call_half
-from reeld.formats.pairing import Pairing
-from reeld.formats.prompt import system_message
 
 _API = "Responses"
 # The keys with which a request continues a history outside of its body (rule R8).
@@ -49,9 +52,6 @@ _PLAIN_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     """Read a request body.
 
-    The instructions, and the system and developer messages that lead it, become the prompt; later ones become user
-    messages with their role in ``provider_metadata.role``.
-
     Args:
         body: the whole object, with its ``input``.
         model: the model that wrote the assistant's items, if the body does not name it.
@@ -65,25 +65,16 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
             raise invalid_at(key, "the history begins outside this body; load a request that contains all of it")
     given = body.get("input")
     items = require_history([given] if type(given) is str else given, "input", _API)
-    builder = _MessageBuilder(body.get("model") or model)
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    reader = _ItemReader(builder)
     for index, item in enumerate(items):
-        builder.add(item, f"input[{index}]")
-    leading = list(takewhile(_is_instruction, builder.messages))
-    prompt = system_message(PROVIDER, [*_instructions(body), *leading])
-    unused = report_unused_keys(body, ("input", "instructions", "model"))
-    return LoadedRequest([*prompt, *builder.messages[len(leading) :]], [*builder.pairing.report, *unused])
+        reader.add(item, f"input[{index}]")
+    return builder.loaded(body, ("input", "instructions", "model"), instructions(PROVIDER, _prompt(body)))
 
 
-def _is_instruction(message: Json) -> bool:
-    return "role" in message.get("provider_metadata", {})
-
-
-def _instructions(body: Json) -> list[Json]:
-    """Read the instructions, which belong to the prompt whatever the input contains."""
-    if body.get("instructions") is None:
-        return []
-    text = _text(require_str(body["instructions"], "instructions"))
-    return [{"role": "user", "content": [text], "provider_metadata": {"provider": PROVIDER, "role": "system"}}]
+def _prompt(body: Json) -> list[Json]:
+    given = body.get("instructions")
+    return [] if given is None else [text(require_str(given, "instructions"))]
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -103,26 +94,21 @@ def read_response(body: Json, model: str | None = None) -> Response:
     items = require_list(body["output"], "output")
     if not items and body.get("status") in _UNFINISHED:
         raise invalid_at("output", f"is empty, and the response is {body['status']}; ingest it when it is complete")
-    made_by = body.get("model") or model
-    usage = usage_in(body)
     details = body.get("incomplete_details")
     reason = details.get("reason") if type(details) is dict else None
-    metadata = response_metadata(
-        PROVIDER,
-        body,
-        (*_READ, "status") if reason is None else _READ,
-        model=made_by,
-        response_id=body.get("id"),
-        finish_reason=reason or body.get("status"),
-        usage=usage,
-    )
-    builder = _MessageBuilder(made_by)
+    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    reader = _ItemReader(builder)
     served = _answered(items)
     for index, item in enumerate(items):
-        builder.add(item, f"output[{index}]", served=index in served)
-    blocks = [block for message in builder.messages for block in message["content"]] or [_text("")]
-    message = {"role": "assistant", "content": blocks, "provider_metadata": metadata}
-    return Response(message, usage, _why_incomplete(body))
+        reader.add(item, f"output[{index}]", served=index in served)
+    return builder.answer(
+        body,
+        (*_READ, "status") if reason is None else _READ,
+        broke_off=_why_incomplete(body),
+        response_id=body.get("id"),
+        finish_reason=reason or body.get("status"),
+        usage=usage_in(body),
+    )
 
 
 def _why_incomplete(body: Json) -> str | None:
@@ -145,13 +131,11 @@ def _answered(items: list[Any]) -> frozenset[int]:
     return frozenset(found)
 
 
-class _MessageBuilder:
-    """Builds messages from items, in order; ``messages`` holds those built so far."""
+class _ItemReader:
+    """Reads items in order, and adds their messages to a builder."""
 
-    def __init__(self, model: str | None) -> None:
-        self.messages: list[Json] = []
-        self.pairing = Pairing()
-        self._model = model
+    def __init__(self, builder: HistoryBuilder) -> None:
+        self._builder = builder
 
     def add(self, given: Any, where: str, *, served: bool = False) -> None:
         """Add one item; a bare string is the user's.
@@ -168,35 +152,30 @@ class _MessageBuilder:
         if kind == "message":
             self._add_message(item, where)
         elif served:
-            self._add_to_assistant([self._opaque_item(item)])
+            self._builder.extend("assistant", [self._opaque_item(item)])
         elif _is_output(item):
             self._add_output(item, where)
         elif kind in _CLIENT_ITEMS:
-            self._add("user", [opaque_block(PROVIDER, item)])
+            self._builder.add("user", [opaque_block(PROVIDER, item)])
         elif _is_call(item):
-            self._add_to_assistant([_call(self._with_id(item, where), where)])
+            self._builder.extend("assistant", [_call(self._with_id(item, where), where)])
         else:
-            self._add_to_assistant([self._opaque_item({"type": kind, **item})])
+            self._builder.extend("assistant", [self._opaque_item({"type": kind, **item})])
 
     def _add_output(self, item: Json, where: str) -> None:
         key = OUTPUT_KINDS[item["type"]].output_id_key
-        # An id identifies the call; the name decides only without an id.
-        name = None if item.get(key) else item.get("name")
-        call_id = self.pairing.id_for_result(item.get(key), name, f"{where}.{key}")
-        self._add("tool", [_result({**item, key: call_id}, where)])
+        call_id = self._builder.answered_id(item.get(key), item.get("name"), f"{where}.{key}")
+        self._builder.add("tool", [_result({**item, key: call_id}, where)])
 
     def _with_id(self, item: Json, where: str) -> Json:
         """Return a call with an id; an empty one is replaced by one made from its place."""
         key = CALL_KINDS[item["type"]].call_id_key
-        if item[key]:
-            self.pairing.add_call(item[key], item.get("name"))
-            return item
-        made = "call_" + "_".join(re.findall(r"\w+", where))
-        return {**item, key: self.pairing.add_call_without_id(made, item.get("name"), where)}
+        place = "_".join(re.findall(r"\w+", where))
+        return {**item, key: self._builder.call_id(item[key], item.get("name"), place, where)}
 
     def _opaque_item(self, item: Json) -> Json:
         """Return the block of an item of the provider's; only models of one family read what is encrypted (rule X7)."""
-        return opaque_block(PROVIDER, item, self._model if "encrypted_content" in item else None)
+        return opaque_block(PROVIDER, item, self._builder.model if "encrypted_content" in item else None)
 
     def _add_message(self, item: Json, where: str) -> None:
         role = require_role(item.get("role"), f"{where}.role", _API)
@@ -205,7 +184,7 @@ class _MessageBuilder:
             call_id = item.get("tool_call_id") or item.get("call_id") or where
             self.add({"type": "function_call_output", "output": item.get("content"), "call_id": call_id}, where)
             return
-        blocks = _blocks(item.get("content"), f"{where}.content") or [_text("")]
+        blocks = _blocks(item.get("content"), f"{where}.content") or [text("")]
         if role == "assistant":
             self._add_assistant_text(blocks, item)
             for index, call in enumerate(require_elements(item.get("tool_calls"), f"{where}.tool_calls")):
@@ -213,7 +192,7 @@ class _MessageBuilder:
         else:
             kept_role = {"role": role} if role in INSTRUCTION_ROLES else {}
             values = {**item, "role": None, **kept_role}
-            self._add("user", blocks, **preserve_keys(PROVIDER, values, ("type", "content", "id", "status")))
+            self._builder.add("user", blocks, preserve_keys(PROVIDER, values, ("type", "content", "id", "status")))
 
     def _add_chat_call(self, call: Any, where: str) -> None:
         """Add a call in the form of Chat Completions (rule X12)."""
@@ -225,20 +204,11 @@ class _MessageBuilder:
         for block in blocks:
             metadata = {"provider": PROVIDER, **block.get("provider_metadata", {}), "phase": item.get("phase")}
             block.update(preserve_keys(PROVIDER, metadata))
-        if self.messages and self.messages[-1]["content"][-1]["type"] == "text":
-            self._add("assistant", blocks)
+        before = self._builder.messages
+        if before and before[-1]["content"][-1]["type"] == "text":
+            self._builder.add("assistant", blocks)
         else:
-            self._add_to_assistant(blocks)
-
-    def _add_to_assistant(self, blocks: list[Json]) -> None:
-        """Add blocks to the assistant's message, or begin one."""
-        if self.messages and self.messages[-1]["role"] == "assistant":
-            self.messages[-1]["content"] += blocks
-        else:
-            self._add("assistant", blocks)
-
-    def _add(self, role: str, blocks: list[Json], **kept: Any) -> None:
-        self.messages.append({"role": role, "content": blocks, **kept})
+            self._builder.extend("assistant", blocks)
 
 
 def _is_call(item: Json) -> bool:
@@ -297,37 +267,24 @@ def _result(item: Json, where: str) -> Json:
             output = dump(output)
         kept = preserve_keys(PROVIDER, item, ("id", "type", "status", "call_id", "output"))
         return {**result, "content": shortest(_blocks(output, f"{where}.output")), **kept}
-    readable = [_text(output)] if type(output) is str and output else []
+    readable = [text(output)] if type(output) is str and output else []
     return {**result, "content": [*readable, opaque_block(PROVIDER, item)]}
 
 
 def _blocks(content: Any, where: str) -> list[Json]:
-    """Read the content of a message or an output; null and an empty list are no block."""
-    if type(content) is str:
-        return [_text(content)]
-    return [_block(part, f"{where}[{index}]") for index, part in enumerate(require_elements(content, where))]
-
-
-def _text(value: str) -> Json:
-    return {"type": "text", "text": value}
-
-
-def _block(part: Any, where: str) -> Json:
-    if type(part) is str:
-        return _text(part)
-    read = _PART_READERS.get(str(require_map(part, where).get("type")))
-    block = None if read is None else read(part, where)
-    return opaque_block(PROVIDER, part) if block is None else block
+    """Read the content of a message or an output; a part without a neutral form is kept whole."""
+    return blocks_of(
+        content, where, lambda part, place: by_type(_PART_READERS, part, place) or opaque_block(PROVIDER, part)
+    )
 
 
 def _text_part(part: Json, where: str) -> Json:
-    text = require_str(part.get("text"), f"{where}.text")
-    return {**_text(text), **preserve_keys(PROVIDER, part, ("type", "text"))}
+    return {**text(require_str(part.get("text"), f"{where}.text")), **preserve_keys(PROVIDER, part, ("type", "text"))}
 
 
 def _refusal_part(part: Json, where: str) -> Json:
-    text = require_str(part.get("refusal"), f"{where}.refusal")
-    return {**_text(text), **preserve_keys(PROVIDER, {**part, "refusal": True}, ("type",))}
+    said = require_str(part.get("refusal"), f"{where}.refusal")
+    return {**text(said), **preserve_keys(PROVIDER, {**part, "refusal": True}, ("type",))}
 
 
 def _image_part(part: Json, _where: str) -> Json | None:
@@ -354,7 +311,7 @@ def _media(block: Json, part: Json, *without: str) -> Json:
     return {**block, "provider_metadata": kept or {"provider": PROVIDER}}
 
 
-_PART_READERS: dict[str, Callable[[Json, str], Json | None]] = {
+_PART_READERS: dict[str, PartReader] = {
     "input_text": _text_part,
     "output_text": _text_part,
     "text": _text_part,

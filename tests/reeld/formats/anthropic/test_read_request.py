@@ -115,9 +115,18 @@ def test_a_result_of_one_plain_text_is_a_string(content: Any, expected: Any) -> 
 
 def test_system_messages_in_mid_history_and_empty_messages() -> None:
     """A system message becomes a user message with its role; one without content gets an empty text."""
-    found = loaded({"role": "system", "content": "x", "clear_at": "end"}, {"role": "assistant", "content": []})
+    instruction = {"role": "system", "content": "x", "clear_at": "end"}
+    found = loaded({"role": "user", "content": "Hi"}, instruction, {"role": "assistant", "content": []})
 
-    assert [user("x", provider="anthropic", role="system", clear_at="end"), model("")] == found
+    assert [user("Hi"), user("x", provider="anthropic", role="system", clear_at="end"), model("")] == found
+
+
+def test_system_messages_that_lead_are_the_prompt() -> None:
+    """They follow the prompt that stands beside the messages, as in every format (rule X13)."""
+    found = loaded({"role": "system", "content": "B"}, {"role": "user", "content": "Hi"}, system="A")
+
+    assert ["system", "user"] == [message["role"] for message in found]
+    assert ["A", "B"] == [block["text"] for block in found[0]["content"]]
 
 
 def test_a_prompt_of_blocks_goes_back_with_its_breakpoints() -> None:

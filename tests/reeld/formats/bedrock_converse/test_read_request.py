@@ -67,10 +67,11 @@ def test_texts_as_other_apis_have_them() -> None:
 
 
 def test_instructions_among_the_messages() -> None:
-    """They are the user's, with their role."""
-    (found,) = loaded({"role": "system", "content": "Be brief"}).messages
+    """Those that lead are the prompt; later ones are the user's, with their role (rule X13)."""
+    leading, _, later = loaded({"role": "system", "content": "A"}, HI, {"role": "system", "content": "B"}).messages
 
-    assert ("user", "system") == (found["role"], found["provider_metadata"]["role"])
+    assert {"role": "system", "content": "A"} == leading
+    assert ("user", "system") == (later["role"], later["provider_metadata"]["role"])
 
 
 def test_media_with_more_than_bytes_are_kept_whole() -> None:

@@ -46,15 +46,15 @@ def test_what_the_user_says_has_many_forms(given: Any) -> None:
 def test_turns_with_roles() -> None:
     """Their parts are read as steps are; results are the tool's (rule X12)."""
     found = loaded(
-        {"role": "system", "content": "S"},
         {"role": "user", "content": [TEXT, "x"]},
+        {"role": "system", "content": "S"},
         {"role": "model", "content": ["OK", TEXT, {"type": "function_call", "id": "c1", "name": "look"}]},
         {"role": "user", "content": [answer()]},
         {"role": "user", "content": []},
     )
 
     assert ["user", "user", "assistant", "tool", "user"] == [message["role"] for message in found]
-    assert "system" == found[0]["provider_metadata"]["role"]
+    assert "system" == found[1]["provider_metadata"]["role"]
     assert ["text", "text", "tool_call"] == [block["type"] for block in found[2]["content"]]
 
 

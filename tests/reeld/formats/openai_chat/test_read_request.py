@@ -155,8 +155,8 @@ def test_function_calls_in_the_old_form_get_ids() -> None:
     found = read_request({"messages": [USER, called, answered]})
     _, call, result = found.messages
 
-    assert ["function_1"] * 2 == [call["content"][0]["id"], result["content"][0]["tool_call_id"]]
-    assert [("synthesized", "messages[1].function_call has no id; it is now the call function_1")] == [
+    assert ["call_1_0"] * 2 == [call["content"][0]["id"], result["content"][0]["tool_call_id"]]
+    assert [("synthesized", "messages[1].function_call has no id; it is now the call call_1_0")] == [
         (change.action, change.why) for change in found.report
     ]
 
