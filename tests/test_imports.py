@@ -129,6 +129,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.importing",),
     ("reel.cli", "reel.integrations", "reel.viewing"),
     ("reeld.core",),
+    ("reeld.protocol",),
     ("reeld.poller",),
     ("reeld.formats", "reeld.store"),
     ("reeld.search",),

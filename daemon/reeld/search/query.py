@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from reeld.protocol.converters import ROLES
 from reeld.search.words import alternatives, fold, words
 
 # Words of a query; the rest is ignored. FTS5 accepts expressions up to 256 levels deep.
@@ -34,7 +35,6 @@ MIN_PREFIX = 2
 # Prefixes of a query; later ones are whole words. For each, FTS5 reads all words of a volume that begin with it:
 # 10 ms for two letters, which blocks everything else.
 MAX_PREFIXES = 5
-ROLES = ("user", "assistant", "tool", "system")
 _LIVE = {"yes": True, "true": True, "no": False, "false": False}
 _LEXEME = re.compile(
     r"""(?P<minus>-(?!-))?(?:(?P<field>role|agent|tag|before|after|live):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))""",

@@ -31,9 +31,10 @@ from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_of, repeated
 from reeld.agents.jobs import Job, Write, WriteTexts
 from reeld.agents.packing import loop_packer
+from reeld.protocol.signature import given
 from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
-from reeld.serving.methods import METHODS, Method, asks_to_create
+from reeld.serving.methods import METHODS, Method
 from reeld.serving.plain_adds import PlainAdd, TextCalls, plain_add
 from reeld.store.transactions import DivergedError
 
@@ -321,22 +322,22 @@ class Dispatcher:
     def _arguments(
         self, call: Call, method: Method, values: list[Any], address: str | None = None, agent: Agent | None = None
     ) -> list[Any]:
-        """Return a handler's own arguments; a command's options come first."""
+        """Return a handler's last arguments: a command's options, and the method's own parameters."""
         if not method.is_command:
-            return values
+            return [given(method.params, values)]
         *own, if_seq, key = (*values[:-1], None, values[-1]) if method.has_parts else values
         if key is not None:
             about = None if agent is None else agent.row
             call.key = key_of(key, method.name, own, address, about)
         client = call.peer.client
         if key is None and if_seq is None:
-            return [self._options(client), *own]
-        return [CommandOptions(if_seq, call.key, client), *own]
+            return [self._options(client), given(method.params, own)]
+        return [CommandOptions(if_seq, call.key, client), given(method.params, own)]
 
     async def _find_and_do(self, call: Call, method: Method, address: str, values: list[Any]) -> None:
         agent: Agent | None = None
         try:
-            agent = await self._registry.find(address, alive=asks_to_create(method, values))
+            agent = await self._registry.find(address, alive=method.asks_to_create(values))
         except NotFound:
             arguments = self._arguments(call, method, values, address)  # its key is looked up before the error is sent
             if not (method.may_create or method.may_be_gone):

@@ -17,8 +17,9 @@ from reeld.core.events import Entry, Pack
 from reeld.core.item_forms import place_of
 from reeld.core.paging import take_page
 from reeld.formats.items.writing import PART, WrittenItems, calls_in, is_alone, write_items
+from reeld.protocol.params import PAGE_BYTES, PAGE_ITEMS
 from reeld.serving.call import Services
-from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, page_head, read_entries
+from reeld.serving.pages import View, Window, page_head, read_entries
 
 # How many seqs before a page are searched for the call of a result.
 _BACK = 200

@@ -14,14 +14,13 @@ from reeld.core.events import Entry, Event, Pack, system_of
 from reeld.core.milestones import Milestone
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
+from reeld.protocol.params import PAGE_BYTES, PAGE_ITEMS
 from reeld.store.store import Store
 
 T = TypeVar("T")
 # Runs a function, and returns its result: a method of :class:`reeld.serving.long_work.LongWork`.
 Aside: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
 
-PAGE_BYTES = 8 << 20
-PAGE_ITEMS = 1000
 # From this many entries on, it is worth its cost to run a function aside.
 _MANY = 50
 _MESSAGE = attrgetter("message")

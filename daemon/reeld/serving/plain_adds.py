@@ -17,8 +17,8 @@ from reel.values import is_clean
 from reeld.agents.agent import Agent
 from reeld.agents.jobs import WriteTexts
 from reeld.core.validation import plain_text
+from reeld.protocol.converters import label
 from reeld.serving.call import Call, Outcome, Peer
-from reeld.serving.params import label
 from reeld.store.transactions import DivergedError
 
 # The required fields of a request, and the optional ones.

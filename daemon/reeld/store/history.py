@@ -9,6 +9,7 @@ from reel.values import clean_deep
 from reeld.core.events import Event, Pack, read
 from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile
+from reeld.protocol.params import History
 from reeld.store.checksums import AGENT, EVENT_COLUMNS, ID, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError, Texts
 from reeld.store.queries import profile_of
@@ -70,31 +71,18 @@ def ascending(rows: Iterable[Sequence[Any]], column: int, after: int) -> Iterato
         yield row
 
 
-def history(
-    connection: Connection,
-    row: int,
-    since: int,
-    head: int,
-    limit: int,
-    kinds: Sequence[str] | None,
-    inherited: bool,
-    max_bytes: int,
-    pack: Pack,
-    refs: Sequence[str] | None = None,
-    last: int | None = None,
-    before: int | None = None,
-    live: bool | None = None,
-) -> PackedPage:
-    """Return a page of an agent's log, with the inherited past in front if asked for."""
-    line = lineage(connection, row, head) if inherited else [_own(connection, row, head)]
-    spans = in_effect(connection, line) if live else whole(line)
-    if before is not None:
-        spans = [span._replace(upto=min(span.upto, before - 1)) for span in spans]
-    selected = _Selected(kinds, refs)
-    if last is not None:
-        since = max(since, selected.before_last(connection, spans, since, last))
-    events = _events(connection, spans, since, limit, selected, pack)
-    return packed_page((pack(event) for event in events), limit, max_bytes)
+def history(connection: Connection, row: int, head: int, asked: History, pack: Pack) -> PackedPage:
+    """Return a page of an agent's log up to its head, with the inherited past in front if asked for."""
+    line = lineage(connection, row, head) if asked.inherited else [_own(connection, row, head)]
+    spans = in_effect(connection, line) if asked.live else whole(line)
+    if asked.before is not None:
+        spans = [span._replace(upto=min(span.upto, asked.before - 1)) for span in spans]
+    selected = _Selected(asked.kinds, asked.refs)
+    since = asked.since
+    if asked.last is not None:
+        since = max(since, selected.before_last(connection, spans, since, asked.last))
+    events = _events(connection, spans, since, asked.limit, selected, pack)
+    return packed_page((pack(event) for event in events), asked.limit, asked.max_bytes)
 
 
 class _Selected:

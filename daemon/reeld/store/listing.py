@@ -14,6 +14,7 @@ from reel.msgpack_codec import unpack
 from reeld.core.events import Pack, data_of
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
+from reeld.protocol.params import Agents, State
 from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
 from reeld.store.connection import Connection
 from reeld.store.queries import profile_of
@@ -24,7 +25,7 @@ from reeld.store.values import values
 MOST_MESSAGES = 1000
 _WORDS = 200
 # How many of an agent's values a list has, and how many bytes of them.
-_MOST_VALUES, _VALUE_BYTES = 1000, 1 << 20
+_VALUES = State(limit=1000, max_bytes=1 << 20)
 # How many tags of a filter are looked for in the stored text.
 _TAGS = 8
 # The largest id that SQLite has.
@@ -59,44 +60,39 @@ _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
 
 
 class Listing(NamedTuple):
-    """Selects the agents of a page: at most ``limit`` and ``max_bytes``, and at least one."""
+    """Selects the agents of a page, at least one, and says what each is shown with.
 
-    prefix: str = ""
-    alive: bool | None = None
-    limit: int = 1000
-    # The id of the last agent on the page before.
-    after: str | None = None
-    max_bytes: int = 8 << 20
-    # "created", the oldest first, or "updated", the newest first.
-    order: str = "created"
-    # The names of the clients that are writing to each agent, for a page with details.
+    Args:
+        asked: what the client asked for.
+        drafts: the names of the clients that are writing to each agent, for a page with details.
+        accepts: a predicate of the lines that describe an agent: its name, its title, and each tag as ``key=value``.
+        pieces: lower-case ASCII texts that every accepted agent's description contains, unless it is not ASCII.
+    """
+
+    asked: Agents = Agents()
     drafts: Mapping[int, list[str | None]] | None = None
-    # Tags that each agent has.
-    tags: Mapping[str, str] = {}
-    # A predicate of the lines that describe an agent: its name, its title, and each tag as ``key=value``.
     accepts: Callable[[str], bool] | None = None
-    # Lower-case ASCII texts that every accepted agent's description contains, unless it is not ASCII.
     pieces: Sequence[str] = ()
-    # Whether the values of each agent are listed.
-    state: bool = False
 
 
 def agents(connection: Connection, listing: Listing, pack: Pack) -> PackedPage:
     """Return a page of the agents."""
-    return packed_page((pack(row) for row in _rows(connection, listing, pack)), listing.limit, listing.max_bytes)
+    rows = (pack(row) for row in _rows(connection, listing, pack))
+    return packed_page(rows, listing.asked.limit, listing.asked.max_bytes)
 
 
 def _rows(connection: Connection, listing: Listing, pack: Pack) -> Iterator[dict[str, Any]]:
+    tags = (listing.asked.tags or {}).items()
     for (row,) in connection.execute(*_candidates(listing)):
         profile = profile_of(connection, row)
-        if not listing.tags.items() <= profile.tags.items():
+        if not tags <= profile.tags.items():
             continue
         if listing.accepts is not None and not listing.accepts(_labels(profile)):
             continue
         shown = profile.as_map()
         if listing.drafts is not None:
             shown |= {**_details(connection, row, pack), "drafts": listing.drafts.get(row, [])}
-        if listing.state:
+        if listing.asked.state:
             shown |= _values(connection, profile, pack)
         yield shown
 
@@ -108,14 +104,15 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
     words. Checking a candidate takes 8 us, and ends with the page. Parsing the tags of each agent in SQL took a second.
     SQLite limits how many conditions and parameters a query has, so only the first tags are among them.
     """
-    later, order = _ORDERS[listing.order]
+    asked, tags = listing.asked, listing.asked.tags or {}
+    later, order = _ORDERS[asked.order]
     where = ["substr(a.name, 1, length(:prefix)) = :prefix", "a.name <> ''"]
-    values: dict[str, Any] = {"prefix": listing.prefix, "after": listing.after}
-    if (alive := listing.alive) is not None:
+    values: dict[str, Any] = {"prefix": asked.prefix, "after": asked.after}
+    if (alive := asked.alive) is not None:
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
-    if listing.after is not None:
+    if asked.after is not None:
         where.append(later)
-    for number, (key, value) in enumerate(islice(listing.tags.items(), _TAGS)):
+    for number, (key, value) in enumerate(islice(tags.items(), _TAGS)):
         where.append(f"instr(a.tags, :tag{number}) > 0")
         values[f"tag{number}"] = json.dumps({key: value}, ensure_ascii=False)[1:-1]
     if listing.pieces:
@@ -123,9 +120,9 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
         where.append(f"({has_all} OR {_IS_NOT_ASCII})")
         values |= {f"piece{number}": piece for number, piece in enumerate(listing.pieces)}
     query = f"SELECT a.id FROM agents a WHERE {' AND '.join(where)} {order}"
-    if listing.tags or listing.accepts is not None:
+    if tags or listing.accepts is not None:
         return query, values
-    return f"{query} LIMIT :limit", {**values, "limit": listing.limit + 1}
+    return f"{query} LIMIT :limit", {**values, "limit": asked.limit + 1}
 
 
 def _labels(profile: Profile) -> str:
@@ -156,7 +153,7 @@ def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
 
 def _values(connection: Connection, profile: Profile, pack: Pack) -> dict[str, Any]:
     """Return the values of an agent at its head, up to the limit of a list, and the key after which there are more."""
-    page = values(connection, profile.row, profile.head, None, "", _MOST_VALUES, _VALUE_BYTES, pack)
+    page = values(connection, profile.row, profile.head, _VALUES, pack)
     shown: dict[str, Any] = {"values": [unpack(each) for each in page.items]}
     return shown if page.after is None else {**shown, "next": page.after}
 

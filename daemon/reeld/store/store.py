@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ from reeld.core.paging import PackedPage
 from reeld.core.reading import Before, Reader
 from reeld.core.state import Profile, State
 from reeld.core.undo import Undone
+from reeld.protocol import params
 from reeld.store import history, queries, states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
 from reeld.store.connection import Connection
@@ -287,39 +288,17 @@ class Store:
         """Return an agent's profile; ``None`` if it was purged."""
         return await self._read(lambda connection: queries.profile_unless_purged(connection, row))
 
-    async def history(  # noqa: PLR0913 - what a client can ask for
-        self,
-        row: int,
-        *,
-        since: int,
-        head: int,
-        limit: int,
-        kinds: list[str] | None,
-        inherited: bool,
-        max_bytes: int,
-        refs: list[str] | None = None,
-        last: int | None = None,
-        before: int | None = None,
-        live: bool | None = None,
-    ) -> PackedPage:
-        """Return a page of an agent's log."""
-        return await self._read_much(
-            lambda connection: history.history(
-                connection, row, since, head, limit, kinds, inherited, max_bytes, packer(), refs, last, before, live
-            )
-        )
+    async def history(self, row: int, head: int, asked: params.History) -> PackedPage:
+        """Return a page of an agent's log up to its head."""
+        return await self._read_much(lambda connection: history.history(connection, row, head, asked, packer()))
 
     async def known(self, row: int, refs: Iterable[str]) -> dict[str, int]:
         """Return those of some references that an agent's past has, and the seq of each."""
         return await self._read_log(lambda connection: history.known(connection, row, refs))
 
-    async def values(
-        self, row: int, *, at: int, keys: Sequence[str] | None, after: str, limit: int, max_bytes: int
-    ) -> ValuePage:
+    async def values(self, row: int, at: int, asked: params.State) -> ValuePage:
         """Return a page of the values that an agent had at a seq."""
-        return await self._read_much(
-            lambda connection: values(connection, row, at, keys, after, limit, max_bytes, packer())
-        )
+        return await self._read_much(lambda connection: values(connection, row, at, asked, packer()))
 
     async def seqs_of_values(self, row: int, at: int, keys: Iterable[str]) -> dict[str, int]:
         """Return the seq of the value of each of some keys that has one."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.core.paging import take_page
+from reeld.protocol.params import State
 from reeld.store.checksums import EVENT_COLUMNS, is_intact
 from reeld.store.connection import Connection
 from reeld.store.history import lineage
@@ -29,36 +30,17 @@ class ValuePage(NamedTuple):
     after: str | None
 
 
-def values(
-    connection: Connection,
-    row: int,
-    at: int,
-    keys: Sequence[str] | None,
-    after: str,
-    limit: int,
-    max_bytes: int,
-    pack: Pack,
-) -> ValuePage:
-    """Return a page of the values that an agent had at a seq.
-
-    Args:
-        connection: a reading connection.
-        row: the agent.
-        at: the seq.
-        keys: the only keys; ``None`` for all.
-        after: only keys after this one.
-        limit: how many values at most.
-        max_bytes: how many bytes they may have together.
-        pack: encodes a value for the wire.
-    """
+def values(connection: Connection, row: int, at: int, asked: State, pack: Pack) -> ValuePage:
+    """Return a page of the values that an agent had at a seq."""
+    keys, after = asked.keys, asked.after
     line = [(owner, upto) for owner, _, upto in reversed(lineage(connection, row, at))]
-    asked = sorted({key for key in keys if key > after}) if keys is not None else _keys(connection, line, after)
+    wanted = sorted({key for key in keys if key > after}) if keys is not None else _keys(connection, line, after)
     seen = after
     looked_at = 0
 
     def found() -> Iterator[tuple[str, bytes]]:
         nonlocal seen, looked_at
-        for key in asked:
+        for key in wanted:
             if looked_at == _LOOKED_AT:
                 return
             looked_at += 1
@@ -67,7 +49,7 @@ def values(
                 yield key, pack(_shown(key, event, pack))
             seen = key
 
-    page, more = take_page(found(), limit, max_bytes, lambda each: len(each[1]))
+    page, more = take_page(found(), asked.limit, asked.max_bytes, lambda each: len(each[1]))
     if more:
         seen = page[-1][0]
     return ValuePage([packed for _, packed in page], seen if more or looked_at == _LOOKED_AT else None)

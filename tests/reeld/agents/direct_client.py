@@ -19,6 +19,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
+from reeld.protocol.params import Agents, History
 from reeld.store.listing import Listing
 from tests.reeld.store.making import seal, unguarded
 
@@ -151,21 +152,13 @@ class DirectClient:
 
     async def agents(self, prefix: str = "", *, alive: bool | None = None) -> list[Reply]:
         """The agents whose names begin so, dead or alive."""
-        page = await self.store.agents(Listing(prefix, alive))
+        page = await self.store.agents(Listing(Agents(prefix, alive)))
         return [unpackb(agent) for agent in page.items]
 
     async def events(self, address: str) -> list[Reply]:
         """Return the whole log."""
         state = await self.state(address)
-        page = await self.store.history(
-            state.profile.row,
-            since=0,
-            head=state.profile.head,
-            limit=10_000,
-            kinds=None,
-            inherited=False,
-            max_bytes=1 << 30,
-        )
+        page = await self.store.history(state.profile.row, state.profile.head, History(limit=10_000, max_bytes=1 << 30))
         return [unpackb(event) for event in page.items]
 
     async def seqs(self, address: str) -> list[int]:

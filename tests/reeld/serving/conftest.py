@@ -23,6 +23,7 @@ from reeld.agents.retaining import Retaining
 from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
+from reeld.protocol.signature import Signature
 from reeld.search import service
 from reeld.search.service import Search
 from reeld.serving.call import Call, Deferred, Result, Services
@@ -31,7 +32,6 @@ from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.long_work import LongWork
 from reeld.serving.methods import METHODS, Method
-from reeld.serving.params import Signature
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.retention import Retention
 from reeld.store.store import open_store
@@ -241,7 +241,7 @@ class Blocker:
         self.released = anyio.Event()
         self.entered = anyio.Event()
 
-    def wait_for_it(self, _services: Services, _call: Call) -> Deferred:
+    def wait_for_it(self, _services: Services, _call: Call, _: Any) -> Deferred:
         async def run() -> Result:
             self.entered.set()
             await self.released.wait()

@@ -25,10 +25,10 @@ from reel.errors import (
     TooLarge,
     from_wire,
 )
+from reeld.protocol.signature import Signature
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.flow import Limits
 from reeld.serving.methods import METHODS, Method
-from reeld.serving.params import Signature
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker, Connect, Outcome, texts, unpacked
 
@@ -74,7 +74,7 @@ def refusals(outcomes: list[Outcome]) -> list[int]:
 
 
 @contextmanager
-def method(handler: Callable[[Services, Call], Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def method(handler: Callable[[Services, Call, Any], Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put one more method into the table for as long as the block lasts."""
     with monkeypatch.context() as patch:
         patch.setitem(METHODS, handler.__name__, Method(handler.__name__, Signature(()), "A test's own", handler))
@@ -335,12 +335,12 @@ async def test_names_that_are_no_text(connect: Connect, errors: str, method: str
         assert await peer.answer(4) == {"pong": True}
 
 
-def breaks(_services: Services, _call: Call) -> Result:
+def breaks(_services: Services, _call: Call, _: Any) -> Result:
     """Fail at once."""
     raise ZeroDivisionError
 
 
-def breaks_later(_services: Services, _call: Call) -> Callable[[], Awaitable[Result]]:
+def breaks_later(_services: Services, _call: Call, _: Any) -> Callable[[], Awaitable[Result]]:
     """Fail after waiting."""
 
     async def later() -> Result:
@@ -352,7 +352,7 @@ def breaks_later(_services: Services, _call: Call) -> Callable[[], Awaitable[Res
 @pytest.mark.parametrize("handler", [breaks, breaks_later])
 async def test_bug_in_a_handler(
     connect: Connect,
-    handler: Callable[[Services, Call], Any],
+    handler: Callable[[Services, Call, Any], Any],
     monkeypatch: pytest.MonkeyPatch,
     errors: Callable[[], list[str]],
 ) -> None:

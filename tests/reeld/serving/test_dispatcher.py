@@ -9,11 +9,11 @@ import pytest
 from anyio.abc import TaskGroup
 
 from reel.errors import Internal, InvalidParams, MethodNotFound, NotFound, ReelError, Storage
+from reeld.protocol.signature import Signature
 from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
 from reeld.serving.dispatcher import Dispatcher
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.methods import METHODS, Method
-from reeld.serving.params import Signature
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Outcome
 from tests.reeld.verify.damage import damage
@@ -83,10 +83,10 @@ class Methods:
         self.log: list[str] = []
         self.released = anyio.Event()
 
-    def deferred(self, _services: Services, call: Call) -> Deferred:
+    def deferred(self, _services: Services, call: Call, _: Any) -> Deferred:
         return Deferred(lambda: self._run(f"deferred {call.number}"))
 
-    def detached(self, _services: Services, call: Call) -> Detached:
+    def detached(self, _services: Services, call: Call, _: Any) -> Detached:
         return Detached(lambda: self._run(f"detached {call.number}"))
 
     async def _run(self, name: str) -> Result:

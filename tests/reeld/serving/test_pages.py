@@ -12,8 +12,9 @@ from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, read
 from reeld.core.state import Profile
+from reeld.protocol.params import PAGE_BYTES, PAGE_ITEMS
 from reeld.serving.long_work import LongWork
-from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, read_page, view_of
+from reeld.serving.pages import Window, read_page, view_of
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, write

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
+from reeld.protocol.params import History
 from reeld.store import history
 from reeld.store.connection import Texts
 from reeld.store.schema import MIGRATIONS, migrate
@@ -19,18 +20,9 @@ from tests.reeld.store.rows import Rows
 pack = packer()
 
 
-def page(rows: Rows, row: int = 1, **more: Any) -> tuple[list[int], bool]:
+def page(rows: Rows, row: int = 1, head: int = 999, **more: Any) -> tuple[list[int], bool]:
     """Return the seqs of a page of history."""
-    asked: dict[str, Any] = {
-        "since": 0,
-        "head": 999,
-        "limit": 99,
-        "kinds": None,
-        "refs": None,
-        "inherited": False,
-        "max_bytes": 9999,
-    }
-    found = history.history(rows.connection, row, pack=pack, **asked | more)
+    found = history.history(rows.connection, row, head, History(**{"limit": 99, "max_bytes": 9999, **more}), pack)
     return [unpackb(event)["seq"] for event in found.items], found.more
 
 
@@ -40,7 +32,7 @@ def test_an_event_on_the_wire(rows: Rows) -> None:
     parent = rows.event(1)
     rows.agent(2, source=1, at=1)
     rows.event(2, "clone", None, '{"from": "x", "at": 1}', parent=parent)
-    found = history.history(rows.connection, 2, 0, 9, 9, None, inherited=False, max_bytes=999, pack=pack)
+    found = history.history(rows.connection, 2, 9, History(), pack)
 
     assert [
         {
@@ -168,7 +160,7 @@ def pages(rows: Rows, row: int, limit: int) -> Iterator[tuple[int, int]]:
     """The agents and seqs of an inherited history, page by page."""
     since, more = 0, True
     while more:
-        found = history.history(rows.connection, row, since, 99, limit, None, inherited=True, max_bytes=9999, pack=pack)
+        found = history.history(rows.connection, row, 99, History(since, limit, inherited=True), pack)
         for event in map(unpackb, found.items):
             yield int(event["agent"], 16), event["seq"]
             since = event["seq"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
+from reeld.protocol.params import Agents
 from reeld.search.query import label_filter
 from reeld.store.listing import MOST_MESSAGES, Listing, agents
 from reeld.store.schema import prepare
@@ -27,7 +28,7 @@ def names(rows: Rows, listing: Listing) -> tuple[list[str], bool]:
 
 def details(rows: Rows, *fields: str) -> list[Any]:
     """Return some details of the first agent."""
-    (agent,) = agents(rows.connection, Listing(limit=1, drafts={1: ["nvim", None]}), pack).items
+    (agent,) = agents(rows.connection, Listing(Agents(limit=1), drafts={1: ["nvim", None]}), pack).items
     return [unpackb(agent)[field] for field in fields]
 
 
@@ -50,7 +51,7 @@ def test_pages_of_agents(rows: Rows, asked: tuple[Any, Any, Any, Any], expected:
     for row, (name, killed) in enumerate([("a", None), ("a%1", None), ("ab", 5), ("b", None)], 1):
         rows.agent(row, name, killed=killed)
 
-    assert expected == names(rows, Listing(*asked))
+    assert expected == names(rows, Listing(Agents(*asked)))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_last_changed_agents_first(rows: Rows, limit: int, after: int | None, ex
         rows.connection.execute("UPDATE agents SET updated = ? WHERE id = ?", (updated, row))
 
     uid = None if after is None else f"{after:032x}"
-    assert expected == names(rows, Listing("", None, limit, uid, order="updated"))
+    assert expected == names(rows, Listing(Agents("", None, limit, uid, order="updated")))
 
 
 @pytest.mark.parametrize(
@@ -89,17 +90,17 @@ def test_agents_with_tags(rows: Rows, tags: dict[str, str], expected: list[str])
         rows.agent(row, name)
         rows.connection.execute("UPDATE agents SET tags = ? WHERE id = ?", (json.dumps(own, ensure_ascii=False), row))
 
-    assert (expected, False) == names(rows, Listing(tags=tags))
+    assert (expected, False) == names(rows, Listing(Agents(tags=tags)))
 
 
 def test_agents_that_are_accepted(rows: Rows) -> None:
     """A page is filled with agents that a function accepts, and goes on after the last of them."""
     for row, name in enumerate("abcd", 1):
         rows.agent(row, name)
-    listing = Listing(limit=2, order="updated", accepts=lambda labels: labels != "c\n")
+    listing = Listing(Agents(limit=2, order="updated"), accepts=lambda labels: labels != "c\n")
 
     assert (["d", "b"], True) == names(rows, listing)
-    assert (["a"], False) == names(rows, listing._replace(after=f"{2:032x}"))
+    assert (["a"], False) == names(rows, listing._replace(asked=listing.asked._replace(after=f"{2:032x}")))
 
 
 _PIECES = st.sampled_from(["aB", "É", "=", '"', "\\", " ", "\n", "\0", "ß", "\u212a", "k"])
@@ -144,7 +145,7 @@ def test_page_of_agents_has_so_many_bytes(rows: Rows, room: int, expected: list[
         rows.agent(row, name)
     rows.connection.execute("UPDATE agents SET tags = ?", (json.dumps({"t": "x" * 1000}),))
 
-    assert (expected, len(expected) < 3) == names(rows, Listing(max_bytes=room))
+    assert (expected, len(expected) < 3) == names(rows, Listing(Agents(max_bytes=room)))
 
 
 def test_details_of_an_empty_agent(rows: Rows) -> None:
@@ -246,7 +247,7 @@ def test_details_of_a_clone(rows: Rows) -> None:
 
 def listed_values(rows: Rows) -> list[Any]:
     """Return what a list has of the values of each agent: the keys, the data, and where the rest begins."""
-    found = [unpackb(agent) for agent in agents(rows.connection, Listing(state=True), pack).items]
+    found = [unpackb(agent) for agent in agents(rows.connection, Listing(Agents(state=True)), pack).items]
     return [([(v["key"], v["data_json"]) for v in agent["values"]], agent.get("next")) for agent in found]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
+from reeld.protocol.params import History
 from reeld.store import history
 from reeld.store.schema import MIGRATIONS, migrate
 from tests.reeld.store.rows import Rows
@@ -21,8 +22,7 @@ pack = packer()
 
 def page(rows: Rows, row: int = 1, **more: Any) -> list[tuple[int, int]]:
     """Return the agents and seqs of a page of history."""
-    asked = {"since": 0, "head": 999, "limit": 99, "kinds": None, "inherited": False, "max_bytes": 99_999}
-    found = history.history(rows.connection, row, pack=pack, **asked | more)
+    found = history.history(rows.connection, row, 999, History(**{"limit": 99, **more}), pack)
     return [(int(event["agent"], 16), event["seq"]) for event in map(unpackb, found.items)]
 
 

@@ -14,6 +14,7 @@ from reel.errors import Storage
 from reeld.core.conversation import Branch, Conversation
 from reeld.core.events import Entry
 from reeld.core.undo import Undone
+from reeld.protocol.params import History
 from reeld.store import store as store_module
 from reeld.store import transactions
 from reeld.store.engine import READERS
@@ -86,7 +87,7 @@ async def test_a_damaged_event_in_the_log(path: str) -> None:
     damage(path, "UPDATE events SET content = CAST(x'6869ff' AS TEXT) WHERE seq = 2", sealed=False)
     with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
-            page = await store.history(1, since=0, head=9, limit=9, kinds=None, inherited=False, max_bytes=9999)
+            page = await store.history(1, 9, History())
             pushed = await store.after(1, 1, 9, 9999)
 
     shown = [unpackb(event) for event in page.items]
@@ -141,7 +142,7 @@ async def test_the_live_state_is_made_from_the_log(store: Store) -> None:
 async def test_history_is_packed(store: Store) -> None:
     """A page holds events in the form of the protocol."""
     await write(store, made(1, event(2), event(3)))
-    page = await store.history(1, since=1, head=9, limit=1, kinds=None, inherited=True, max_bytes=999)
+    page = await store.history(1, 9, History(since=1, limit=1, inherited=True, max_bytes=999))
 
     assert ([2], True) == ([unpackb(event)["seq"] for event in page.items], page.more)
 

@@ -9,28 +9,12 @@ from typing import Any
 
 from reel.errors import InvalidParams, InvalidRequest
 from reel.frames import Id, Notification
-from reel.values import MAX_INTEGER
-from reeld.serving import params
+from reeld.protocol import converters, params
+from reeld.protocol.signature import Signature, declared
 from reeld.serving.call import Call, Outcome, Peer, Result, Services
-from reeld.serving.params import Param, Signature
 from reeld.store.transactions import DivergedError
 
-_integer = params.integer(-MAX_INTEGER, MAX_INTEGER)
-
-
-def token(value: Any) -> Id:
-    """Convert the token that the client knows the answer by: an integer or a string."""
-    converted: Id = _integer(value) if type(value) is int else params.label(value)
-    return converted
-
-
-SIGNATURE = Signature(
-    (
-        Param("token", token, optional=False),
-        Param("method", params.string, optional=False),
-        Param("params", params.anything),
-    )
-)
+SIGNATURE = Signature(declared(params.CallAsync))
 
 
 def call_of(
@@ -52,11 +36,11 @@ def _token_of(given: Any) -> Id | None:
     if type(given) is list and given:
         given = {"token": given[0]} if type(given[0]) is not dict else given[0]
     try:
-        return token(given.get("token")) if type(given) is dict else None
+        return converters.token(given.get("token")) if type(given) is dict else None
     except InvalidParams:
         return None
 
 
-def call_async(_services: Services, _call: Call, _token: Id, _method: str, _params: Any) -> Result:
+def call_async(_services: Services, _call: Call, _: params.CallAsync) -> Result:
     """Refuse the request form: a request has a reply already."""
     raise InvalidRequest("call_async is a notification that carries another call; send it without an id")

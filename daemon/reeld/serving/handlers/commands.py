@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 
 from reel.errors import InvalidParams
 from reeld.agents import exclusive, families
@@ -13,80 +12,46 @@ from reeld.agents.jobs import Exclusive, Job, Write
 from reeld.core import commands
 from reeld.core.commands import Reply
 from reeld.core.validation import UNALTERED, Expected, rows_from
+from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 from reeld.serving.handlers import late
-from reeld.serving.handlers.given_items import given_items
+from reeld.serving.handlers.given_items import has_items
 from reeld.serving.handlers.rows import addition, create_and_add, is_long, read_and_add, write_addition, write_rows
 
 
-def create(
-    services: Services,
-    _call: Call,
-    options: CommandOptions,
-    agent: str | None,
-    system: str | None,
-    title: str | None,
-    tags: dict[str, str] | None,
-) -> Deferred:
+def create(services: Services, _call: Call, options: CommandOptions, asked: params.Create) -> Deferred:
     """Create an agent."""
-    return Deferred(partial(services.factory.create, options, agent, system, title, tags))
+    return Deferred(partial(services.factory.create, options, *asked))
 
 
-def add(
-    services: Services,
-    call: Call,
-    target: Agent | str,
-    options: CommandOptions,
-    messages: Any,
-    create: bool | None,
-    begin: int | None,
-    tags: dict[str, str] | None,
-    items: Any,
-    format_name: str | None,
-    model: str | None,
-    item_refs: Any,
-    sent: Any,
-) -> Work:
-    """Add messages or items to an agent, or to one that is created for them; a missing one is given by its address.
-
-    If they replace a part of the conversation, ``begin`` is the seq at which it starts. ``tags`` are for a new agent.
-    The parameters after ``items`` describe the items.
-    """
-    if tags is not None and not create:
-        raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
-    given = given_items(messages, items, format_name, model, item_refs, sent)
-    if given is not None:
-        return late.add_items(services, call, target, options, given, create=bool(create), begin=begin, tags=tags)
-    if is_long(call, messages):
-        read = partial(addition, messages, begin)
-        return Deferred(partial(read_and_add, services, call, target, options, read, create=bool(create), tags=tags))
+def add(services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Add) -> Work:
+    """Add messages or items to an agent, or to one that is created for them; a missing one is given by its address."""
+    create, begin, tags = asked.create, asked.from_, asked.tags
+    if has_items(asked):
+        return late.add_items(services, call, target, options, asked)
+    if is_long(call, asked.messages):
+        read = partial(addition, asked.messages, begin)
+        return Deferred(partial(read_and_add, services, call, target, options, read, create=create, tags=tags))
     refs: dict[str, int] = {}
     expected: list[Expected] = []
-    nothing = begin is not None and messages == []
-    rows, altered = ([], UNALTERED) if nothing else rows_from(messages, refs, expected)
+    nothing = begin is not None and asked.messages == []
+    rows, altered = ([], UNALTERED) if nothing else rows_from(asked.messages, refs, expected)
     if not refs and not expected and begin is None and not isinstance(target, str):
         return write_rows(call, target, options, rows, altered, call.answer)
     added = Addition(rows, altered, refs, begin, expected=expected)
     if isinstance(target, str):
-        return Deferred(partial(create_and_add, services, target, options, added, tags=tags, create=bool(create)))
+        return Deferred(partial(create_and_add, services, target, options, added, tags=tags, create=create))
     return write_addition(call, target.row, options, added, call.answer)
 
 
-def clear(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:
+def clear(_services: Services, call: Call, _agent: Agent, options: CommandOptions, _: params.Nothing) -> Job:
     """Empty the conversation except for its system prompt."""
     return Exclusive(lambda agent: exclusive.clear(agent, options), call.answer)
 
 
-def clone(
-    services: Services,
-    _call: Call,
-    agent: Agent,
-    options: CommandOptions,
-    name: str | None,
-    at: int | None,
-    into: str | None,
-) -> Deferred:
+def clone(services: Services, _call: Call, agent: Agent, options: CommandOptions, asked: params.Clone) -> Deferred:
     """Clone an agent, or replace another's state by its own."""
+    name, at, into = asked
     if into is None:
         return _exclusive(services, agent, lambda source: services.factory.clone(options, source, name, at))
     if name is not None:
@@ -102,54 +67,44 @@ async def _clone_into(services: Services, options: CommandOptions, source: Agent
     return {**reply, "attached": services.registry.bus.attached(target.row)}
 
 
-def mark(_services: Services, call: Call, _agent: Agent, options: CommandOptions, label: str | None) -> Job:
+def mark(_services: Services, call: Call, _agent: Agent, options: CommandOptions, asked: params.Mark) -> Job:
     """Set a mark to rewind to."""
-    return Write(lambda stage: commands.mark(stage, label), options, call.answer)
+    return Write(lambda stage: commands.mark(stage, asked.label), options, call.answer)
 
 
-def rewind(_services: Services, call: Call, _agent: Agent, options: CommandOptions, label: str | None) -> Job:
+def rewind(_services: Services, call: Call, _agent: Agent, options: CommandOptions, asked: params.Mark) -> Job:
     """Go back to a mark."""
-    return Exclusive(lambda agent: exclusive.rewind(agent, options, label), call.answer)
+    return Exclusive(lambda agent: exclusive.rewind(agent, options, asked.label), call.answer)
 
 
-def restore(_services: Services, call: Call, _agent: Agent, options: CommandOptions, at: int) -> Job:
+def restore(_services: Services, call: Call, _agent: Agent, options: CommandOptions, asked: params.Restore) -> Job:
     """Make the conversation what it was at a seq."""
-    return Exclusive(lambda agent: exclusive.restore(agent, options, at), call.answer)
+    return Exclusive(lambda agent: exclusive.restore(agent, options, asked.at), call.answer)
 
 
-def undo(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:
+def undo(_services: Services, call: Call, _agent: Agent, options: CommandOptions, _: params.Nothing) -> Job:
     """Undo the newest command."""
     return Exclusive(lambda agent: exclusive.undo(agent, options), call.answer)
 
 
-def redo(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:
+def redo(_services: Services, call: Call, _agent: Agent, options: CommandOptions, _: params.Nothing) -> Job:
     """Redo what the newest undo undid."""
     return Exclusive(lambda agent: exclusive.redo(agent, options), call.answer)
 
 
-def kill(
-    services: Services, _call: Call, agent: Agent, options: CommandOptions, reason: str | None, cascade: bool | None
-) -> Deferred:
+def kill(services: Services, _call: Call, agent: Agent, options: CommandOptions, asked: params.Kill) -> Deferred:
     """Kill an agent, and its clones if ``cascade`` asks for it."""
-    return Deferred(partial(families.kill, services.registry, options, agent, reason, cascade=bool(cascade)))
+    return Deferred(partial(families.kill, services.registry, options, agent, asked.reason, cascade=asked.cascade))
 
 
-def revive(services: Services, _call: Call, agent: Agent, options: CommandOptions, cascade: bool | None) -> Deferred:
+def revive(services: Services, _call: Call, agent: Agent, options: CommandOptions, asked: params.Revive) -> Deferred:
     """Revive a killed agent, and its killed clones if ``cascade`` asks for it."""
-    return Deferred(partial(families.revive, services.registry, options, agent, cascade=bool(cascade)))
+    return Deferred(partial(families.revive, services.registry, options, agent, cascade=asked.cascade))
 
 
-def change(
-    services: Services,
-    _call: Call,
-    agent: Agent,
-    options: CommandOptions,
-    name: str | None,
-    title: str | None,
-    tags: dict[str, str] | None,
-) -> Work:
+def change(services: Services, _call: Call, agent: Agent, options: CommandOptions, asked: params.Change) -> Work:
     """Change an agent's name, title or tags."""
-    return _readdress(services, agent, lambda agent: exclusive.change(agent, options, name, title, tags))
+    return _readdress(services, agent, lambda agent: exclusive.change(agent, options, *asked))
 
 
 def _readdress(services: Services, agent: Agent, run: Callable[[Agent], Awaitable[Reply]]) -> Deferred:

@@ -8,16 +8,17 @@ from reeld.agents.jobs import Read
 from reeld.core.commands import not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
+from reeld.protocol import params
 from reeld.serving.call import Call, Detached, Result, Services
 from reeld.verify.rows import Problem
 from reeld.verify.verifier import Verifier, open_verifier
 
 
-def verify(services: Services, _call: Call, agent: str | None) -> Detached:
+def verify(services: Services, _call: Call, asked: params.Verify) -> Detached:
     """Check the database, the logs and the live states, or those of one agent; nothing is repaired."""
 
     async def run() -> Result:
-        row = None if agent is None else await _row_of(services, agent)
+        row = None if asked.agent is None else await _row_of(services, asked.agent)
         async with open_verifier(services.store) as verifier:
             if row is None:
                 await verifier.check_file()
@@ -61,6 +62,6 @@ async def _look(services: Services, agent: Agent) -> tuple[Profile, Conversation
     return copied
 
 
-def backup(services: Services, _call: Call, path: str) -> Detached:
+def backup(services: Services, _call: Call, asked: params.Backup) -> Detached:
     """Write a copy of everything that was committed, and check it."""
-    return Detached(partial(services.backups.reply, path))
+    return Detached(partial(services.backups.reply, asked.path))

@@ -15,6 +15,7 @@ from reeld.agents.erasing import Asked, Wanted
 from reeld.agents.idempotency import CommandOptions
 from reeld.backups.remains import remove_workplace
 from reeld.core.commands import not_found
+from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.store.backup import require_foreign
 from reeld.store.redacting import Text
@@ -56,45 +57,27 @@ class _Rest(NamedTuple):
             log.warning("what is left of a restore cannot be removed: %s: %s", error.filename, error.strerror)
 
 
-def redact(
-    services: Services,
-    _call: Call,
-    agent: Agent,
-    options: CommandOptions,
-    seqs: list[int] | None,
-    text: list[str] | None,
-    dry_run: bool | None,
-    backups: list[str] | None,
-) -> Deferred:
+def redact(services: Services, _call: Call, agent: Agent, options: CommandOptions, given: params.Redact) -> Deferred:
     """Replace content with a marker."""
-    if (seqs is None) == (text is None):
+    if (given.seqs is None) == (given.text is None):
         raise InvalidParams("redact needs seqs or text, and not both", field="seqs")
-    asked = Asked(seqs, tuple(text or ()), _foreign(services, backups), bool(dry_run))
+    asked = Asked(given.seqs, tuple(given.text or ()), _foreign(services, given.backups), given.dry_run)
     return Deferred(lambda: erasing.redact(services.registry, _Rest(services), options, agent, asked))
 
 
 def purge(
-    services: Services,
-    _call: Call,
-    agent: Agent | str,
-    options: CommandOptions,
-    cascade: bool | None,
-    force: bool | None,
-    dry_run: bool | None,
-    backups: list[str] | None,
-    also: list[str] | None,
+    services: Services, _call: Call, target: Agent | str, options: CommandOptions, asked: params.Purge
 ) -> Deferred:
     """Remove an agent for good, or several; one that is gone from backups."""
-    wanted = Wanted(bool(cascade), bool(force), bool(dry_run), _foreign(services, backups))
-    if isinstance(agent, str):
-        address = agent
-        if also:
-            raise not_found(address)
-        return Deferred(lambda: erasing.purge_in_backups(services.registry, options, address, wanted))
+    wanted = Wanted(asked.cascade, asked.force, asked.dry_run, _foreign(services, asked.backups))
+    if isinstance(target, str):
+        if asked.also:
+            raise not_found(target)
+        return Deferred(partial(erasing.purge_in_backups, services.registry, options, target, wanted))
 
     async def run() -> Result:
-        rows = [(await services.registry.find(other)).row for other in also or ()]
-        return await erasing.purge(services.registry, _Rest(services), options, agent, wanted._replace(also=rows))
+        rows = [(await services.registry.find(other)).row for other in asked.also or ()]
+        return await erasing.purge(services.registry, _Rest(services), options, target, wanted._replace(also=rows))
 
     return Deferred(run)
 
@@ -110,9 +93,9 @@ def _foreign(services: Services, backups: list[str] | None) -> tuple[str, ...]:
     return tuple(backups or ())
 
 
-def retention(services: Services, call: Call, dry_run: bool | None, now: bool | None) -> Deferred:
+def retention(services: Services, call: Call, given: params.Retention) -> Deferred:
     """Purge the agents that are older than the settings allow."""
-    asked = retaining.Asked(call.peer.client, dry_run=bool(dry_run), at_once=bool(now))
+    asked = retaining.Asked(call.peer.client, dry_run=given.dry_run, at_once=given.now)
     return Deferred(lambda: services.retention.retain(services.registry, _Rest(services), asked))
 
 

@@ -1,51 +1,35 @@
-"""The parameters of ``add`` that are about a provider's items, before anything converts them."""
-
-from typing import Any, NamedTuple
+"""Whether an ``add`` has messages or a provider's items: the rules between its parameters."""
 
 from reel.errors import InvalidParams
 from reel.formats import FORMATS
 from reeld.core.item_forms import is_own
+from reeld.protocol.params import Add
 
 
-class GivenItems(NamedTuple):
-    """The parameters of ``add`` that say what the items are; ``refs`` and ``sent`` are lists with one for each.
-
-    ``messages`` are what items of a client's own format say; those of a provider's format are converted here.
-    """
-
-    items: Any
-    format: str
-    messages: Any
-    model: str | None
-    refs: Any
-    sent: Any
-
-
-def given_items(
-    messages: Any, items: Any, format_name: str | None, model: str | None, refs: Any, sent: Any
-) -> GivenItems | None:
-    """Return the items that an ``add`` has; ``None`` if it has messages.
+def has_items(asked: Add) -> bool:
+    """Return whether an ``add`` has items; if not, it has messages.
 
     Raises:
-        InvalidParams: it has both or neither, or the format is missing.
+        InvalidParams: it has both or neither, or a parameter that does not go with them.
     """
-    if items is None:
-        others = {"format": format_name, "model": model, "refs": refs, "sent": sent}
-        for name, value in others.items():
-            if value is not None:
-                raise InvalidParams(f"{name}: it is about items; give items, or leave it out", field=name)
-        if messages is None:
+    if asked.tags is not None and not asked.create:
+        raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
+    if asked.items is None:
+        for name in ("format", "model", "refs", "sent"):
+            if getattr(asked, name) is not None:
+                raise InvalidParams(f"{name} applies to items; add items, or omit it", field=name)
+        if asked.messages is None:
             raise InvalidParams("messages is missing; give messages, or items and their format", field="messages")
-        return None
-    if format_name is None:
+        return False
+    if asked.format is None:
         raise InvalidParams(f"format is missing; items have one of {', '.join(FORMATS)}", field="format")
-    if not is_own(format_name):
-        if messages is not None:
+    if not is_own(asked.format):
+        if asked.messages is not None:
             raise InvalidParams("items: give messages or items, not both; use two commands", field="items")
-    elif messages is None:
-        why = f"messages is missing; what items of {format_name!r} say, only the client can tell"
+    elif asked.messages is None:
+        why = f"messages is required: the daemon cannot read items of the format {asked.format!r}"
         raise InvalidParams(why, field="messages")
-    elif model is not None:
-        why = "model: the messages say it; put it into the provider_metadata of those that the model wrote"
+    elif asked.model is not None:
+        why = "model: set it in the provider_metadata of the messages instead"
         raise InvalidParams(why, field="model")
-    return GivenItems(items, format_name, messages, model, refs, sent)
+    return True

@@ -20,8 +20,8 @@ from reeld.core.validation import origin_from, with_origin
 from reeld.formats.items.own import own_rows
 from reeld.formats.items.reading import ItemReader, OpenCallsNeeded, parse_items
 from reeld.formats.table import FORMATS
+from reeld.protocol.params import Add
 from reeld.serving.call import Call, Deferred, Result, Services, Work
-from reeld.serving.handlers.given_items import GivenItems
 from reeld.serving.handlers.rows import create_and_add, write_addition
 
 # A larger request is read in a thread; to go there and back takes as long as to read half as much.
@@ -41,36 +41,30 @@ class Items(NamedTuple):
         call: the request.
         target: the agent, or the address of one that is missing.
         options: the command's.
-        given: the items.
-        create: whether a missing agent is created.
-        begin: the seq of the first message to replace.
-        tags: those of an agent that is created.
+        asked: what is added.
     """
 
     services: Services
     call: Call
     target: Agent | str
     options: CommandOptions
-    given: GivenItems
-    create: bool
-    begin: int | None
-    tags: dict[str, str] | None
+    asked: Add
 
     def add(self) -> Work:
         """Add few items at once, and others or those of a missing agent later."""
         if isinstance(self.target, str) or self.call.size >= _SMALL:
             return Deferred(self.add_apart)
-        read = partial(_addition, self.given, self.begin, _made_id())
+        read = partial(_addition, self.asked, _made_id())
         found = _read_alone(read)
         return _job(self.services, self.call, self.target.row, self.options, read, found, self.call.answer)
 
     async def add_apart(self) -> Result:
         """Add items, and wait for it; many are read in a thread."""
-        services, call, target, options, given, create, begin, tags = self
-        read, in_thread = partial(_addition, given, begin, _made_id()), services.long_work.in_thread
+        services, call, target, options, asked = self
+        read, in_thread = partial(_addition, asked, _made_id()), services.long_work.in_thread
         if isinstance(target, str):
             added = read(()) if call.size < _SMALL else await in_thread(partial(read, ()))
-            return await create_and_add(services, target, options, added, tags=tags, create=create)
+            return await create_and_add(services, target, options, added, tags=asked.tags, create=asked.create)
         found = await in_thread(partial(_read_alone, read))
         reply: Result = await services.registry.ask(
             target, partial(_job, services, call, target.row, options, read, found)
@@ -78,11 +72,9 @@ class Items(NamedTuple):
         return reply
 
 
-async def read_items(
-    services: Services, call: Call, given: GivenItems, begin: int | None, open_calls: Iterable[OpenCall]
-) -> Addition:
+async def read_items(services: Services, call: Call, asked: Add, open_calls: Iterable[OpenCall]) -> Addition:
     """Return what items are to write behind these open calls."""
-    read = partial(_addition, given, begin, _made_id(), list(open_calls))
+    read = partial(_addition, asked, _made_id(), list(open_calls))
     return read() if call.size < _SMALL else await services.long_work.in_thread(read)
 
 
@@ -120,15 +112,17 @@ def _job(
     return Exclusive(add, answer)
 
 
-def _addition(given: GivenItems, begin: int | None, made: str, open_calls: Iterable[OpenCall] | None) -> Addition:
-    items = parse_items(given.items, may_be_empty=begin is not None)
-    if is_own(given.format):
-        found = own_rows(given.format, items, given.messages)
+def _addition(asked: Add, made: str, open_calls: Iterable[OpenCall] | None) -> Addition:
+    assert asked.format is not None, "items have a format"  # noqa: S101 - has_items sees to it
+    begin = asked.from_
+    items = parse_items(asked.items, may_be_empty=begin is not None)
+    if is_own(asked.format):
+        found = own_rows(asked.format, items, asked.messages)
     else:
-        found = ItemReader(FORMATS[given.format], given.model, made, open_calls).rows(items)
-        if given.refs is None and given.sent is None:
+        found = ItemReader(FORMATS[asked.format], asked.model, made, open_calls).rows(items)
+        if asked.refs is None and asked.sent is None:
             return Addition(found.rows, found.altered, {}, begin, found.items)
-    origins, refs = _origins(given, items)
+    origins, refs = _origins(asked, items)
     rows, before = [], -1
     for row, number in zip(found.rows, found.items, strict=True):
         origin = origins[number] if number != before else origins[number]._replace(ref=None)
@@ -137,9 +131,9 @@ def _addition(given: GivenItems, begin: int | None, made: str, open_calls: Itera
     return Addition(rows, found.altered, refs, begin, found.items)
 
 
-def _origins(given: GivenItems, items: list[Json]) -> tuple[list[Origin], dict[str, int]]:
+def _origins(asked: Add, items: list[Json]) -> tuple[list[Origin], dict[str, int]]:
     """Return what each item was before it was added here, and the number of the item of each reference."""
-    times, names = (_one_each(name, value, len(items)) for name, value in (("sent", given.sent), ("refs", given.refs)))
+    times, names = (_one_each(name, value, len(items)) for name, value in (("sent", asked.sent), ("refs", asked.refs)))
     origins: list[Origin] = []
     refs: dict[str, int] = {}
     for number, (sent, ref) in enumerate(zip(times, names, strict=True)):

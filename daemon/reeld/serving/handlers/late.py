@@ -6,48 +6,54 @@ that the daemon goes on serving.
 """
 # ruff: noqa: PLC0415 - that is what it is for
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 import anyio
 
+from reeld.agents.agent import Agent
 from reeld.agents.exclusive import Addition
-from reeld.serving.call import Deferred, Detached, Result, Work
+from reeld.agents.idempotency import CommandOptions
+from reeld.core.open_calls import OpenCall
+from reeld.protocol import params
+from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
 
 _PACKAGE = "reeld.serving.handlers"
 # What has been imported; what is only in ``sys.modules`` may not be complete yet.
 _imported: dict[str, ModuleType] = {}
 
 
-def add_items(*given: Any, **more: Any) -> Work:
+def add_items(services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Add) -> Work:
     """Add items to an agent, or to one that is created for them."""
+    given = services, call, target, options, asked
     if "items" in _imported:
-        work: Work = _imported["items"].Items(*given, **more).add()
+        work: Work = _imported["items"].Items(*given).add()
         return work
-    return _after_import("items", lambda handlers: handlers.Items(*given, **more).add_apart())
+    return _after_import("items", lambda handlers: handlers.Items(*given).add_apart())
 
 
-async def read_items(*given: Any) -> Addition:
+async def read_items(services: Services, call: Call, asked: params.Add, open_calls: Iterable[OpenCall]) -> Addition:
     """Return what items are to write behind some open calls."""
-    added: Addition = await (await _import("items")).read_items(*given)
+    added: Addition = await (await _import("items")).read_items(services, call, asked, open_calls)
     return added
 
 
-def render(*given: Any) -> Deferred:
+def render(services: Services, call: Call, agent: Agent, asked: params.Render) -> Deferred:
     """Render a conversation."""
-    return _after_import("render", lambda handlers: handlers.render(*given).run())
+    return _after_import("render", lambda handlers: handlers.render(services, call, agent, asked).run())
 
 
-def ingest(*given: Any) -> Deferred:
+def ingest(
+    services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Ingest
+) -> Deferred:
     """Add what a provider answered, and its token usage."""
-    return _after_import("ingest", lambda handlers: handlers.ingest(*given).run())
+    return _after_import("ingest", lambda handlers: handlers.ingest(services, call, target, options, asked).run())
 
 
-def load(*given: Any) -> Deferred:
+def load(services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Load) -> Deferred:
     """Add the history of a whole request."""
-    return _after_import("ingest", lambda handlers: handlers.load(*given).run())
+    return _after_import("ingest", lambda handlers: handlers.load(services, call, target, options, asked).run())
 
 
 def _after_import(name: str, run: Callable[[ModuleType], Awaitable[Result | bytes]]) -> Deferred:
@@ -63,15 +69,15 @@ async def _import(name: str) -> ModuleType:
     return _imported[name]
 
 
-def verify(*given: Any) -> Detached:
+def verify(services: Services, call: Call, asked: params.Verify) -> Detached:
     """Check the database, the logs and the live states."""
     from reeld.serving.handlers import database
 
-    return database.verify(*given)
+    return database.verify(services, call, asked)
 
 
-def backup(*given: Any) -> Detached:
+def backup(services: Services, call: Call, asked: params.Backup) -> Detached:
     """Write a copy of everything that was committed, and check it."""
     from reeld.serving.handlers import database
 
-    return database.backup(*given)
+    return database.backup(services, call, asked)

@@ -2,7 +2,6 @@
 
 import os
 from functools import partial
-from typing import Any
 
 from reel.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.frames import MAX_ELEMENTS, PackedList
@@ -13,21 +12,22 @@ from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps
+from reeld.protocol import params
+from reeld.protocol.converters import MAX_DEPTH, MAX_ITEMS
+from reeld.protocol.params import PAGE_BYTES
 from reeld.search.query import label_filter
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
-from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, read_page, view_of
-from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
+from reeld.serving.pages import View, Window, read_page, view_of
 from reeld.serving.stats import collect
 from reeld.serving.stats import details as describe
 from reeld.store.listing import Listing
 from reeld.store.states import Skip
 
 
-def hello(
-    _services: Services, call: Call, client: Any, protocol: Any, notify: list[str] | None, errors: str | None
-) -> Result:
+def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
     """Negotiate the protocol version, and remember what the client says about itself."""
-    lowest, highest = (protocol or {}).get("min", PROTOCOL), (protocol or {}).get("max", PROTOCOL)
+    spoken = asked.protocol or {}
+    lowest, highest = spoken.get("min", PROTOCOL), spoken.get("max", PROTOCOL)
     if type(lowest) is not int or type(highest) is not int:
         raise InvalidParams("protocol: expected {min, max}, both integers", field="protocol")
     if not lowest <= PROTOCOL <= highest:
@@ -36,8 +36,8 @@ def hello(
             min=PROTOCOL,
             max=PROTOCOL,
         )
-    given = client or {}
-    call.peer.introduce(ClientInfo(given.get("name"), given.get("version"), errors, notify))
+    client = asked.client or {}
+    call.peer.introduce(ClientInfo(client.get("name"), client.get("version"), asked.errors, asked.notify))
     return {
         "server": {"name": "reeld", "version": __version__, "pid": os.getpid()},
         "protocol": PROTOCOL,
@@ -56,12 +56,12 @@ def hello(
     }
 
 
-def ping(_services: Services, _call: Call) -> Result:
+def ping(_services: Services, _call: Call, _: params.Nothing) -> Result:
     """Answer at once."""
     return {"pong": True}
 
 
-def shutdown(services: Services, _call: Call) -> Result:
+def shutdown(services: Services, _call: Call, _: params.Nothing) -> Result:
     """Stop the daemon, after this is answered.
 
     Raises:
@@ -76,85 +76,47 @@ def shutdown(services: Services, _call: Call) -> Result:
     return {}
 
 
-def stats(services: Services, _call: Call, details: bool | None) -> Deferred:
+def stats(services: Services, _call: Call, asked: params.Stats) -> Deferred:
     """Return counters, sizes and latencies."""
 
     async def run() -> Result:
         collected = await collect(services)
-        return {**collected, **describe(services)} if details else collected
+        return {**collected, **describe(services)} if asked.details else collected
 
     return Deferred(run)
 
 
-def agents(
-    services: Services,
-    _call: Call,
-    prefix: str | None,
-    alive: bool | None,
-    limit: int | None,
-    after: str | None,
-    max_bytes: int | None,
-    order: str | None,
-    details: bool | None,
-    query: str | None,
-    tags: dict[str, str] | None,
-    state: bool | None,
-) -> Deferred:
+def agents(services: Services, _call: Call, asked: params.Agents) -> Deferred:
     """List agents."""
-    labels = label_filter(query) if query else None
+    labels = label_filter(asked.query) if asked.query else None
 
     async def run() -> Result:
-        writers = services.drafts.writers() if details else None
-        page = await services.store.agents(
-            Listing(
-                prefix or "",
-                alive,
-                limit or PAGE_ITEMS,
-                after,
-                max_bytes or PAGE_BYTES,
-                order or "created",
-                writers,
-                tags or {},
-                None if labels is None else labels.accepts,
-                () if labels is None else labels.pieces,
-                state=bool(state),
-            )
-        )
+        writers = services.drafts.writers() if asked.details else None
+        page = await services.store.agents(Listing(asked, writers, *(labels or ())))
         return {"agents": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
 
 
-def agent(services: Services, call: Call, agent: Agent) -> Job:
+def agent(services: Services, call: Call, agent: Agent, _: params.Nothing) -> Job:
     """Describe one agent and its current state."""
     bus = services.registry.bus
     return Read(lambda state: info(state.profile, state.conversation, bus.attached(agent.row)), call.answer)
 
 
-def messages(
-    services: Services,
-    _call: Call,
-    agent: Agent,
-    since: int | None,
-    limit: int | None,
-    last: int | None,
-    at: int | None,
-    view: str | None,
-    max_bytes: int | None,
-    format_name: str | None,
-) -> Deferred:
+def messages(services: Services, _call: Call, agent: Agent, asked: params.Messages) -> Deferred:
     """Return the current conversation, or the one at an earlier seq, as messages or in a provider's words."""
-    if format_name is not None and view is not None:
+    if asked.format is not None and asked.view is not None:
         raise InvalidParams("view: items have no view; leave out view or format", field="view")
-    window = Window(view or "messages", since, limit, last, max_bytes)
+    window = Window(asked.view or "messages", asked.since, asked.limit, asked.last, asked.max_bytes)
 
     async def run() -> Result:
-        shown = await _view(services, agent, at)
-        if format_name is None:
+        shown = await _view(services, agent, asked.at)
+        if asked.format is None:
             return await read_page(services.store, shown, window, services.long_work.in_turn)
         from reeld.serving.item_pages import read_item_page  # noqa: PLC0415 - it needs all formats
 
-        return await read_item_page(services, agent.row, shown, window, format_name)
+        return await read_item_page(services, agent.row, shown, window, asked.format)
 
     return Deferred(run)
 
@@ -196,68 +158,27 @@ async def profile_of(services: Services, agent: Agent) -> Profile:
     return profile
 
 
-def history(
-    services: Services,
-    _call: Call,
-    agent: Agent,
-    since: int | None,
-    limit: int | None,
-    kinds: list[str] | None,
-    inherited: bool | None,
-    max_bytes: int | None,
-    refs: list[str] | None,
-    last: int | None,
-    before: int | None,
-    live: bool | None,
-) -> Deferred:
+def history(services: Services, _call: Call, agent: Agent, asked: params.History) -> Deferred:
     """Return events of the log."""
 
     async def run() -> Result:
         profile = await profile_of(services, agent)
-        page = await services.store.history(
-            agent.row,
-            since=since or 0,
-            head=profile.head,
-            limit=limit or PAGE_ITEMS,
-            kinds=kinds,
-            inherited=bool(inherited),
-            max_bytes=max_bytes or PAGE_BYTES,
-            refs=refs,
-            last=last,
-            before=before,
-            live=live,
-        )
+        page = await services.store.history(agent.row, profile.head, asked)
         return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
 
 
-def state(
-    services: Services,
-    _call: Call,
-    agent: Agent,
-    keys: list[str] | None,
-    at: int | None,
-    after: str | None,
-    limit: int | None,
-    max_bytes: int | None,
-) -> Deferred:
+def state(services: Services, _call: Call, agent: Agent, asked: params.State) -> Deferred:
     """Return the values of an agent, now or at an earlier seq."""
 
     async def run() -> Result:
         profile = await profile_of(services, agent)
         end = profile.head
-        if at is not None:
-            require_position(at, profile.head, profile.name)
-            end = (await services.store.position(agent.row, at)).at
-        page = await services.store.values(
-            agent.row,
-            at=end,
-            keys=keys,
-            after=after or "",
-            limit=limit or PAGE_ITEMS,
-            max_bytes=max_bytes or PAGE_BYTES,
-        )
+        if asked.at is not None:
+            require_position(asked.at, profile.head, profile.name)
+            end = (await services.store.position(agent.row, asked.at)).at
+        page = await services.store.values(agent.row, end, asked)
         shown = {"agent": profile.uid, "head": profile.head, "at": end, "values": PackedList(page.items)}
         more = page.after is not None
         return {**shown, "more": more, "next": page.after} if more else {**shown, "more": more}
@@ -265,30 +186,20 @@ def state(
     return Deferred(run)
 
 
-def replay(
-    services: Services,
-    _call: Call,
-    agent: Agent,
-    at: int | None,
-    view: str | None,
-    strict: bool | None,
-    since: int | None,
-    limit: int | None,
-    max_bytes: int | None,
-) -> Deferred:
+def replay(services: Services, _call: Call, agent: Agent, asked: params.Replay) -> Deferred:
     """Rebuild the state from the log; if no position is given, compare the current one with it."""
-    window = Window(view or "messages", since, limit, None, max_bytes)
+    window = Window(asked.view, asked.since, asked.limit, None, asked.max_bytes)
 
     async def run() -> Result:
-        if at is None and since is None:
-            return await _replay_current(services, agent, window, strict=bool(strict))
+        if asked.at is None and asked.since is None:
+            return await _replay_current(services, agent, window, strict=asked.strict)
         profile = await profile_of(services, agent)
-        wanted = profile.head if at is None else at
+        wanted = profile.head if asked.at is None else asked.at
         require_position(wanted, profile.head, profile.name)
         position = await services.store.position(agent.row, wanted)
         rebuilt = await services.store.rebuild(agent.row, position)
         skipped = rebuilt.skipped + await services.store.unknown_kinds(agent.row, position.at)
-        if strict:
+        if asked.strict:
             exclusive.require_sound(skipped)
         return await _replayed(services, profile, rebuilt.conversation, skipped, position.at, window)
 

@@ -1,7 +1,7 @@
 """The handler of ``render``: a conversation as the body of a request to a provider."""
 
 import time
-from typing import Any, Literal, NamedTuple, cast
+from typing import NamedTuple
 
 from reel.errors import TooLarge
 from reeld.agents.agent import Agent
@@ -16,6 +16,7 @@ from reeld.formats.body import Prefix, Rendered, RenderRequest, TooRecent
 from reeld.formats.budget import BYTES_PER_TOKEN
 from reeld.formats.render import render as render_body
 from reeld.formats.render_state import RenderState
+from reeld.protocol.params import Render
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.queries import profile_of
 from reeld.serving.long_work import let_go
@@ -42,48 +43,31 @@ class _Snapshot(NamedTuple):
     lacks: Milestone | None
 
 
-def render(
-    services: Services,
-    _call: Call,
-    agent: Agent,
-    format_name: str,
-    at: int | None,
-    model: str | None,
-    extra: Any,
-    budget: int | None,
-    open_calls: str | None,
-    pin: str | None,
-    after: dict[str, Any] | None,
-    cache: str | None,
-    dialect: str | None,
-    tools: list[str] | None,
-) -> Deferred:
+def render(services: Services, _call: Call, agent: Agent, asked: Render) -> Deferred:
     """Render the current conversation, or the one at an earlier seq."""
-    earlier = None if after is None else Prefix(**after)
+    earlier = None if asked.after is None else Prefix(**asked.after)
 
     async def run() -> Result:
-        asked = RenderRequest(
-            format_name,
-            model,
-            extra,
-            budget,
-            "refuse" if open_calls == "refuse" else "close",
+        request = RenderRequest(
+            asked.format,
+            asked.model,
+            asked.extra,
+            asked.budget,
+            asked.open,
             0,
             earlier,
-            cast("Literal['5m', '1h'] | None", cache),
+            asked.cache,
             time.time(),
-            dialect,
-            None if tools is None else frozenset(tools),
+            asked.dialect,
+            None if asked.tools is None else frozenset(asked.tools),
         )
         # What is pinned is at the beginning, so all of the conversation is needed.
-        size = None if budget is None or pin is not None else _BUDGETS * budget * BYTES_PER_TOKEN
+        size = None if asked.budget is None or asked.pin is not None else _BUDGETS * asked.budget * BYTES_PER_TOKEN
         while True:
-            age = services.render_cache.age
-            snapshot = await _take_snapshot(services, agent, at, pin, size)
+            age = None if asked.at is not None else services.render_cache.age
+            snapshot = await _take_snapshot(services, agent, asked.at, asked.pin, size)
             try:
-                rendered = await _render(
-                    services, agent, asked._replace(pin=snapshot.pin), snapshot, None if at is not None else age
-                )
+                rendered = await _render(services, agent, request._replace(pin=snapshot.pin), snapshot, age)
                 break
             except TooRecent:
                 size = (size or 1) * _BUDGETS

@@ -12,7 +12,7 @@ from reeld.agents.jobs import Exclusive, Job, Write
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.validation import UNALTERED, Altered, CheckedRow, Expected, rows_from
-from reeld.serving import params
+from reeld.protocol import converters
 from reeld.serving.call import Call, Result, Services
 
 # From this many messages or bytes on, the rows of a request are built in a thread.
@@ -101,7 +101,7 @@ async def create_and_add(
         )
     if not create:
         raise commands.not_found(address)
-    return await services.factory.create_and_add(options, params.name(address), added, tags)
+    return await services.factory.create_and_add(options, converters.name(address), added, tags)
 
 
 async def read_and_add(

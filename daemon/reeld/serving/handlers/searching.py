@@ -1,17 +1,15 @@
 """The handler of ``search``."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from reel.kinds import ROLES
 from reeld.core.commands import not_found
+from reeld.protocol import params
 from reeld.search.finding import Wanted
 from reeld.search.index import agent_word, kind_word
 from reeld.search.query import Filters, Query, match_expression, parse_query
 from reeld.serving.call import Call, Detached, Result, Services
 
-MAX_HITS = 1000
-_HITS = 20
 # With more agents than this, every match is checked, instead of searching agent by agent.
 _FEW_AGENTS = 100
 _ROLES = {**ROLES, "system": "system"}
@@ -19,48 +17,26 @@ _ROLES = {**ROLES, "system": "system"}
 _KINDS = frozenset({*_ROLES, "note", "created", "changed"})
 
 
-class _Asked(NamedTuple):
-    """What is asked for beside the query."""
-
-    agent: str | None
-    tags: dict[str, str] | None
-    kinds: list[str] | None
-
-
-def search(
-    services: Services,
-    _call: Call,
-    query: str,
-    agent: str | None,
-    tags: dict[str, str] | None,
-    roles: list[str] | None,
-    kinds: list[str] | None,
-    live: bool | None,
-    since: int | None,
-    until: int | None,
-    order: str | None,
-    limit: int | None,
-    after: tuple[int, int] | None,
-) -> Detached:
+def search(services: Services, _call: Call, asked: params.Search) -> Detached:
     """Search the content of all conversations."""
-    parsed = parse_query(query)
+    parsed = parse_query(asked.query)
     typed = parsed.filters
     filters = typed._replace(
-        roles=typed.roles if roles is None else tuple(roles),
-        live=typed.live if live is None else live,
-        since=max(_given(typed.since, since), default=None),
-        until=min(_given(typed.until, until), default=None),
+        roles=typed.roles if asked.roles is None else tuple(asked.roles),
+        live=typed.live if asked.live is None else asked.live,
+        since=max(_given(typed.since, asked.since), default=None),
+        until=min(_given(typed.until, asked.until), default=None),
     )
-    below, offset = (None, 0) if after is None else after
+    below, offset = (None, 0) if asked.after is None else asked.after
 
     async def run() -> Result:
-        wanted = await _wanted(services, parsed._replace(filters=filters), _Asked(agent, tags, kinds))
-        if wanted is None or (not parsed.groups and query.strip() and typed == Filters()):
+        wanted = await _wanted(services, parsed._replace(filters=filters), asked)
+        if wanted is None or (not parsed.groups and asked.query.strip() and typed == Filters()):
             return {"hits": [], "more": False, "behind": services.search.behind}
-        if order == "best":
-            found = await services.search.best(wanted, limit or _HITS, below, offset)
+        if asked.order == "best":
+            found = await services.search.best(wanted, asked.limit, below, offset)
         else:
-            found = await services.search.newest(wanted, limit or _HITS, below)
+            found = await services.search.newest(wanted, asked.limit, below)
         following = {} if found.next is None else {"next": found.next}
         return {"hits": found.hits, "more": found.next is not None, **following, "behind": found.behind}
 
@@ -71,7 +47,7 @@ def _given(*limits: int | None) -> list[int]:
     return [limit for limit in limits if limit is not None]
 
 
-async def _wanted(services: Services, query: Query, asked: _Asked) -> Wanted | None:
+async def _wanted(services: Services, query: Query, asked: params.Search) -> Wanted | None:
     """Return what is searched for; ``None`` if there cannot be any."""
     filters = query.filters
     required: list[Iterable[str]] = []

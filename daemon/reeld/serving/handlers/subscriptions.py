@@ -12,34 +12,22 @@ from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.agents.jobs import Job, Read
 from reeld.core.state import State
+from reeld.protocol import params
 from reeld.serving.call import Call, Detached, Result, Services, Work
-from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS
-
-# How long a `wait` lasts by default, and at most, in milliseconds.
-WAIT = 30_000
-MAX_WAIT = 3_600_000
 
 
-def subscribe(
-    services: Services,
-    call: Call,
-    agent: Agent | None,
-    since: int | None,
-    view: str | None,
-    kinds: list[str] | None,
-    time: int | None,
-) -> Work:
+def subscribe(services: Services, call: Call, agent: Agent | None, asked: params.Subscribe) -> Work:
     """Push the events of an agent, or of all, from now on or from a position of the log."""
 
     def begin(whose: Whose | None, head: int) -> Result:
         row = None if whose is None else whose.row
-        made = call.peer.subscriptions.make(whose, view or "messages", None if kinds is None else frozenset(kinds))
-        position = head if since is None else since
+        made = call.peer.subscriptions.make(whose, asked.view, None if asked.kinds is None else frozenset(asked.kinds))
+        position = head if asked.since is None else asked.since
 
         def begin_pushing() -> None:
-            if time is not None:
-                made.remember(time)
-            call.peer.subscriptions.begin(made, position, live=position >= head and time is None)
+            if asked.time is not None:
+                made.remember(asked.time)
+            call.peer.subscriptions.begin(made, position, live=position >= head and asked.time is None)
             services.drafts.show_to(made, row)
 
         call.then = begin_pushing  # the peer must know the subscription's number before the first push
@@ -50,17 +38,17 @@ def subscribe(
     return Read(lambda state: {**begin(state.profile, state.profile.head), "agent": state.profile.uid}, call.answer)
 
 
-def unsubscribe(_services: Services, call: Call, sub: int) -> Result:
+def unsubscribe(_services: Services, call: Call, asked: params.Unsubscribe) -> Result:
     """End a subscription; pushes that are queued for it still come."""
-    call.peer.subscriptions.end(sub)
+    call.peer.subscriptions.end(asked.sub)
     return {}
 
 
-def draft(_services: Services, call: Call, _agent: Agent, text: str) -> Job:
+def draft(_services: Services, call: Call, _agent: Agent, asked: params.Draft) -> Job:
     """Show the draft to the other subscribers."""
 
     def look(state: State) -> Result:
-        call.peer.draft(state.profile, text)
+        call.peer.draft(state.profile, asked.text)
         return {}
 
     return Read(look, call.answer)
@@ -102,18 +90,16 @@ class _Waiter:
         """Ignore it: nothing was written."""
 
 
-def wait(
-    services: Services, _call: Call, agent: Agent, since: int, kinds: list[str] | None, timeout: int | None
-) -> Detached:
+def wait(services: Services, _call: Call, agent: Agent, asked: params.Wait) -> Detached:
     """Answer as soon as the agent has an event after a seq."""
 
     async def run() -> Result:
         with _Waiter(services.registry.bus, agent.row) as waiter:
-            events, head = await _events_after(services, agent, since, kinds)
-            with anyio.move_on_after((WAIT if timeout is None else timeout) / 1000):
+            events, head = await _events_after(services, agent, asked.since, asked.kinds)
+            with anyio.move_on_after(asked.timeout / 1000):
                 while not events.items:
                     await waiter.happened.wait()
-                    events, head = await _events_after(services, agent, max(since, head), kinds)
+                    events, head = await _events_after(services, agent, max(asked.since, head), asked.kinds)
         return {"head": head, "events": events}
 
     return Detached(run)
@@ -126,13 +112,5 @@ async def _events_after(
     head: int = await services.registry.ask(agent, lambda answer: Read(lambda state: state.profile.head, answer))
     if head <= since:
         return PackedList([]), head
-    page = await services.store.history(
-        agent.row,
-        since=since,
-        head=head,
-        limit=PAGE_ITEMS,
-        kinds=kinds,
-        inherited=False,
-        max_bytes=PAGE_BYTES,
-    )
+    page = await services.store.history(agent.row, head, params.History(since=since, kinds=kinds))
     return PackedList(page.items), unpack(page.items[-1])["seq"] if page.more else head

@@ -1,6 +1,5 @@
 """The command on several agents: its parts are commands of their own, with the same parameters."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,11 +9,19 @@ from reeld.agents import together
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.together import New, Part, Put, Target, Together, in_part
 from reeld.core.commands import Reply
+from reeld.protocol import params
+from reeld.protocol.converters import unexpected
+from reeld.protocol.signature import AGENT, OPTIONS, Signature, declared, given
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers import late
-from reeld.serving.handlers.given_items import given_items
+from reeld.serving.handlers.given_items import has_items
 from reeld.serving.handlers.rows import addition, is_long
-from reeld.serving.params import Signature, unexpected
+
+_ADD = Signature((AGENT, *declared(params.Add), *OPTIONS))
+_CREATE = Signature((*declared(params.Create), *OPTIONS))
+_CHANGE = Signature((AGENT, *declared(params.Change), *OPTIONS))
+# The methods that a part may be.
+_SIGNATURES = {"add": _ADD, "create": _CREATE, "change": _CHANGE}
 
 
 class _Reader:
@@ -23,13 +30,11 @@ class _Reader:
     Args:
         services: the daemon's.
         call: the request.
-        signatures: the parameters of each method that a part may be.
     """
 
-    def __init__(self, services: Services, call: Call, signatures: Mapping[str, Signature]) -> None:
+    def __init__(self, services: Services, call: Call) -> None:
         self._services = services
         self._call = call
-        self._signatures = signatures
         # The rows of the agents to which something is added.
         self.spoken: list[int] = []
 
@@ -41,43 +46,41 @@ class _Reader:
         """
         if type(part) is not dict:
             raise InvalidParams(f"expected a map, got {kind_of(part)}")
-        method, params = part.get("method"), {name: value for name, value in part.items() if name != "method"}
-        signature = self._signatures.get(method) if type(method) is str else None
+        method, own = part.get("method"), {name: value for name, value in part.items() if name != "method"}
+        signature = _SIGNATURES.get(method) if type(method) is str else None
         if signature is None:
-            raise InvalidParams(f"method: {unexpected(method, [*self._signatures])}", field="method")
-        if params.get("key") is not None:
+            raise InvalidParams(f"method: {unexpected(method, [*_SIGNATURES])}", field="method")
+        if own.get("key") is not None:
             raise InvalidParams("key: a part has none; give one for all parts, beside parts", field="key")
-        (address, *own, if_seq, _), replaced = signature.bind(params)
-        made: Part = getattr(self, f"_{method}")(address, *own)
+        (*values, if_seq, _), replaced = signature.bind(own)
+        made = self._part(signature, values)
         return made._replace(if_seq=if_seq, put=_counting(made.put, replaced))
 
-    def _create(self, name: str | None, system: str | None, title: str | None, tags: dict[str, str] | None) -> Part:
-        return Part(name, together.create, new=New(title, tags, system, must_be_new=True))
+    def _part(self, signature: Signature, values: list[Any]) -> Part:
+        if signature is _CREATE:
+            new = given(params.Create, values)
+            return Part(new.agent, together.create, new=New(new.title, new.tags, new.system, must_be_new=True))
+        address, *own = values
+        if signature is _CHANGE:
+            return Part(address, partial(together.change, **given(params.Change, own)._asdict()))
+        return self._add(address, given(params.Add, own))
 
-    def _change(self, address: str, name: str | None, title: str | None, tags: dict[str, str] | None) -> Part:
-        return Part(address, partial(together.change, name=name, title=title, tags=tags))
-
-    def _add(self, address: str, messages: Any, *own: Any) -> Part:
-        create, begin, tags, *items = own
-        if tags is not None and not create:
-            raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
-        given = given_items(messages, *items)
-        added = None if given is not None else addition(messages, begin)
+    def _add(self, address: str, asked: params.Add) -> Part:
+        added = None if has_items(asked) else addition(asked.messages, asked.from_)
 
         async def put(whole: Together, target: Target) -> Reply:
             found = added
-            if given is not None:
-                found = await late.read_items(self._services, self._call, given, begin, target.stage.open_calls)
-            assert found is not None, "there are messages or items"  # noqa: S101
+            if found is None:
+                found = await late.read_items(self._services, self._call, asked, target.stage.open_calls)
             result = await together.add(whole, target, found)
             self.spoken.append(target.row)
             return result
 
-        return Part(address, put, new=New(tags=tags) if create else None)
+        return Part(address, put, new=New(tags=asked.tags) if asked.create else None)
 
 
 def _counting(put: Put, replaced: int) -> Put:
-    """Return what says in the result how many characters of the parameters were replaced."""
+    """Wrap ``put`` so that its result reports replaced characters."""
 
     async def counting(whole: Together, target: Target) -> Reply:
         return {**await put(whole, target), "replaced": replaced}
@@ -85,28 +88,18 @@ def _counting(put: Put, replaced: int) -> Put:
     return counting if replaced else put
 
 
-def commit(
-    signatures: Mapping[str, Signature], services: Services, call: Call, options: CommandOptions, parts: list[Any]
-) -> Deferred:
-    """Carry out commands on several agents, all or none.
-
-    Args:
-        signatures: the parameters of each method that a part may be.
-        services: the daemon's.
-        call: the request.
-        options: the command's.
-        parts: the commands.
-    """
-    reader = _Reader(services, call, signatures)
+def commit(services: Services, call: Call, options: CommandOptions, asked: params.Commit) -> Deferred:
+    """Carry out commands on several agents, all or none."""
+    reader = _Reader(services, call)
 
     def read() -> list[Part]:
         found = []
-        for number, part in enumerate(parts):
+        for number, part in enumerate(asked.parts):
             with in_part(number):
                 found.append(reader.read(part))
         return found
 
-    is_small = not is_long(call, parts)
+    is_small = not is_long(call, asked.parts)
 
     async def run() -> Result:
         found = read() if is_small else await services.long_work.in_thread(read)

@@ -14,10 +14,10 @@ from reel.errors import Internal, InvalidParams, ReelError
 from reel.framing import Framing
 from reel.json_framing import ContentLength, Lines
 from reel.session import MessagePack
+from reeld.protocol.signature import Signature
 from reeld.serving.flow import Limits
 from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method
-from reeld.serving.params import Signature
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker, Connect, Peer
 
@@ -164,7 +164,7 @@ async def test_async_calls_and_requests_keep_their_order(connect: Connect) -> No
 
 def test_the_table_has_it() -> None:
     """The method table has the signature that calls are read by."""
-    assert METHODS["call_async"].signature is SIGNATURE
+    assert METHODS["call_async"].signature.params == SIGNATURE.params
 
 
 # --- hello
@@ -289,7 +289,7 @@ async def test_a_result_that_cannot_be_encoded(
     connect: Connect, make: Callable[[], Framing], later: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A result that cannot be encoded is ``internal`` for its caller, and the connection goes on."""
-    method = Method("broken", Signature(()), "A test's own", lambda _services, _call: {"bad": object()})
+    method = Method("broken", Signature(()), "A test's own", lambda *_: {"bad": object()})
     monkeypatch.setitem(METHODS, "broken", method)
     with anyio.fail_after(PATIENCE):
         peer = connect(framing=make())

@@ -179,7 +179,7 @@ async def test_a_result_without_an_id_answers_an_open_call(connect: Connect) -> 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"items": ITEMS}, "format is missing"),
     ({"items": ITEMS, "messages": "x", "format": CHAT}, "give messages or items"),
-    ({"format": CHAT}, "format: it is about items"),
+    ({"format": CHAT}, "format applies to items"),
     ({}, "messages is missing"),
     ({"items": [], "format": CHAT}, "an empty one"),
     ({"items": ITEMS, "format": CHAT, "refs": ["a"]}, "one for each of 5 items, got a list of 1"),

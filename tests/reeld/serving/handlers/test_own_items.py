@@ -86,9 +86,9 @@ async def test_they_replace_those_from_a_seq_on(connect: Connect) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"messages": None}, "messages is missing; what items of 'x-mine' say, only the client can tell"),
+    ({"messages": None}, "messages is required: the daemon cannot read items of the format 'x-mine'"),
     ({"messages": [[]]}, "messages[0]: expected a list of at least one message, got an empty one"),
-    ({"messages": SAID[:1], "model": "m"}, "model: the messages say it; "),
+    ({"messages": SAID[:1], "model": "m"}, "model: set it in the provider_metadata"),
     ({"messages": SAID[:1], "format": "mine"}, "format: expected openai-chat, "),
     ({"messages": SAID[:1], "format": "x-"}, "format: expected openai-chat, "),
     ({"messages": SAID[:1], "format": "openai-chat"}, "items: give messages or items, not both"),

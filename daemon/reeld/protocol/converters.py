@@ -1,7 +1,7 @@
-"""Parameters of methods: an ordered list, given by position or by name, each checked by a converter."""
+"""Converters of parameters: from a value of the wire to what a handler takes, or a refusal that says what is wrong."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import check_name, kind_of
@@ -12,8 +12,9 @@ from reel.kinds import KNOWN
 from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
 from reeld.core.item_forms import is_own
 from reeld.core.validation import why_not_a_name
-from reeld.search.query import ROLES
 
+# The roles that a search can select.
+ROLES = ("user", "assistant", "tool", "system")
 # Levels of lists and maps in a request; the params themselves are the first.
 MAX_DEPTH = 16
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
@@ -34,14 +35,6 @@ MAX_PARTS = 100
 Convert: TypeAlias = Callable[[Any], Any]
 
 
-class Param(NamedTuple):
-    """A parameter: its name, its converter, and whether it may be left out."""
-
-    name: str
-    convert: Convert
-    optional: bool = True
-
-
 class Free(NamedTuple):
     """A free text in which characters were replaced, and how many."""
 
@@ -49,23 +42,19 @@ class Free(NamedTuple):
     replaced: int
 
 
-def _fail(reason: str) -> InvalidParams:
-    return InvalidParams(reason)
-
-
 def string(value: Any) -> str:
     """Convert a string that a program interprets."""
     if type(value) is not str:
-        raise _fail(f"expected a string, got {kind_of(value)}")
+        raise InvalidParams(f"expected a string, got {kind_of(value)}")
     if not is_clean(value):
-        raise _fail("NUL, lone surrogates and invalid UTF-8 cannot stand here")
+        raise InvalidParams("NUL, lone surrogates and invalid UTF-8 cannot stand here")
     return value
 
 
 def free_text(value: Any) -> str | Free:
     """Convert a free text; characters that it cannot hold are replaced and counted."""
     if type(value) is not str:
-        raise _fail(f"expected a string, got {kind_of(value)}")
+        raise InvalidParams(f"expected a string, got {kind_of(value)}")
     text, replaced = clean(value)
     return Free(text, replaced) if replaced else text
 
@@ -73,7 +62,7 @@ def free_text(value: Any) -> str | Free:
 def title(value: Any) -> str | Free:
     """Convert a title; an empty one removes it."""
     if type(value) is str and len(value) > MAX_TITLE:
-        raise _fail(f"may have {MAX_TITLE} characters, has {len(value)}")
+        raise InvalidParams(f"may have {MAX_TITLE} characters, has {len(value)}")
     return free_text(value)
 
 
@@ -81,7 +70,7 @@ def name(value: Any) -> str:
     """Convert the name of an agent."""
     text = string(value)
     if (problem := why_not_a_name(text)) is not None:
-        raise _fail(problem)
+        raise InvalidParams(problem)
     return text
 
 
@@ -89,7 +78,7 @@ def label(value: Any) -> str:
     """Convert a mark's label or an idempotency key."""
     text = string(value)
     if not 1 <= len(text) <= MAX_LABEL:
-        raise _fail(f"must have 1 to {MAX_LABEL} characters, has {len(text)}")
+        raise InvalidParams(f"must have 1 to {MAX_LABEL} characters, has {len(text)}")
     return text
 
 
@@ -97,21 +86,21 @@ def absolute_path(value: Any) -> str:
     """Convert an absolute path; a relative one would mean the daemon's directory, not the caller's."""
     text = string(value)
     if not text.startswith("/") or text.endswith("/"):
-        raise _fail(f"expected the absolute path of a file, got {text[:MAX_LABEL]!r}")
+        raise InvalidParams(f"expected the absolute path of a file, got {text[:MAX_LABEL]!r}")
     return text
 
 
 def absolute_paths(value: Any) -> list[str]:
     """Convert a list of absolute paths."""
     if type(value) is not list:
-        raise _fail(f"expected a list of absolute paths, got {kind_of(value)}")
+        raise InvalidParams(f"expected a list of absolute paths, got {kind_of(value)}")
     return [absolute_path(item) for item in value]
 
 
 def boolean(value: Any) -> bool:
     """Convert a boolean."""
     if type(value) is not bool:
-        raise _fail(f"expected true or false, got {kind_of(value)}")
+        raise InvalidParams(f"expected true or false, got {kind_of(value)}")
     return value
 
 
@@ -120,9 +109,9 @@ def integer(lowest: int = 0, highest: int = MAX_INTEGER) -> Convert:
 
     def convert(value: Any) -> int:
         if type(value) is not int:
-            raise _fail(f"expected an integer, got {kind_of(value)}")
+            raise InvalidParams(f"expected an integer, got {kind_of(value)}")
         if not lowest <= value <= highest:
-            raise _fail(f"must be between {lowest} and {highest} (got {value})")
+            raise InvalidParams(f"must be between {lowest} and {highest} (got {value})")
         return value
 
     return convert
@@ -139,7 +128,7 @@ def one_of(*words: str) -> Convert:
 
     def convert(value: Any) -> str:
         if value not in words:
-            raise _fail(unexpected(value, words))
+            raise InvalidParams(unexpected(value, words))
         return str(value)
 
     return convert
@@ -165,7 +154,7 @@ def unexpected(value: Any, words: Sequence[str], last: str = "") -> str:
 def item_format(value: Any) -> str:
     """Convert the format of items, which may be a client's own."""
     if value not in FORMATS and not (type(value) is str and is_own(value)):
-        raise _fail(unexpected(value, FORMATS, "a name of your own such as x-mine"))
+        raise InvalidParams(unexpected(value, FORMATS, "a name of your own such as x-mine"))
     return str(value)
 
 
@@ -174,9 +163,9 @@ def any_map(value: Any) -> dict[str, Any]:
     if value == [] and type(value) is list:
         return {}
     if type(value) is not dict:
-        raise _fail(f"expected a map, got {kind_of(value)}")
+        raise InvalidParams(f"expected a map, got {kind_of(value)}")
     if (problem := why_not_plain(value, MAX_DEPTH)) is not None:
-        raise _fail(f"cannot take {problem}")
+        raise InvalidParams(f"cannot take {problem}")
     return value
 
 
@@ -184,12 +173,12 @@ def client(value: Any) -> dict[str, Any]:
     """Convert a client's name and version; the name is stored with its events."""
     given = any_map(value)
     if type(given.get("version", "")) not in (str, type(None)):
-        raise _fail("its version: expected a string, major.minor.patch")
+        raise InvalidParams("its version: expected a string, major.minor.patch")
     if given.get("name") is not None:
         try:
             label(given["name"])
         except InvalidParams as error:
-            raise _fail(f"its name: {error.message}") from None
+            raise InvalidParams(f"its name: {error.message}") from None
     return given
 
 
@@ -198,19 +187,19 @@ def tags(value: Any) -> dict[str, str]:
     given = any_map(value)
     for tag, text in given.items():
         if not 1 <= len(tag) <= MAX_LABEL:
-            raise _fail(f"the name of a tag must have 1 to {MAX_LABEL} characters")
+            raise InvalidParams(f"the name of a tag must have 1 to {MAX_LABEL} characters")
         if len(string(text)) > MAX_TITLE:
-            raise _fail(f"the tag {tag} may have {MAX_TITLE} characters, has {len(text)}")
+            raise InvalidParams(f"the tag {tag} may have {MAX_TITLE} characters, has {len(text)}")
     size = sum(len(tag.encode()) + len(text.encode()) for tag, text in given.items())
     if size > MAX_TAGS:
-        raise _fail(f"may have {MAX_TAGS} bytes in all, have {size}; add what is longer as a note")
+        raise InvalidParams(f"may have {MAX_TAGS} bytes in all, have {size}; add what is longer as a note")
     return given
 
 
 def strings(value: Any) -> list[str]:
     """Convert a list of strings."""
     if type(value) is not list:
-        raise _fail(f"expected a list of strings, got {kind_of(value)}")
+        raise InvalidParams(f"expected a list of strings, got {kind_of(value)}")
     return [string(item) for item in value]
 
 
@@ -218,7 +207,7 @@ def addresses(value: Any) -> list[str]:
     """Convert a list of names or ids of agents."""
     given = strings(value)
     if len(given) > MAX_ITEMS:
-        raise _fail(f"expected at most {MAX_ITEMS} agents, got {len(given)}")
+        raise InvalidParams(f"expected at most {MAX_ITEMS} agents, got {len(given)}")
     return given
 
 
@@ -226,14 +215,14 @@ def texts(value: Any) -> list[str]:
     """Convert a text, or a list of texts, that is to be removed."""
     given = strings([value] if type(value) is str else value)
     if not given or not all(given) or len(given) > MAX_TEXTS:
-        raise _fail(f"expected 1 to {MAX_TEXTS} texts that are not empty")
+        raise InvalidParams(f"expected 1 to {MAX_TEXTS} texts that are not empty")
     return given
 
 
 def seqs(value: Any) -> list[int]:
     """Convert a list of seqs."""
     if type(value) is not list or not 1 <= len(value) <= MAX_ITEMS:
-        raise _fail(f"expected a list of 1 to {MAX_ITEMS} seqs, got {kind_of(value)}")
+        raise InvalidParams(f"expected a list of 1 to {MAX_ITEMS} seqs, got {kind_of(value)}")
     convert = integer(1)
     return [convert(item) for item in value]
 
@@ -242,7 +231,7 @@ def parts(value: Any) -> list[Any]:
     """Convert the parts of a command; the handler checks each."""
     if type(value) is not list or not 1 <= len(value) <= MAX_PARTS:
         shown = f"a list of {len(value)}" if type(value) is list else kind_of(value)
-        raise _fail(f"expected a list of 1 to {MAX_PARTS} commands, got {shown}")
+        raise InvalidParams(f"expected a list of 1 to {MAX_PARTS} commands, got {shown}")
     return value
 
 
@@ -250,7 +239,7 @@ def target(value: Any) -> list[str]:
     """Convert the method and the first arguments with which every push is to be sent."""
     given = strings(value)
     if sum(map(len, given)) > MAX_TARGET:
-        raise _fail(f"may have {MAX_TARGET} characters in all")
+        raise InvalidParams(f"may have {MAX_TARGET} characters in all")
     return given
 
 
@@ -259,7 +248,7 @@ def kinds(value: Any) -> list[str]:
     given = strings(value)
     for kind in given:
         if kind not in KNOWN:
-            raise _fail(f"{kind!r} is no kind of event; there are {', '.join(sorted(KNOWN))}")
+            raise InvalidParams(f"{kind!r} is no kind of event; there are {', '.join(sorted(KNOWN))}")
     return list(dict.fromkeys(given))  # each becomes a parameter of a query, whose number SQLite limits
 
 
@@ -268,21 +257,21 @@ def roles(value: Any) -> list[str]:
     given = strings(value)
     for role in given:
         if role not in ROLES:
-            raise _fail(f"{role!r} is not a role; there are {', '.join(ROLES)}")
+            raise InvalidParams(f"{role!r} is not a role; there are {', '.join(ROLES)}")
     return given
 
 
 def cursor(value: Any) -> tuple[int, int]:
     """Convert the place at which a page of a search ended: an id, and how many hits came before."""
     if (found := re.fullmatch(r"(\d{1,18})(?:\.(\d{1,9}))?", string(value), re.ASCII)) is None:
-        raise _fail(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
+        raise InvalidParams(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
     return int(found[1]), int(found[2] or 0)
 
 
 def body(value: Any) -> str:
     """Convert a provider's body; characters that text cannot hold are replaced when it is parsed."""
     if type(value) is not str:
-        raise _fail(f"expected the body as text, got {kind_of(value)}")
+        raise InvalidParams(f"expected the body as text, got {kind_of(value)}")
     return value
 
 
@@ -296,7 +285,7 @@ def tool_names(value: Any) -> dict[str, str]:
     given = any_map(value)
     for sent, own in given.items():
         if (problem := check_name(own)) is not None:
-            raise _fail(f"{sent}: {problem}")
+            raise InvalidParams(f"{sent}: {problem}")
     return given
 
 
@@ -304,7 +293,7 @@ def prefix(value: Any) -> dict[str, Any]:
     """Convert the `prefix` of an earlier rendering's reply."""
     given = any_map(value)
     if given.keys() != {"messages", "hash"} or type(given["messages"]) is not int or type(given["hash"]) is not str:
-        raise _fail("expected the prefix that render gave: {messages, hash}")
+        raise InvalidParams("expected the prefix that render gave: {messages, hash}")
     return given
 
 
@@ -313,107 +302,23 @@ def anything(value: Any) -> Any:
     return value
 
 
+def shallow(value: Any) -> Any:
+    """Return a value that is not nested too deep."""
+    if type(value) is not str and is_deeper(value, MAX_DEPTH - 1):
+        raise InvalidParams(_TOO_DEEP)
+    return value
+
+
 def messages(value: Any) -> Any:
     """Return messages for the handler to check, a single one as a list: both forms have the same digest."""
     if type(value) is not dict or not value:
         return value
     if is_deeper(value, MAX_DEPTH - 2):  # the list is a level more
-        raise _fail(_TOO_DEEP)
+        raise InvalidParams(_TOO_DEEP)
     return [value]
 
 
-_LISTS = frozenset({addresses, anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths, parts})
-
-# A map with one of these at the end of the parameters is a message or a record, if its place is that of messages:
-# no parameter of a method that takes messages is called so.
-_OF_MESSAGES = frozenset({"role", "kind"})
-
-
-class Signature:
-    """The parameters of a method, in order."""
-
-    def __init__(self, params: tuple[Param, ...]) -> None:
-        self.params = params
-        self._converters = [param.convert for param in params]
-        self._index = {param.name: number for number, param in enumerate(params)}
-        self._required = sum(not param.optional for param in params)
-        self._accepted = f"accepted: {', '.join(self.shown())}" if params else "it takes none"
-
-    def shown(self) -> list[str]:
-        """Return the names; optional ones end in a question mark."""
-        return [f"{param.name}?" if param.optional else param.name for param in self.params]
-
-    def bind(self, params: Any) -> tuple[list[Any], int]:
-        """Return the value of each parameter, ``None`` if it was left out, and the number of replaced characters.
-
-        Raises:
-            InvalidParams: one is missing, unknown, doubled or wrong; ``data`` has its name as ``field``.
-        """
-        positional, named = self._split(params)
-        if len(positional) > len(self.params):
-            raise InvalidParams(f"{len(positional)} parameters are too many; {self._accepted}")
-        values: list[Any] = [None] * len(self.params)
-        replaced = self._convert(values, enumerate(positional))
-        if named:
-            replaced += self._convert(values, self._numbered(named, values))
-        for number in range(self._required):
-            if values[number] is None:
-                missing = self.params[number].name
-                raise InvalidParams(f"{missing} is missing; {self._accepted}", field=missing)
-        return values, replaced
-
-    def _numbered(self, named: dict[Any, Any], values: list[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each named parameter, and its value."""
-        for key, value in named.items():
-            found = self._index.get(key)
-            if found is None:
-                raise InvalidParams(f"unknown parameter {key!r}; {self._accepted}", field=str(key))
-            if values[found] is not None:
-                raise InvalidParams(f"{key} is given twice; {self._accepted}", field=key)
-            yield found, value
-
-    def _split(self, params: Any) -> tuple[list[Any], dict[Any, Any]]:
-        if type(params) is list and params and type(params[-1]) is str:
-            return params, {}
-        if type(params) is dict:
-            return [], params
-        if params is None:
-            return [], {}
-        if type(params) is not list:
-            raise InvalidParams(f"params: expected a list or a map, got {kind_of(params)}")
-        if not params or params in ([None], [[]]):
-            return [], {}
-        last = params[-1]
-        if type(last) is not dict and type(last) is not list:
-            return params, {}
-        convert = self._convert_at(len(params) - 1)
-        if type(last) is dict:
-            if convert is messages and not _OF_MESSAGES.isdisjoint(last):
-                return params, {}
-            return params[:-1], last
-        if not last and convert not in _LISTS:
-            return params[:-1], {}  # an empty table of Lua's, which may be a list or a map
-        return params, {}
-
-    def _convert_at(self, number: int) -> Convert | None:
-        return self.params[number].convert if number < len(self.params) else None
-
-    def _convert(self, values: list[Any], given: Iterable[tuple[int, Any]]) -> int:
-        """Put converted values at their numbers; return how many characters were replaced."""
-        replaced = 0
-        for number, value in given:
-            if value is None:
-                continue
-            try:
-                # The depth first: a converter may show the value, and must not recurse too deep.
-                if type(value) is not str and is_deeper(value, MAX_DEPTH - 1):
-                    raise _fail(_TOO_DEEP)
-                converted = self._converters[number](value)
-            except InvalidParams as error:
-                name = self.params[number].name
-                raise InvalidParams(f"{name}: {error.message}", field=name) from None
-            if type(converted) is Free:
-                replaced += converted.replaced
-                converted = converted.text
-            values[number] = converted
-        return replaced
+def token(value: Any) -> int | str:
+    """Convert the token that a client knows a later answer by: an integer or a string."""
+    converted: int | str = integer(-MAX_INTEGER)(value) if type(value) is int else label(value)
+    return converted

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidParams
-from reeld.serving import params
+from reeld.protocol import converters
+from reeld.protocol.converters import MAX_DEPTH, MAX_ITEMS, MAX_LABEL, MAX_PAGE, MAX_TITLE
 from reeld.serving.methods import METHODS
-from reeld.serving.params import MAX_DEPTH, MAX_ITEMS, MAX_LABEL, MAX_PAGE, MAX_TITLE
 
 BAD_BYTES = b"\xff".decode(errors="surrogateescape")
 
@@ -353,4 +353,4 @@ def test_map_of_what_no_client_can_read() -> None:
 
 def test_each_kind_counts_once() -> None:
     """A kind that is named several times is queried once."""
-    assert ["user", "mark"] == params.kinds(["user", "mark", "user"] * 30_000)
+    assert ["user", "mark"] == converters.kinds(["user", "mark", "user"] * 30_000)
