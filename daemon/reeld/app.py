@@ -26,7 +26,6 @@ from reel.errors import Storage
 from reel.version import PROTOCOL, __version__
 from reeld import logs, memory
 from reeld.agents.agent import now
-from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
 from reeld.backups import remains
@@ -177,7 +176,6 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         services = Services(
             registry,
             store,
-            AgentFactory(registry),
             Drafts(registry.bus),
             stop.set,
             counters,

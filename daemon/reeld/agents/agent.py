@@ -30,7 +30,6 @@ from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.foreign import completes
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.agents.jobs import Exclusive, Job, Read, Write, WriteTexts
-from reeld.agents.many_rows import prepare
 from reeld.agents.packing import loop_packer
 from reeld.core.commands import Reply, Stage, add_texts, used_at
 from reeld.core.conversation import Conversation, Takeover
@@ -484,32 +483,6 @@ class Agent:
         self._count()
         self.repairs += 1
         self.bus.reset(self.committed.profile)
-
-    async def commit(
-        self,
-        stage: Stage,
-        reply: Reply,
-        options: CommandOptions,
-        past: Takeover | None = None,
-        *,
-        changed: bool = False,
-        reads: frozenset[int] = frozenset(),
-    ) -> Reply:
-        """Commit and apply what an exclusive job has staged; return the reply.
-
-        Args:
-            stage: the events.
-            reply: the answer, remembered under the command's key.
-            options: the command's.
-            past: the state that is taken over, if it is not in memory.
-            changed: whether anything in the profile changed besides its head.
-            reads: the other agents whose states it depends on.
-        """
-        part = AgentWrite(stage.profile, stage.events, changed=changed)
-        keys = [] if options.key is None else [key_row(options.key, self.row, reply, reply["command"])]
-        transaction = await prepare(self.store, Transaction([part], keys, reads=reads))
-        await write(self.store, transaction, lambda firsts: self.apply(part, firsts[0], past))
-        return reply
 
     async def run(self) -> None:
         """Load the state, then run exclusive jobs until cancelled or failed."""

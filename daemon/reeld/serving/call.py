@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from reel.errors import ReelError
 from reel.frames import Id
 from reel.framing import Framing
-from reeld.agents.creation import AgentFactory
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.jobs import Job
 from reeld.agents.registry import Registry
@@ -134,7 +133,6 @@ class Services(NamedTuple):
     Args:
         registry: finds live agents.
         store: reads the log.
-        factory: creates agents.
         drafts: what is being written.
         stop: ends the daemon.
         counters: returns what the listener counts.
@@ -150,7 +148,6 @@ class Services(NamedTuple):
 
     registry: Registry
     store: Store
-    factory: AgentFactory
     drafts: Drafts
     stop: Callable[[], None]
     counters: Callable[[], dict[str, Any]]

@@ -1,16 +1,17 @@
 """A client without a wire: it runs every command as the daemon's handlers do."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
 from msgpack import unpackb
 
 from reel.errors import ReelError
-from reeld.agents import exclusive, families
+from reeld.agents import adding, creation, families, replaying, tree
+from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
-from reeld.agents.creation import AgentFactory
-from reeld.agents.exclusive import Addition
+from reeld.agents.executor import Command, Work, execute, job
 from reeld.agents.idempotency import CommandOptions, key_of, repeated
 from reeld.agents.jobs import Exclusive, Job, Read, Write
 from reeld.agents.registry import Registry
@@ -19,12 +20,13 @@ from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
-from reeld.protocol.params import Agents, History
+from reeld.protocol.params import Agents, Create, History
 from reeld.store.listing import Listing
 from tests.reeld.store.making import seal, unguarded
 
 Reply: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[Any], None]
+Stage: TypeAlias = Callable[[Work], Awaitable[Reply]]
 
 
 class DirectClient:
@@ -37,14 +39,14 @@ class DirectClient:
         self._tasks = tasks
         self.registry = registry
         self.store = registry.store
-        self.factory = AgentFactory(registry)
 
     # --- commands
 
     async def create(self, name: str | None = None, system: str | None = None, **more: Any) -> Reply:
         title, tags = more.pop("title", None), more.pop("tags", None)
         options = _options("create", name, system, address=None, about=None, **more)
-        return await self._or_first(options, self.factory.create(options, name, system, title, tags))
+        asked = Create(name, system, title, tags)
+        return await self._execute(options, Command(partial(creation.create, asked=asked)))
 
     async def add(self, address: str, *messages: Any, create: bool = False, **more: Any) -> Reply:
         options = await self._options(address, "add", list(messages), **more)
@@ -52,9 +54,10 @@ class DirectClient:
         rows, altered = rows_from(list(messages), refs)
         added = Addition(rows, altered, refs)
         if create and await self.store.find(address) is None:
-            return await self._or_first(options, self.factory.create_and_add(options, address, added))
+            command = adding.creating(self.registry, address, added, None, lambda _: None)
+            return await self._execute(options, command)
         if refs:
-            return await self._exclusive(address, options, lambda agent: exclusive.add(agent, options, added))
+            return await self._alone(address, options, partial(adding.add, added=added))
         return await self._do(
             address, options, lambda answer: Write(lambda stage: commands.add(stage, rows), options, answer)
         )
@@ -64,7 +67,7 @@ class DirectClient:
         refs: dict[str, int] = {}
         rows, altered = rows_from(list(messages), refs) if messages else ([], UNALTERED)
         added = Addition(rows, altered, refs, seq)
-        return await self._exclusive(address, options, lambda agent: exclusive.add(agent, options, added))
+        return await self._alone(address, options, partial(adding.add, added=added))
 
     async def mark(self, address: str, label: str | None = None, **more: Any) -> Reply:
         options = await self._options(address, "mark", label, **more)
@@ -74,61 +77,57 @@ class DirectClient:
 
     async def clear(self, address: str, **more: Any) -> Reply:
         options = await self._options(address, "clear", **more)
-        return await self._exclusive(address, options, lambda agent: exclusive.clear(agent, options))
+        return await self._alone(address, options, tree.clear)
 
     async def rewind(self, address: str, label: str | None = None, **more: Any) -> Reply:
         options = await self._options(address, "rewind", label, **more)
-        return await self._exclusive(address, options, lambda agent: exclusive.rewind(agent, options, label))
+        return await self._alone(address, options, partial(tree.rewind, label=label))
 
     async def restore(self, address: str, at: int, **more: Any) -> Reply:
         options = await self._options(address, "restore", at, **more)
-        return await self._exclusive(address, options, lambda agent: exclusive.restore(agent, options, at))
+        return await self._alone(address, options, partial(tree.restore, at=at))
 
     async def undo(self, address: str, **more: Any) -> Reply:
         options = await self._options(address, "undo", **more)
-        return await self._exclusive(address, options, lambda agent: exclusive.undo(agent, options))
+        return await self._alone(address, options, tree.undo)
 
     async def redo(self, address: str, **more: Any) -> Reply:
         options = await self._options(address, "redo", **more)
-        return await self._exclusive(address, options, lambda agent: exclusive.redo(agent, options))
+        return await self._alone(address, options, tree.redo)
 
     async def change(self, address: str, name: str | None = None, **more: Any) -> Reply:
         title, tags = more.pop("title", None), more.pop("tags", None)
         options = await self._options(address, "change", name, title, tags, **more)
-        return await self._exclusive(
-            address, options, self._reindexing(lambda agent: exclusive.change(agent, options, name, title, tags))
-        )
+        return await self._about(address, options, partial(families.change, name=name, title=title, tags=tags))
 
     async def revive(self, address: str, *, cascade: bool = False, **more: Any) -> Reply:
         options = await self._options(address, "revive", cascade, **more)
-
-        async def ask() -> Reply:
-            agent = await self.registry.find(address)
-            return await families.revive(self.registry, options, agent, cascade=cascade)
-
-        return await self._or_first(options, ask())
+        return await self._about(
+            address, options, partial(families.revive, cascade=cascade), families.killed_clones if cascade else None
+        )
 
     async def clone(self, address: str, name: str | None = None, at: int | None = None, **more: Any) -> Reply:
         options = await self._options(address, "clone", name, at, **more)
-        return await self._exclusive(address, options, lambda source: self.factory.clone(options, source, name, at))
+        return await self._about(address, options, partial(creation.clone, name=name, at=at))
 
     async def clone_into(self, address: str, into: str, at: int | None = None, **more: Any) -> Reply:
         options = await self._options(address, "clone", into, at, **more)
 
         async def ask() -> Reply:
             source, target = await self.registry.find(address), await self.registry.find(into)
-            return await exclusive.clone_into(self.registry, options, source, target, at)
+            command = Command(partial(tree.clone_into, at=at), [target, source])
+            return await execute(self.registry, options, command)
 
         return await self._or_first(options, ask())
 
     async def kill(self, address: str, reason: str | None = None, *, cascade: bool = False, **more: Any) -> Reply:
         options = await self._options(address, "kill", reason, cascade, **more)
-
-        async def ask() -> Reply:
-            agent = await self.registry.find(address)
-            return await families.kill(self.registry, options, agent, reason, cascade=cascade)
-
-        return await self._or_first(options, ask())
+        return await self._about(
+            address,
+            options,
+            partial(families.kill, reason=reason, cascade=cascade),
+            families.live_clones if cascade else None,
+        )
 
     # --- questions
 
@@ -142,11 +141,11 @@ class DirectClient:
         """Return the contents of the live conversation."""
         return shown((await self.state(address)).conversation)
 
-    async def replay(self, address: str, *, strict: bool = False) -> exclusive.Replayed:
+    async def replay(self, address: str, *, strict: bool = False) -> replaying.Replayed:
         """Compare the live state with the one that is read from the log."""
         agent = await self.registry.find(address)
-        found: exclusive.Replayed = await self.registry.ask(
-            agent, lambda answer: Exclusive(lambda held: exclusive.replay(held, strict=strict), answer)
+        found: replaying.Replayed = await self.registry.ask(
+            agent, lambda answer: Exclusive(lambda held: replaying.replay(held, strict=strict), answer)
         )
         return found
 
@@ -200,24 +199,27 @@ class DirectClient:
 
         return await self._or_first(options, ask())
 
-    async def _exclusive(
-        self, address: str, options: CommandOptions, run: Callable[[Agent], Awaitable[Reply]]
-    ) -> Reply:
-        return await self._do(address, options, lambda answer: Exclusive(run, answer))
+    async def _alone(self, address: str, options: CommandOptions, stage: Stage) -> Reply:
+        """Run a command in its agent's own task."""
+        return await self._do(address, options, partial(job, self.registry, options, Command(stage)))
+
+    async def _about(self, address: str, options: CommandOptions, stage: Stage, more: Any = None) -> Reply:
+        """Run a command on an agent, and on others if ``more`` finds them."""
+
+        async def ask() -> Reply:
+            command = Command(stage, [await self.registry.find(address)])
+            return await execute(self.registry, options, command._replace(more=more) if more else command)
+
+        return await self._or_first(options, ask())
+
+    async def _execute(self, options: CommandOptions, command: Command) -> Reply:
+        return await self._or_first(options, execute(self.registry, options, command))
 
     async def _or_first(self, options: CommandOptions, command: Awaitable[Reply]) -> Reply:
         try:
             return await command
         except ReelError as error:
             return await repeated(self.store, options.key, error)
-
-    def _reindexing(self, command: Callable[[Agent], Awaitable[Reply]]) -> Callable[[Agent], Awaitable[Reply]]:
-        async def run(agent: Agent) -> Reply:
-            reply = await command(agent)
-            self.registry.reindex(agent)
-            return reply
-
-        return run
 
 
 def _options(

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from reel.errors import Exists, InvalidParams, Killed, NotFound, Storage
-from reeld.agents import creation
+from reeld.agents import executor
 from tests.patience import PATIENCE
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient, read_only
@@ -93,7 +93,7 @@ async def test_an_agent_without_a_name_gets_a_short_one(client: DirectClient) ->
 
 async def test_short_names_that_are_all_taken(client: DirectClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """If all generated short names are taken, create and clone fall back to a longer, unique one."""
-    monkeypatch.setattr(creation, "_LETTERS", "b")
+    monkeypatch.setattr(executor, "_LETTERS", "b")
     names = [(await client.create())["name"] for _ in range(2)] + [(await client.clone("bbbbb"))["name"]]
 
     assert ["bbbbb", 16, 16] == [names[0], *map(len, names[1:])]

@@ -3,12 +3,11 @@
 import anyio
 import pytest
 
-from reeld.agents import exclusive
-from reeld.agents.agent import Agent
+from reeld.agents import tree
+from reeld.agents.executor import Command, Work, job
 from reeld.agents.idempotency import CommandOptions
-from reeld.agents.jobs import Exclusive
 from reeld.agents.registry import Registry
-from reeld.core.commands import Reply
+from reeld.core.stage import Reply
 from reeld.store.loss import Forgotten
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
@@ -31,15 +30,15 @@ async def test_what_is_under_way_is_refused() -> None:
             waited: list[object] = []
             undone: list[object] = []
 
-            async def undo(held: Agent) -> Reply:
+            async def undo(work: Work) -> Reply:
                 await gate.wait()
-                return await exclusive.undo(held, CommandOptions())
+                return await tree.undo(work)
 
             def answer(outcome: object) -> None:
                 undone.append(outcome)
                 done.set()
 
-            agent.post(Exclusive(undo, answer))
+            agent.post(job(client.registry, CommandOptions(), Command(undo), answer))
             client.post(agent, "waits", answer=waited.append)
             client.registry.pump()
             await anyio.wait_all_tasks_blocked()

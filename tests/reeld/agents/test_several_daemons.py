@@ -10,10 +10,10 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reeld.agents import exclusive
-from reeld.agents.agent import Agent
+from reeld.agents import tree
+from reeld.agents.executor import Command, Work, job
 from reeld.agents.idempotency import CommandOptions
-from reeld.agents.jobs import Exclusive, Job, Read, Write
+from reeld.agents.jobs import Job, Read, Write
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply
@@ -173,14 +173,14 @@ async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
     has_staged, goes_on = anyio.Event(), anyio.Event()
     tries: list[int] = []
 
-    async def add(agent: Agent) -> Reply:
-        stage = agent.stage(CommandOptions())
+    async def add(work: Work) -> Reply:
+        stage = work.alone().stage
         tries.append(stage.head)
         has_staged.set()
         await goes_on.wait()
-        return await agent.commit(stage, commands.add(stage, rows_from(["new"], {})[0]), CommandOptions())
+        return commands.add(stage, rows_from(["new"], {})[0])
 
-    held.registry.post(agent, Exclusive(add, lambda _: None))
+    held.registry.post(agent, job(held.registry, CommandOptions(), Command(add), lambda _: None))
     held.registry.pump()
     await has_staged.wait()
     await other.clone_into("source", "demo")
@@ -207,7 +207,8 @@ def look_here(answer: Callable[[Any], None]) -> Job:
 
 def clear_here(answer: Callable[[Any], None]) -> Job:
     """Return an exclusive command to it."""
-    return Exclusive(lambda agent: exclusive.clear(agent, CommandOptions()), answer, "demo")
+    registry: Any = None  # an empty conversation is cleared without it
+    return job(registry, CommandOptions(), Command(tree.clear), answer)._replace(address="demo")
 
 
 @pytest.mark.parametrize("job", [add_here, look_here, clear_here])

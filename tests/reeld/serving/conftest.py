@@ -17,7 +17,6 @@ from reel.frames import Id, Notification, Response
 from reel.framing import Framing
 from reel.session import MessagePack
 from reeld.agents.agent import now
-from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
 from reeld.backups.schedule import Schedule
@@ -174,7 +173,6 @@ async def services(tmp_path: Path, stopped: list[str], monkeypatch: pytest.Monke
         yield Services(
             registry,
             store,
-            AgentFactory(registry),
             drafts,
             lambda: stopped.append("stop"),
             dict,

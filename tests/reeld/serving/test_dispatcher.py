@@ -42,6 +42,9 @@ class Caller:
             services, Traffic(), Limits(), self._reply, lambda *_: none.pop(), self._start_soon, lambda: None
         )
 
+    def end_draft(self, row: int) -> None:
+        """Ignore it: no draft is written here."""
+
     def submit(self, method: str, *params: Any) -> None:
         """Submit a call in a batch of its own; calls are numbered from 1."""
         self._sent += 1

@@ -13,7 +13,6 @@ from reel.aio.client import Client
 from reel.errors import Conflict, Exists, NotFound, ReelError, Storage
 from reel.pushes import DraftPush, EventPush
 from reeld.agents.agent import now
-from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Asked, Retaining
 from reeld.backups.schedule import Schedule
@@ -46,7 +45,6 @@ async def daemon(url: str, path: str) -> AsyncIterator[Services]:
         services = Services(
             registry,
             store,
-            AgentFactory(registry),
             Drafts(registry.bus),
             lambda: None,
             dict,

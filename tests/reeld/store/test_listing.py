@@ -283,4 +283,4 @@ def test_agents_with_very_many_tags(rows: Rows) -> None:
         rows.agent(row)
         rows.connection.execute("UPDATE agents SET tags = ? WHERE id = ?", (json.dumps(of_agent), row))
 
-    assert (["agent-1"], False) == names(rows, Listing(tags=tags))
+    assert (["agent-1"], False) == names(rows, Listing(Agents(tags=tags)))

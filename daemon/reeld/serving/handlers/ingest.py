@@ -2,8 +2,8 @@
 
 from functools import partial
 
+from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
-from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
 from reeld.core.validation import rows_from
 from reeld.formats.ingest import read_request, read_response

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, TypeAlias
 from reel.blocks import InvalidRecord, kind_of
 from reel.errors import InvalidMessage, InvalidParams
 from reel.strict_json import Json
-from reeld.agents import exclusive
+from reeld.agents import adding
+from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
-from reeld.agents.exclusive import Addition
+from reeld.agents.executor import Command, Work, job
 from reeld.agents.idempotency import CommandOptions
-from reeld.agents.jobs import Exclusive, Job
+from reeld.agents.jobs import Job
 from reeld.core.events import Origin
 from reeld.core.item_forms import is_own
 from reeld.core.open_calls import OpenCall
@@ -21,7 +22,8 @@ from reeld.formats.items.own import own_rows
 from reeld.formats.items.reading import ItemReader, OpenCallsNeeded, parse_items
 from reeld.formats.table import FORMATS
 from reeld.protocol.params import Add
-from reeld.serving.call import Call, Deferred, Result, Services, Work
+from reeld.serving import call as serving
+from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.rows import create_and_add, write_addition
 
 # A larger request is read in a thread; to go there and back takes as long as to read half as much.
@@ -50,7 +52,7 @@ class Items(NamedTuple):
     options: CommandOptions
     asked: Add
 
-    def add(self) -> Work:
+    def add(self) -> serving.Work:
         """Add few items at once, and others or those of a missing agent later."""
         if isinstance(self.target, str) or self.call.size >= _SMALL:
             return Deferred(self.add_apart)
@@ -64,7 +66,7 @@ class Items(NamedTuple):
         read, in_thread = partial(_addition, asked, _made_id()), services.long_work.in_thread
         if isinstance(target, str):
             added = read(()) if call.size < _SMALL else await in_thread(partial(read, ()))
-            return await create_and_add(services, target, options, added, tags=asked.tags, create=asked.create)
+            return await create_and_add(services, call, target, options, added, tags=asked.tags, create=asked.create)
         found = await in_thread(partial(_read_alone, read))
         reply: Result = await services.registry.ask(
             target, partial(_job, services, call, target.row, options, read, found)
@@ -102,14 +104,14 @@ def _job(
 ) -> Job:
     """Return the job that adds what was found; if nothing was, it is read there, with the open calls."""
     if found is not None:
-        return write_addition(call, row, options, found, answer)
+        return write_addition(services, call, row, options, found, answer)
 
-    async def add(agent: Agent) -> Result:
-        behind = partial(read, list(agent.committed.conversation.open_calls))
+    async def stage(work: Work) -> Result:
+        behind = partial(read, list(work.alone().stage.open_calls))
         added = behind() if call.size < _SMALL else await services.long_work.in_thread(behind)
-        return await exclusive.add(agent, options, added, lambda: call.peer.end_draft(row))
+        return await adding.add(work, added, lambda: call.peer.end_draft(row))
 
-    return Exclusive(add, answer)
+    return job(services.registry, options, Command(stage), answer)
 
 
 def _addition(asked: Add, made: str, open_calls: Iterable[OpenCall] | None) -> Addition:

@@ -12,8 +12,8 @@ from types import ModuleType
 
 import anyio
 
+from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
-from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
 from reeld.core.open_calls import OpenCall
 from reeld.protocol import params

@@ -6,7 +6,7 @@ from functools import partial
 from reel.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.frames import MAX_ELEMENTS, PackedList
 from reel.version import PROTOCOL, __version__
-from reeld.agents import exclusive
+from reeld.agents import replaying
 from reeld.agents.agent import Agent
 from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import require_position
@@ -200,15 +200,15 @@ def replay(services: Services, _call: Call, agent: Agent, asked: params.Replay) 
         rebuilt = await services.store.rebuild(agent.row, position)
         skipped = rebuilt.skipped + await services.store.unknown_kinds(agent.row, position.at)
         if asked.strict:
-            exclusive.require_sound(skipped)
+            replaying.require_sound(skipped)
         return await _replayed(services, profile, rebuilt.conversation, skipped, position.at, window)
 
     return Deferred(run)
 
 
 async def _replay_current(services: Services, agent: Agent, window: Window, *, strict: bool) -> Result:
-    replayed: exclusive.Replayed = await services.registry.ask(
-        agent, lambda answer: Exclusive(partial(exclusive.replay, strict=strict), answer)
+    replayed: replaying.Replayed = await services.registry.ask(
+        agent, lambda answer: Exclusive(partial(replaying.replay, strict=strict), answer)
     )
     services.registry.repaired += not replayed.matched
     profile, conversation, skipped, matched = replayed

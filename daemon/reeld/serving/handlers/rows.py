@@ -1,14 +1,16 @@
 """Adding rows to an agent: the common part of all methods that add something."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from reel.errors import NotFound
-from reeld.agents import exclusive
+from reeld.agents import adding
+from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
-from reeld.agents.exclusive import Addition
+from reeld.agents.executor import Command, execute, job
 from reeld.agents.idempotency import CommandOptions
-from reeld.agents.jobs import Exclusive, Job, Write
+from reeld.agents.jobs import Job, Write
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.validation import UNALTERED, Altered, CheckedRow, Expected, rows_from
@@ -50,9 +52,9 @@ def write_rows(
 
 
 def write_addition(
-    call: Call, row: int, options: CommandOptions, added: Addition, answer: Callable[[Any], None]
+    services: Services, call: Call, row: int, options: CommandOptions, added: Addition, answer: Callable[[Any], None]
 ) -> Job:
-    """Return the job that does what :func:`write_rows` does with any addition; ``row`` is the agent's."""
+    """Return the job that adds rows: a ``Write`` if it needs no look-up; ``row`` is the agent's."""
 
     def end_draft() -> None:
         call.peer.end_draft(row)
@@ -64,7 +66,7 @@ def write_addition(
 
     if added.is_plain:
         return Write(stage_rows, options, answer)
-    return Exclusive(lambda agent: exclusive.add(agent, options, added, end_draft), answer)
+    return job(services.registry, options, Command(partial(adding.add, added=added, on_staged=end_draft)), answer)
 
 
 def addition(messages: Any, begin: int | None) -> Addition:
@@ -83,6 +85,7 @@ def is_long(call: Call, messages: Any) -> bool:
 
 async def create_and_add(
     services: Services,
+    call: Call,
     address: str,
     options: CommandOptions,
     added: Addition,
@@ -101,7 +104,9 @@ async def create_and_add(
         )
     if not create:
         raise commands.not_found(address)
-    return await services.factory.create_and_add(options, converters.name(address), added, tags)
+    name = converters.name(address)
+    command = adding.creating(services.registry, name, added, tags, call.peer.end_draft)
+    return await execute(services.registry, options, command)
 
 
 async def read_and_add(
@@ -117,9 +122,9 @@ async def read_and_add(
     """Add what ``read`` returns, which takes long; a missing agent is given by its address."""
     added = await services.long_work.in_thread(read)
     if isinstance(target, str):
-        return await create_and_add(services, target, options, added, create=create, tags=tags)
+        return await create_and_add(services, call, target, options, added, create=create, tags=tags)
     row = target.row
     reply: Result = await services.registry.ask(
-        target, lambda answer: write_addition(call, row, options, added, answer)
+        target, lambda answer: write_addition(services, call, row, options, added, answer)
     )
     return reply

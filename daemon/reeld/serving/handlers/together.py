@@ -6,8 +6,9 @@ from typing import Any
 from reel.blocks import kind_of
 from reel.errors import InvalidParams
 from reeld.agents import together
+from reeld.agents.executor import Target, Work, execute
 from reeld.agents.idempotency import CommandOptions
-from reeld.agents.together import New, Part, Put, Target, Together, in_part
+from reeld.agents.together import New, Part, Put, Together, in_part
 from reeld.core.commands import Reply
 from reeld.protocol import params
 from reeld.protocol.converters import unexpected
@@ -62,17 +63,17 @@ class _Reader:
             return Part(new.agent, together.create, new=New(new.title, new.tags, new.system, must_be_new=True))
         address, *own = values
         if signature is _CHANGE:
-            return Part(address, partial(together.change, **given(params.Change, own)._asdict()))
+            return Part(address, partial(together.change, asked=given(params.Change, own)))
         return self._add(address, given(params.Add, own))
 
     def _add(self, address: str, asked: params.Add) -> Part:
         added = None if has_items(asked) else addition(asked.messages, asked.from_)
 
-        async def put(whole: Together, target: Target) -> Reply:
+        async def put(work: Work, target: Target) -> Reply:
             found = added
             if found is None:
                 found = await late.read_items(self._services, self._call, asked, target.stage.open_calls)
-            result = await together.add(whole, target, found)
+            result = await together.add(work, target, found)
             self.spoken.append(target.row)
             return result
 
@@ -82,8 +83,8 @@ class _Reader:
 def _counting(put: Put, replaced: int) -> Put:
     """Wrap ``put`` so that its result reports replaced characters."""
 
-    async def counting(whole: Together, target: Target) -> Reply:
-        return {**await put(whole, target), "replaced": replaced}
+    async def counting(work: Work, target: Target) -> Reply:
+        return {**await put(work, target), "replaced": replaced}
 
     return counting if replaced else put
 
@@ -103,7 +104,7 @@ def commit(services: Services, call: Call, options: CommandOptions, asked: param
 
     async def run() -> Result:
         found = read() if is_small else await services.long_work.in_thread(read)
-        reply = await Together(services.registry, services.factory, options, found).commit()
+        reply = await execute(services.registry, options, Together(services.registry, found).command)
         for row in reader.spoken:
             call.peer.end_draft(row)
         return reply

@@ -1,0 +1,192 @@
+"""The command ``add`` in its general form: rows that may be there already, that replace others, or for a new agent.
+
+An add that needs no look-up is a ``Write`` in its agent's mailbox instead.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound
+from reeld.agents import many_rows
+from reeld.agents.agent import Agent
+from reeld.agents.executor import Command, Target, Work
+from reeld.agents.registry import Registry
+from reeld.core import commands
+from reeld.core.commands import Reply, Stage
+from reeld.core.state import State
+from reeld.core.validation import Altered, CheckedRow, Expected
+from reeld.store.store import Store
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Addition(NamedTuple):
+    """What an ``add`` is to write.
+
+    Args:
+        rows: the rows.
+        altered: how much of the messages was altered.
+        refs: the index of each row that has a reference.
+        expected: what is expected of values that are replaced.
+        begin: the seq of the entry from which on the rows replace the conversation, if they do; there may be no rows.
+        items: for each row, the number of the element of the request that it is part of, if elements may be several
+            rows; the index of a reference is then that of its element.
+        more: further fields of the reply.
+    """
+
+    rows: list[CheckedRow]
+    altered: Altered
+    refs: Mapping[str, int]
+    begin: int | None = None
+    items: Sequence[int] | None = None
+    expected: Sequence[Expected] = ()
+    more: Mapping[str, Any] = _NOTHING
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it can share a transaction with other additions: it has few rows, and needs no look-up."""
+        return not self.refs and not self.expected and self.begin is None and not many_rows.are_many(self.rows)
+
+    def without(self, known: Mapping[int, int]) -> list[CheckedRow]:
+        """Return the rows without the elements that are known, by their index."""
+        numbers = range(len(self.rows)) if self.items is None else self.items
+        return [row for row, number in zip(self.rows, numbers, strict=True) if number not in known]
+
+    def complete(self, reply: Reply, known: Mapping[int, int]) -> Reply:
+        """Return the complete reply, with the seq of each element if elements may be several rows."""
+        reply = {**reply, **self.more}
+        if self.items is None:
+            return reply
+        seqs = dict(known)
+        added = (number for number in self.items if number not in known)
+        for seq, number in enumerate(added, reply["first"]):
+            seqs.setdefault(number, seq)
+        return {**reply, "seqs": [seqs[number] for number in sorted(seqs)]}
+
+
+async def add(work: Work, added: Addition, on_staged: Callable[[], None] = lambda: None) -> Reply:
+    """Add rows to the agent.
+
+    Args:
+        work: has the agent.
+        added: what is added.
+        on_staged: called once the command can no longer be refused.
+    """
+    reply = await put(work.store, work.alone(), added)
+    on_staged()
+    return reply
+
+
+def creating(
+    registry: Registry, name: str, added: Addition, tags: dict[str, str] | None, on_staged: Callable[[int], None]
+) -> Command:
+    """Return the command that adds rows to an agent, which is created if it is missing.
+
+    Args:
+        registry: finds it.
+        name: its name.
+        added: what is added.
+        tags: those of a new agent.
+        on_staged: called with its row, if it exists, once the command can no longer be refused.
+    """
+
+    async def resolve() -> list[Agent]:
+        try:
+            return [await registry.find(name, alive=True)]
+        except NotFound:
+            return []
+
+    async def stage(work: Work) -> Reply:
+        if work.agents:
+            return await add(work, added, partial(on_staged, work.agents[0].row))
+        target = work.create(name, tags=tags)
+        target.stage.require_head(work.options.if_seq)
+        target.command = commands.create(target.stage, None)["command"]
+        return await put(work.store, target, added)
+
+    return Command(stage, resolve=resolve)
+
+
+async def put(store: Store, target: Target, added: Addition) -> Reply:
+    """Stage rows behind what is staged already; those whose reference is in the agent's past are left out.
+
+    Args:
+        store: has the agent's log.
+        target: the agent.
+        added: the rows.
+
+    Raises:
+        ReelError: they cannot be added there.
+    """
+    stage, state = target.stage, target.state
+    if added.begin is not None and target.agent is None:
+        name = stage.base.name
+        raise NotFound(f"no agent {name}, and so no message {added.begin} to replace; add without from", agent=name)
+    if added.begin is not None and stage.events:
+        raise InvalidParams("from: only the first part of an agent may replace messages", field="from")
+    for ref, index in added.refs.items():
+        if ref in target.refs:
+            why = f"a part before has {ref!r} already; give each its own"
+            raise InvalidMessage(f"messages[{index}].ref: {why}", index=index, field="ref")
+    target.refs.update(added.refs)
+    stage.require_alive()
+    there = {}
+    if target.agent is None:  # it has no past
+        _require_values(stage, added.expected, {})
+    else:
+        if added.expected:
+            keys = {each.key for each in added.expected}
+            _require_values(stage, added.expected, await store.seqs_of_values(target.row, state.profile.head, keys))
+        found = await store.known(target.row, added.refs) if added.refs else {}
+        there = {added.refs[ref]: seq for ref, seq in found.items()}
+    rows = added.without(there)
+    known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]
+    if added.begin is None:
+        put_rows = partial(commands.add, stage, rows, added.altered, target.command)
+    else:
+        tip = await _tip_before(store, state, added.begin)
+        target.past = past = await store.takeover(tip, state.conversation)
+        put_rows = partial(commands.replace, stage, state, added.begin, tip, past, rows, added.altered)
+    reply = await many_rows.put(stage, rows, put_rows)
+    wrote = bool(rows) or added.begin is not None
+    reply = added.complete(commands.with_known(reply, known, wrote=wrote), there)
+    target.command = reply.get("command", target.command)
+    return reply
+
+
+def _require_values(stage: Stage, expected: Iterable[Expected], seqs: Mapping[str, int]) -> None:
+    """Refuse rows whose expected values do not match the current ones.
+
+    Args:
+        stage: what is written before.
+        expected: what they expect.
+        seqs: the seq of each value that there is, by its key.
+
+    Raises:
+        Conflict: a value was set meanwhile; ``data`` has its seq, 0 if there is none.
+    """
+    staged = {event.content: event.seq if event.data_json else 0 for event in stage.events if event.kind == "state"}
+    for key, seq, index in expected:
+        there = staged.get(key, seqs.get(key, 0))
+        if there != seq:
+            wanted = f"not at #{seq}" if seq else "and should have none"
+            what = f"was set at #{there}, {wanted}" if there else f"has no value, and should have that of #{seq}"
+            raise Conflict(
+                f"messages[{index}]: the state {key} of agent {stage.base.name} {what}; read it and retry",
+                index=index,
+                key=key,
+                seq=there,
+                head=stage.head,
+            )
+
+
+async def _tip_before(store: Store, state: State, seq: int) -> int | None:
+    conversation = state.conversation
+    entry, base = conversation.entry_at(seq), conversation.base
+    if entry is not None:
+        return conversation.before(entry)
+    found = await store.tip_before(base, seq) if base is not None and seq <= base.seq else None
+    if found is None:
+        raise commands.not_live(state, seq)
+    return found.tip

@@ -1,0 +1,41 @@
+"""Compares the live state of an agent with its log."""
+
+from typing import NamedTuple
+
+from reel.errors import InvalidMessage
+from reeld.agents.agent import Agent
+from reeld.core.conversation import Conversation
+from reeld.core.state import Profile
+from reeld.store.states import Skip
+
+
+class Replayed(NamedTuple):
+    """What a replay found: the profile, the log's conversation, and whether the live one matched it."""
+
+    profile: Profile
+    conversation: Conversation
+    skipped: list[Skip]
+    matched: bool
+
+
+async def replay(agent: Agent, *, strict: bool) -> Replayed:
+    """Compare the live state with the log, and replace it if they differ."""
+    state = agent.committed
+    rebuilt = await agent.store.rebuild(agent.row)
+    skipped = rebuilt.skipped + await agent.store.unknown_kinds(agent.row, state.profile.head)
+    if strict:
+        require_sound(skipped)
+    matched = rebuilt.conversation == state.conversation
+    if not matched:
+        agent.repair_from_log(rebuilt.conversation.copy())
+    return Replayed(state.profile, rebuilt.conversation, skipped, matched)
+
+
+def require_sound(skipped: list[Skip]) -> None:
+    """Refuse a log in which some events cannot be read.
+
+    Raises:
+        InvalidMessage: names the first of them.
+    """
+    for skip in sorted(skipped):
+        raise InvalidMessage(f"seq {skip.seq}: {skip.field}: {skip.reason}", seq=skip.seq, field=skip.field)

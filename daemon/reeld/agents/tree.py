@@ -1,0 +1,87 @@
+"""Commands that move the tip of a conversation other than forward: clear, rewind, restore, undo, redo, clone into."""
+
+from reel.errors import InvalidParams, NothingToUndo
+from reeld.agents.agent import Agent
+from reeld.agents.executor import Target, Work
+from reeld.core import commands
+from reeld.core.commands import Reply, require_position
+from reeld.core.conversation import Conversation, Replacement
+from reeld.core.state import info
+from reeld.store.states import Position
+
+
+async def clear(work: Work) -> Reply:
+    """Empty the conversation except for its system prompt."""
+    target = work.alone()
+    return commands.clear(target.stage, target.state)
+
+
+async def rewind(work: Work, label: str | None) -> Reply:
+    """Go back to a mark."""
+    target = work.alone()
+    mark = commands.rewind_target(target.stage, target.state, label)
+    target.past = past = await work.store.takeover(mark.id, target.state.conversation)
+    return commands.rewind(target.stage, target.state, label, past.kept if isinstance(past, Replacement) else None)
+
+
+async def restore(work: Work, at: int) -> Reply:
+    """Make the conversation what it was at a seq."""
+    target = work.alone()
+    target.stage.require_alive()
+    require_position(at, target.stage.head, target.stage.base.name)
+    return await _go_back(work, target, await work.store.position(target.row, at))
+
+
+async def undo(work: Work) -> Reply:
+    """Undo the newest command."""
+    target = work.alone()
+    stage = target.stage
+    stage.require_alive()
+    undone = await work.store.undo_target(target.row, stage.head)
+    if undone is None:
+        raise NothingToUndo(f"agent {stage.base.name} has nothing to undo: it is in its first state")
+    before = await work.store.position(target.row, undone - 1)
+    reply = await _go_back(work, target, before._replace(at=undone - 1), undoes=undone)
+    return {**reply, "undone": undone}
+
+
+async def redo(work: Work) -> Reply:
+    """Redo what the newest undo took back."""
+    target = work.alone()
+    stage = target.stage
+    stage.require_alive()
+    redone = await work.store.redo_target(target.row, stage.head)
+    if redone is None:
+        raise NothingToUndo(f"agent {stage.base.name} has nothing to redo")
+    end = await work.store.position(target.row, redone.command)
+    reply = await _go_back(work, target, end, redoes=redone.command, undo=redone.undo)
+    return {**reply, "redone": redone.command}
+
+
+async def _go_back(work: Work, target: Target, to: Position, **why: int) -> Reply:
+    target.past = await work.store.takeover(to.tip, target.state.conversation)
+    return commands.restore(target.stage, to.at, to.tip, **why)
+
+
+async def clone_into(work: Work, at: int | None) -> Reply:
+    """Replace the state of the first agent with that of the last one."""
+    target, source = work.alone(), work.agents[-1]
+    if source.row == target.row:
+        raise InvalidParams("into: an agent cannot be cloned into itself; use restore", field="into")
+    stage = target.stage
+    stage.require_alive()
+    position, conversation = await state_at(source, at)
+    stage.head = max(stage.head, position.at)
+    commands.clone_from(stage, source.committed.profile.uid, position.at, position.tip)
+    target.past = await work.store.takeover(position.tip, target.state.conversation)
+    return info(stage.profile, conversation, work.registry.bus.attached(target.row))
+
+
+async def state_at(source: Agent, at: int | None) -> tuple[Position, Conversation]:
+    """Return an agent's position and conversation at a seq, or at its head if ``at`` is ``None``."""
+    state = source.committed
+    if at is None or at == state.profile.head:
+        return Position(state.profile.head, state.conversation.tip), state.conversation
+    require_position(at, state.profile.head, state.profile.name)
+    position = await source.store.position(source.row, at)
+    return position, await source.store.state(position.tip)
