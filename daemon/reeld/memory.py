@@ -10,7 +10,7 @@ import ctypes
 _libc = ctypes.CDLL(None)
 _trim = getattr(_libc, "malloc_trim", None)
 _set = getattr(_libc, "mallopt", None)
-# From malloc.h.
+# An option of glibc's mallopt, for which Python has no name.
 _M_ARENA_MAX = -8
 
 

@@ -189,7 +189,9 @@ class EventBus:
                 try:
                     subscriber.on_event(committed)
                 except Exception:  # a commit stays a commit, even if a subscriber has a bug
-                    log.exception("agent=%s event=%d could not be told", committed.profile.name, committed.event_id)
+                    log.exception(
+                        "a subscriber failed on event=%d of agent=%s", committed.event_id, committed.profile.name
+                    )
                 if not most:
                     return
             if self._behind and self._behind[0][1] is left:

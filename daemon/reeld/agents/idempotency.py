@@ -51,7 +51,7 @@ class IdempotencyKey(NamedTuple):
 
 
 class CommandOptions(NamedTuple):
-    """The parameters that all commands have, and the name of the client that sent it."""
+    """The parameters that all commands share, and the client's name."""
 
     if_seq: int | None = None
     key: IdempotencyKey | None = None

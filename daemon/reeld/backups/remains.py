@@ -69,7 +69,7 @@ def remove_workplace(database: str) -> None:
         try:
             if _is_free(descriptor):
                 shutil.rmtree(place)
-                log.info("removed %s, which a restore left that was killed", place)
+                log.info("removed %s, left behind by an interrupted restore", place)
         finally:
             os.close(descriptor)
 
@@ -91,7 +91,7 @@ def remove_second_names(database: str) -> None:
         if name.startswith(_stem(database)) and name.endswith(".db") and os.path.samestat(os.lstat(name), found):
             _remove_second_wal(f"{database}-wal", f"{name}-wal")
             os.unlink(name)  # noqa: PTH108 - as above
-            log.info("removed %s, a second name that a restore left which was killed", name)
+            log.info("removed %s, left behind by an interrupted restore", name)
 
 
 def _remove_second_wal(wal: str, second: str) -> None:

@@ -91,7 +91,7 @@ class ScheduledBackups:
             return True
         self._failures += 1
         if self._problem != before:
-            log.warning("the daily backups failed, and are tried again: %s", self._problem)
+            log.warning("a scheduled backup failed and will be retried: %s", self._problem)
         return False
 
     async def _look(self, series: str) -> str | None:

@@ -87,8 +87,8 @@ class Format(NamedTuple):
         provider: whose signatures and opaque blocks it accepts, such as ``openai``.
         history_key: the key of the body that holds the history: a list of items (messages, input items, contents).
         reserved_keys: the keys of the body that only the conversation may fill, ``history_key`` among them.
-        why_unsendable: why a block (not blank, no tool_call, no tool_result) cannot be sent in a position to a model;
-            ``None`` if it can.
+        why_unsendable: why this model refuses a block in this position; ``None`` if it does not. Never asked about
+            blank texts, calls and results.
         write_turn: converts a turn to items. The results of a user turn come first.
         write_prompt: converts the prompt, which may be missing.
         rename_tools: ``extra`` with the names of its tools, and of the tool that it chooses, renamed by a function.

@@ -47,7 +47,7 @@ def string(value: Any) -> str:
     if type(value) is not str:
         raise InvalidParams(f"expected a string, got {kind_of(value)}")
     if not is_clean(value):
-        raise InvalidParams("NUL, lone surrogates and invalid UTF-8 cannot stand here")
+        raise InvalidParams("must not contain NUL, lone surrogates or invalid UTF-8")
     return value
 
 
@@ -192,7 +192,9 @@ def tags(value: Any) -> dict[str, str]:
             raise InvalidParams(f"the tag {tag} may have {MAX_TITLE} characters, has {len(text)}")
     size = sum(len(tag.encode()) + len(text.encode()) for tag, text in given.items())
     if size > MAX_TAGS:
-        raise InvalidParams(f"may have {MAX_TAGS} bytes in all, have {size}; add what is longer as a note")
+        raise InvalidParams(
+            f"all tags together may take {MAX_TAGS:,} bytes ({size:,} given); store longer texts as a note"
+        )
     return given
 
 
@@ -248,7 +250,7 @@ def kinds(value: Any) -> list[str]:
     given = strings(value)
     for kind in given:
         if kind not in KNOWN:
-            raise InvalidParams(f"{kind!r} is no kind of event; there are {', '.join(sorted(KNOWN))}")
+            raise InvalidParams(f"unknown event kind {kind!r}; expected one of {', '.join(sorted(KNOWN))}")
     return list(dict.fromkeys(given))  # each becomes a parameter of a query, whose number SQLite limits
 
 

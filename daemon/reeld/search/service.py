@@ -152,7 +152,9 @@ class Search:
         """Remove the index, so that it is rebuilt; first wait if it was built recently."""
         pause = self._pauses.next(time.monotonic())
         if pause:
-            self._fail(f"{self.path} {reason} soon after it was built; is the disk healthy? It is built again later")
+            self._fail(
+                f"{self.path} {reason} again soon after a rebuild; check the disk. The next rebuild waits {pause:.0f} s"
+            )
             await anyio.sleep(pause)
         else:
             log.warning("the search index %s %s; it is built again", self.path, reason)

@@ -6,7 +6,7 @@ Its tasks, while there is a peer:
   that the poller calls (:mod:`reeld.poller`), and the connection's own task only waits for the end; any other stream is
   read by that task;
 - the *sender* sends what is in the outbox and could not be sent at once;
-- the *watcher* ends the connection if the peer stops reading;
+- once the peer sends no more, a task looks each second whether it has closed its end;
 - subscriptions that catch up, and detached calls, have a task each.
 
 The dispatcher's worker outlives them: requests that were accepted are carried out even if the peer has vanished; their
@@ -127,10 +127,9 @@ class Connection:
         self._traffic = traffic
         # Whether its framing has been detected.
         self._has_spoken = False
-        # Bytes of an incomplete message.
+        # How much of the limit on incomplete messages this connection counts for.
         self._incomplete = 0
         self._complaints = 0
-        # Whether the peer is gone.
         self._gone = False
         # Set at the next progress; ``None`` while nobody waits, which is nearly always. Not a Signal, because both the
         # listener and the connection's own task may wait for it.
@@ -386,7 +385,7 @@ class Connection:
             self._services.drafts.write(Writer(self.number, self.client), profile, text)
 
     def end_draft(self, row: int) -> None:
-        """Take note that the peer has added to an agent what it was writing."""
+        """End the peer's draft for an agent: its text was added."""
         self._services.drafts.end(self.number, row)
 
     def as_map(self) -> dict[str, Any]:

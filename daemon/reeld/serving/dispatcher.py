@@ -109,11 +109,9 @@ class Dispatcher:
         # The requests that the next one may join if it also adds a plain text to the same agent.
         self._texts: TextCalls | None = None
         self._shared = CommandOptions()
-        # The scopes of detached calls.
         self._detached: set[anyio.CancelScope] = set()
         self._stopping = False
         self._tasks: TaskGroup | None = None
-        # How many calls were settled.
         self.answered = 0
 
     @property

@@ -30,7 +30,7 @@ class Limits(NamedTuple):
     # Bytes of the requests in flight.
     bytes: int = 32 << 20
     all_bytes: int = 256 << 20
-    # Bytes of replies, and of pushes, that the peer has not read; and of all three, with incomplete messages.
+    # Unread bytes of replies; of pushes; and, over all connections, of both and of incomplete messages.
     unread: int = 32 << 20
     pushes: int = 1 << 20
     all_waiting: int = 256 << 20

@@ -25,7 +25,7 @@ class Texts(tuple[str, ...]):
     __slots__ = ()
 
     def __conform__(self, _: Any) -> str:
-        """Return what SQLite gets."""
+        """Return the JSON text that SQLite binds."""
         return json.dumps(self)
 
 
@@ -35,7 +35,7 @@ class Numbers(tuple[int, ...]):
     __slots__ = ()
 
     def __conform__(self, _: Any) -> str:
-        """Return what SQLite gets."""
+        """Return the JSON text that SQLite binds."""
         return json.dumps(self)
 
 

@@ -32,7 +32,7 @@ _PATIENCE = 2000
 
 
 class Found(NamedTuple):
-    """What is erased in a backup."""
+    """What a search of a backup found: the events to erase, and how they change."""
 
     changes: list[Change]
     # All of it except for the numbers.

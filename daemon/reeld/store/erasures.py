@@ -186,7 +186,7 @@ def decide(cursor: Cursor, decision: Decision, newest: int, pack: Pack) -> None:
     Args:
         cursor: of the writing connection.
         decision: what is decided.
-        newest: the id of the newest event; no later one gets it, even if that one is erased.
+        newest: the newest id given so far; it is never reused, even if its event is erased.
         pack: encodes a value as MessagePack.
     """
     own = decision.key or (None, None, None, None)

@@ -147,7 +147,7 @@ def _require_not_lost(connection: Connection, row: int, at: int) -> None:
 
 
 class _Found(NamedTuple):
-    """The part of an event that positions need."""
+    """The columns of an event that tell where a conversation continues after it."""
 
     seq: int
     command: int
@@ -259,7 +259,9 @@ class SqlLog:
             self.skipped.append(Skip(child[SEQ], "parent", _UNKNOWN))
             return None
         more = gap.seqs[1:]
-        reason = f"it and what was written up to {more[-1]} are not in the file" if more else "it is not in the file"
+        reason = (
+            f"events {gap.seqs[0]} to {more[-1]} are missing from the file" if more else "it is missing from the file"
+        )
         self.skipped.append(Skip(gap.seqs[0], "id", reason))
         return gap.tip if gap.tip is None or gap.tip < missing else None  # as above
 

@@ -289,5 +289,5 @@ def compare_live_state(connection: Connection, profile: Profile, live: Conversat
         return [Problem("living", "the running state is not what its log says")]
     stored = connection.execute("SELECT head, name, title, killed FROM agents WHERE id = ?", (profile.row,)).fetchone()
     if stored[0] == profile.head and stored[1:] != (profile.name, profile.title, profile.killed):
-        return [Problem("living", "the running agent's name, title or death is not what its row says")]
+        return [Problem("living", "the live agent's name, title or killed time differs from its row")]
     return []

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from reel.blocks import InvalidRecord
+from reel.blocks import InvalidRecord, kind_of
 from reel.ids import is_id
 from reel.kinds import CONVERSATION, KNOWN
 from reel.records import parse_data, read_row
@@ -89,6 +89,8 @@ _MUST: dict[str, dict[str, tuple[type, ...]]] = {
     "redacted": {"events": (int,), "by": (str,)},
     "lost": {"from": (int,), "to": (int,)},
 }
+# What a type is called in an error.
+_NAMES = {str: "a string", int: "an integer", dict: "a map", bool: "a boolean", _NONE: "null"}
 _MAY: dict[str, dict[str, tuple[type, ...]]] = {
     "created": {"title": (str,), "tags": (dict,)},
     "changed": {"name": (str,), "title": (str, _NONE), "tags": (dict,)},
@@ -211,5 +213,9 @@ def _data_of(event: EventRow) -> dict[str, Any]:
             raise InvalidRecord(f"data_json.{name}", "is missing")
     for name, types in {**must, **may}.items():
         if name in data and type(data[name]) not in types:
-            raise InvalidRecord(f"data_json.{name}", f"a {type(data[name]).__name__} cannot stand here")
+            raise InvalidRecord(f"data_json.{name}", f"expected {_expected(types)}, got {kind_of(data[name])}")
     return data
+
+
+def _expected(types: tuple[type, ...]) -> str:
+    return " or ".join(_NAMES[each] for each in types)

@@ -108,7 +108,7 @@ class LogValidator:
         if self._cleared is not None and self._cleared != (None,):
             yield Problem("command", "the clear does not restate the prompt", last.seq, last.id)
         if self._killed != agent.killed:
-            yield Problem("killed", f"its row says {_death(agent.killed)}, its log {_death(self._killed)}")
+            yield Problem("killed", f"its row says {_death(agent.killed)}, its log says {_death(self._killed)}")
         stored = {"name": agent.name, "title": agent.title, "tags": tags_of(agent)}
         for name, logged in self._columns.items():
             if stored[name] != logged:
@@ -182,7 +182,7 @@ class LogValidator:
 
     def _check_life(self, event: EventRow) -> Iterator[Problem]:
         if self._killed is not None and event.kind not in ("revived", "redacted", "lost"):
-            yield Problem("dead", "it was written to an agent that was dead")
+            yield Problem("dead", "it was written to a killed agent")
         elif self._killed is None and event.kind == "revived":
             yield Problem("dead", "it brings back an agent that was alive")
 
@@ -276,4 +276,4 @@ def _named(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _death(time: int | None) -> str:
-    return "that it lives" if time is None else f"that it died at {time}"
+    return "alive" if time is None else f"killed at {time}"

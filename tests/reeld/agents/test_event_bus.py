@@ -152,7 +152,7 @@ async def test_a_subscriber_that_raises_stops_nobody(client: DirectClient, caplo
     await client.add("a", "x")
 
     assert ([], 1, ["x"]) == (failing.events, len(subscriber.events), await client.texts("a"))
-    assert ["agent=a event=2 could not be told"] == [record.getMessage() for record in caplog.records]
+    assert ["a subscriber failed on event=2 of agent=a"] == [record.getMessage() for record in caplog.records]
 
 
 async def test_a_reset_is_published(client: DirectClient, subscriber: RecordingSubscriber) -> None:

@@ -318,7 +318,7 @@ def test_tags_that_are_too_large_together() -> None:
 
     assert {"tags": tags} == bound("create", {"tags": tags})
     assert (
-        "tags: may have 65536 bytes in all, have 65537; add what is longer as a note"
+        "tags: all tags together may take 65,536 bytes (65,537 given); store longer texts as a note"
         == refused("create", {"tags": {**tags, "x": ""}}).message
     )
 

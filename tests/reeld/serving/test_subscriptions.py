@@ -778,7 +778,7 @@ async def test_a_failing_subscriber_beside_a_connection(
         await demo.call("add", "demo", "hi")
 
         assert [2] == seqs(await peer.pushed())
-    assert ["agent=demo event=2 could not be told"] == errors()
+    assert ["a subscriber failed on event=2 of agent=demo"] == errors()
 
 
 async def test_asked_for_before_the_agent_is_free(demo: Peer) -> None:

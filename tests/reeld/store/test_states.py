@@ -237,7 +237,7 @@ def test_a_missing_event_of_the_source(two: Rows) -> None:
     past = walk(two.connection, 10)
 
     assert ["2a", "2b", "2c", "3f"] == [node.content for node in past.nodes if not isinstance(node, Mark)]
-    assert [Skip(4, "id", "it is not in the file")] == past.skipped
+    assert [Skip(4, "id", "it is missing from the file")] == past.skipped
 
 
 def test_a_missing_event_of_another_agent(two: Rows) -> None:

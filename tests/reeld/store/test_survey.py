@@ -117,9 +117,9 @@ def test_what_is_told_of_a_usable_server() -> None:
     assert [
         "PostgreSQL 15.4, database reel, user ada, schema reel",
         f"the tables are of version {VERSION}, with events up to 7",
-        "durability: fsync is on, and synchronous_commit is on; reeld sets the second for itself",
+        "durability: fsync is on, and synchronous_commit is on; reeld sets synchronous_commit itself",
         "a commit waits for these standbys: ANY 1 (b, c) (synchronous_standby_names)",
-        "a pooler is in between, which gives each connection a session of its own, as it must",
+        "a pooler is in between; it keeps sessions, as required",
     ] == told
 
 

@@ -80,14 +80,14 @@ class _Waiter:
         self.happened.set()
 
     def on_reset(self, _whose: Whose) -> None:
-        """Ignore it: nothing was written."""
+        """Do nothing: a wait is for events alone."""
 
     def on_loss(self, _lost: Iterable[Whose]) -> None:
         """Wake the one who waits: the agent may be gone."""
         self.happened.set()
 
     def on_draft(self, _whose: Whose, _writer: Writer, _text: str) -> None:
-        """Ignore it: nothing was written."""
+        """Do nothing: a wait is for events alone."""
 
 
 def wait(services: Services, _call: Call, agent: Agent, asked: params.Wait) -> Detached:

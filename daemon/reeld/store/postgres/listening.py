@@ -76,7 +76,7 @@ class Line:
             except (psycopg.Error, ServerError) as error:
                 if not self._is_deaf:
                     reason = str(error).strip().partition("\n")[0]
-                    log.warning("cannot hear of other daemons, and tries again each second: %s", reason)
+                    log.warning("lost the LISTEN connection; retrying every second: %s", reason)
                 self._is_deaf = True
                 self._is_ending.wait(_PAUSE)
             finally:

@@ -160,13 +160,13 @@ def _told(facts: Facts) -> Iterator[str]:
     elif facts.may_use is not False and not facts.denied:
         yield "there are no tables yet; the first start makes them"
     yield (
-        f"durability: fsync is {facts.fsync}, and synchronous_commit is {facts.synchronous_commit}; reeld sets the"
-        " second for itself"
+        f"durability: fsync is {facts.fsync}, and synchronous_commit is {facts.synchronous_commit}; reeld sets"
+        " synchronous_commit itself"
     )
     if facts.standbys:
         yield f"a commit waits for these standbys: {facts.standbys} (synchronous_standby_names)"
     if facts.has_pooler:
-        yield "a pooler is in between, which gives each connection a session of its own, as it must"
+        yield "a pooler is in between; it keeps sessions, as required"
 
 
 def _warnings(facts: Facts) -> Iterator[str]:

@@ -220,7 +220,7 @@ async def test_damage_while_it_runs(services: Services, peer: Peer) -> None:
     damage_all_but_the_first_page(services.search.path)
     await until_search(peer, succeeds=False)
 
-    assert "soon after it was built" in (await peer.call("stats"))["search_problem"]
+    assert "soon after a rebuild" in (await peer.call("stats"))["search_problem"]
 
 
 async def until_search(peer: Peer, *, succeeds: bool) -> None:
