@@ -512,19 +512,7 @@ class Agent:
         self._phase = Phase.IDLE
         self._follow_news()
         self._on_read(self)
-        if self.store.is_shared:
-            self._send_back()
         self.advance()
-
-    def _send_back(self) -> None:
-        """Send back jobs for an address that other daemons may have given to another agent."""
-        addresses = (*self.committed.profile.addresses, None)
-        waiting, self._mailbox = self._mailbox, deque()
-        for job in waiting:
-            if job.address in addresses:
-                self._mailbox.append(job)
-            else:
-                job.answer(DivergedError())
 
     def _follow_news(self) -> None:
         """Fold in what other daemons wrote while the state was read; subscribers read it from the log."""

@@ -1,9 +1,4 @@
-"""The jobs in an agent's mailbox: writes, reads, and exclusive jobs.
-
-A job may have the address by which the agent was named. If another daemon has given that address to another agent
-before the job runs, ``answer`` gets a ``DivergedError``, and the caller begins again. A job without an address is for
-this very agent.
-"""
+"""The jobs in an agent's mailbox: writes, reads, and exclusive jobs."""
 
 from __future__ import annotations
 
@@ -22,13 +17,11 @@ class Write(NamedTuple):
         stage: stages it, and returns the reply, as a map or as MessagePack already.
         options: the command's.
         answer: takes the reply or the error.
-        address: how the agent was named.
     """
 
     stage: Callable[[Stage], Reply | bytes]
     options: CommandOptions
     answer: Callable[[Any], None]
-    address: str | None = None
 
     @property
     def commands(self) -> int:
@@ -46,24 +39,21 @@ class WriteTexts:
     They form one job, so that the work they have in common is done once. More may join until the agent takes it.
 
     Args:
-        address: how the agent was named.
         client: the name of the client.
         take: called with the job, the index of the first one, and the reply of each or the same error for each.
         on_staged: called with the agent's row.
         first: how many of these commands are in other jobs before this one.
     """
 
-    __slots__ = ("address", "client", "first", "keys", "on_staged", "take", "texts")
+    __slots__ = ("client", "first", "keys", "on_staged", "take", "texts")
 
     def __init__(
         self,
-        address: str | None,
         client: str | None,
         take: Callable[[Any, int, Sequence[Any]], None],
         on_staged: Callable[[int], None],
         first: int = 0,
     ) -> None:
-        self.address = address
         self.client = client
         self.take = take
         self.on_staged = on_staged
@@ -88,7 +78,7 @@ class WriteTexts:
             self.take(self, first, outcomes)
 
         for number, (text, key) in enumerate(zip(self.texts, self.keys, strict=True), self.first):
-            single = WriteTexts(self.address, self.client, take, self.on_staged, number)
+            single = WriteTexts(self.client, take, self.on_staged, number)
             single.texts.append(text)
             single.keys.append(key)
             yield single
@@ -100,12 +90,10 @@ class Read(NamedTuple):
     Args:
         look: looks; it must not take long.
         answer: takes its result or the error.
-        address: how the agent was named.
     """
 
     look: Callable[[State], Any]
     answer: Callable[[Any], None]
-    address: str | None = None
 
 
 class Exclusive(NamedTuple):
@@ -114,12 +102,10 @@ class Exclusive(NamedTuple):
     Args:
         run: a coroutine function, which is given the ``Agent``.
         answer: takes its result or the error.
-        address: how the agent was named.
     """
 
     run: Callable[[Any], Awaitable[Any]]
     answer: Callable[[Any], None]
-    address: str | None = None
 
 
 Job: TypeAlias = Write | WriteTexts | Read | Exclusive

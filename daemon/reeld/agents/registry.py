@@ -113,15 +113,23 @@ class Registry:
             NotFound: no agent has this address.
             Busy: the limit of live agents is reached, and none is idle.
         """
-        agent = self.get(address)
-        if agent is not None:
-            return agent
-        profile = await self._once_free(lambda: self.store.find(address))
-        if profile is None or (alive and not profile.alive and profile.uid != address):
-            raise not_found(address)
-        if profile.row not in self._live:
-            self._make_room()
-        return self.start(profile)
+        while True:
+            agent = self.get(address)
+            if agent is not None:
+                return agent
+            profile = await self._once_free(lambda: self.store.find(address))
+            if profile is None or (alive and not profile.alive and profile.uid != address):
+                raise not_found(address)
+            if profile.row not in self._live:
+                self._make_room()
+            agent = self.start(profile)
+            if not self.store.is_shared or await self._is_still(agent, profile):
+                return agent
+
+    async def _is_still(self, agent: Agent, found: Profile) -> bool:
+        """Return whether an agent, now that its log has been read, is called as it was when it was found."""
+        read: Profile = await self.ask(agent, lambda answer: Read(lambda state: state.profile, answer))
+        return (read.name, read.alive) == (found.name, found.alive)
 
     def _on_elsewhere(self, elsewhere: Elsewhere, newest: int) -> None:
         """Take note of what other daemons have written, up to an id.

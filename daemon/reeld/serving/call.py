@@ -103,8 +103,8 @@ class Call:
     # Its place in the order in which the calls of its connection arrived, and its parameters.
     place = 0
     params: Any = None
-    # Whether its job was posted and may be sent back.
-    is_ahead = False
+    # Whether its job was posted, and is sent back if other daemons write to the agent.
+    is_posted = False
 
     def __init__(
         self,

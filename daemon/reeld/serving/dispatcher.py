@@ -1,13 +1,13 @@
 """From calls to outcomes: admit, bind the parameters, run the handler, settle.
 
-The requests of one connection take effect in the order in which they were sent. A request that can be given to a
-live agent at once is; a request that must await something is ``Deferred``, and it and everything behind it are done
-one after the other by the *worker*. A ``Detached`` request (``wait``, ``verify``) leaves that order: it has a task
-of its own and holds up nothing.
+The requests of one connection take effect in the order in which they were sent. A request that can be given to a live
+agent at once is; a request that must await something is ``Deferred``, and it and everything behind it are done one
+after the other by the *worker*. A ``Detached`` request (``wait``, ``verify``, ``backup``, ``search``) leaves that
+order: it has a task of its own and holds up nothing.
 
-If several daemons share a database, a call begins once everything that others committed before it is known. A call that
-only moves the tip forward does not wait for that: its commit detects a conflict, and the agent stages it again. If
-another daemon has given its address to another agent, the call begins again.
+If several daemons share a database, the worker begins every call, once everything that others committed before it is
+known. If others write to its agent meanwhile, it begins again, and so do the later ones that were given to the same
+agent. Until it is known which do, no call begins that awaits something: it would overtake them.
 
 Every outcome goes through :meth:`Dispatcher.settle`. There the key of a failed command is looked up first: a command
 that was applied before gets its first reply instead of the error.
@@ -20,7 +20,6 @@ from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
 
-import anyio
 from anyio.abc import TaskGroup
 
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown, no_memory
@@ -29,13 +28,13 @@ from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_of, repeated
-from reeld.agents.jobs import Job, Write, WriteTexts
 from reeld.agents.packing import loop_packer
 from reeld.protocol.signature import given
 from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
+from reeld.serving.detached import DetachedCalls
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method
-from reeld.serving.plain_adds import PlainAdd, TextCalls, plain_add
+from reeld.serving.plain_adds import PlainAdds
 from reeld.store.transactions import DivergedError
 
 log = logging.getLogger(__name__)
@@ -44,10 +43,7 @@ log = logging.getLogger(__name__)
 _Rest: TypeAlias = Callable[[], Awaitable[None]]
 
 _BUSY = "too much is in flight on this connection; continue when some of it has been answered"
-_TOO_MANY_WAITS = "too many requests of this connection wait for something to happen; let some of them end"
 _STOPPING = "the daemon is stopping; retry when it is back"
-# The parameters of `add` after `messages` and `create` that are its own, as they are if they were left out.
-_REST_OF_ADD = (None,) * (len(METHODS["add"].signature.params) - len(("agent", "messages", "create", "if_seq", "key")))
 _BUG = "the request failed; the daemon's log has the reason"
 # Some handlers are imported when they are first called; after an update their modules may be newer than the loaded
 # ones.
@@ -85,31 +81,23 @@ class Dispatcher:
         on_settled: Callable[[], None],
     ) -> None:
         self._services = services
-        self._registry = services.registry
         self._traffic = traffic
-        self._limits = limits
         self._reply = reply
-        self._reply_all = reply_all
-        self._start_soon = start_soon
         self._on_settled = on_settled
         self._in_flight = InFlight(traffic, limits)
+        self._texts = PlainAdds(services.registry, self._in_flight, self.settle, self._note_settled, reply_all)
+        self._detached = DetachedCalls(limits, self._in_flight, start_soon, self._finish, self._note_end)
         # Calls in their order, and whether the worker is busy with one before these.
         self._pending: deque[_Pending] = deque()
         self._is_at_work = False
-        # How many posted jobs may be sent back, because other daemons write to the same database; and their address and
-        # agent. All other calls wait for these jobs.
-        self._ahead = 0
-        self._ahead_to: tuple[str | None, Agent | None] = (None, None)
-        # How many calls arrived, and how many of them did so before it was known what other daemons had committed.
-        self._arrived = 0
-        self._current = 0
         self._is_shared = services.store.is_shared
+        # How many calls arrived, and how many of them did so before it was known what other daemons had committed.
+        self._arrived = self._current = 0
+        # How many posted jobs may be sent back, because other daemons write to the same database.
+        self._posted = 0
         self._wake = Signal()
         self._has_worker = False
-        # The requests that the next one may join if it also adds a plain text to the same agent.
-        self._texts: TextCalls | None = None
         self._shared = CommandOptions()
-        self._detached: set[anyio.CancelScope] = set()
         self._stopping = False
         self._tasks: TaskGroup | None = None
         self.answered = 0
@@ -136,62 +124,36 @@ class Dispatcher:
     def take_text(self, peer: Peer, request: Request) -> bool:
         """Take a request that adds one plain text to a live agent, if nothing is queued before it.
 
-        Consecutive ones become one job of the agent.
-
         Returns:
             whether it was taken; if not, it must be submitted.
         """
-        if self._pending or self._is_at_work or self._stopping:
+        if self._pending or self._is_at_work or self._stopping or self._is_shared:
             return False
-        number, _, params, size = request
-        found = plain_add(params)
-        if found is None:
-            return False
-        address, kind, content, _, _, key = found
-        texts = self._texts
-        if texts is None or texts.address != address:
-            if self._is_shared and self._in_flight.requests:
-                return False
-            agent = self._registry.get(address)
-            if agent is None or not agent.has_room:
-                return False
-            texts = TextCalls(peer, address, agent, self._arrived + 1, self._settle_texts)
-        if not self._in_flight.admit(size):
-            return False
-        self._arrived += 1
-        if self._is_shared:
-            self._ahead += 1
-            self._ahead_to = address, texts.agent
-        if texts is not self._texts:
-            self._texts = texts
-            self._registry.post(texts.agent, texts)
-        texts.numbers.append(number)
-        texts.sizes.append(size)
-        texts.params.append(params)
-        texts.texts.append((kind, content))
-        texts.keys.append(None if key is None else self._key_of(found, texts.agent))
-        return True
+        return self._texts.take(peer, request)
 
     def end_texts(self) -> None:
         """Let no later request join those that were taken, because something else comes in between."""
-        self._texts = None
+        self._texts.end()
 
     def submit(self, call: Call, params: Any) -> None:
         """Run a call now or when its turn comes, or refuse it."""
-        self._texts = None
+        self._texts.end()
         if self._stopping or not self._in_flight.admit(call.size):
             self._refuse(call)
             return
         call.began = monotonic()
         self._arrived += 1
         call.place, call.params = self._arrived, params
-        if self._pending or self._is_at_work or self._ahead:
-            self._pending.append(_Pending(call))
-            return
-        rest = self._begin(call)
-        if rest is not None:
-            self._pending.append(_Pending(call, rest))
-            self._wake_worker()
+        if self._pending or self._is_at_work or not self._is_current(call):
+            self._queue(_Pending(call))
+        elif (rest := self._begin(call)) is not None:
+            self._queue(_Pending(call, rest))
+
+    def _queue(self, pending: _Pending) -> None:
+        """Put a call among those that wait for the worker, in the order in which they arrived."""
+        later = (number for number, each in enumerate(self._pending) if each.call.place > pending.call.place)
+        self._pending.insert(next(later, len(self._pending)), pending)
+        self._wake_worker()
 
     def _wake_worker(self) -> None:
         if not self._has_worker and self._tasks is not None:
@@ -208,8 +170,7 @@ class Dispatcher:
     def refuse_more(self) -> None:
         """Answer new and detached calls with ``shutting_down`` from now on."""
         self._stopping = True
-        for scope in self._detached:
-            scope.cancel()
+        self._detached.cancel()
 
     def forget_detached(self) -> None:
         """Take note that the peer is gone: its detached calls end, including those that have not begun."""
@@ -220,9 +181,11 @@ class Dispatcher:
         self._stopping = True
         self._in_flight.clear()
         self._pending.clear()
-        self._ahead, self._ahead_to = 0, (None, None)
+        self._posted = 0
         self._tasks = None
         self._on_settled = do_nothing
+        self._texts.close()
+        self._detached.close()
 
     # --- from a call to its handler
 
@@ -237,13 +200,9 @@ class Dispatcher:
     def _run_handler(self, call: Call) -> _Rest | None:
         if self._in_flight.saturated:
             raise Busy(_BUSY)
-        if call.method == "add" and self._add_plain_text(call):
-            return None
         method = METHODS.get(call.method)
         if method is None:
             raise MethodNotFound(f"unknown method {call.method!r}; `methods` lists them", method=call.method)
-        if not (method.is_about_the_daemon or self._may_begin(call, may_write_ahead=method.may_write_ahead)):
-            return partial(self._begin_current, call)
         values, call.replaced = method.signature.bind(call.params)
         services = self._services
         if not method.needs_agent:
@@ -252,64 +211,9 @@ class Dispatcher:
         agent = None if address is None else services.registry.get(address)
         if agent is None and address is not None:
             return partial(self._find_and_do, call, method, address, values)
-        work = method.handler(services, call, agent, *self._arguments(call, method, values, address, agent))
-        return self._do(call, agent, work, address)
-
-    def _may_begin(self, call: Call, *, may_write_ahead: bool) -> bool:
-        """Whether a call may begin before it is known what other daemons have committed.
-
-        Such a call may have to begin again, so no other call may overtake it.
-        """
-        return self._is_current(call) or (may_write_ahead and self._in_flight.requests == 1)
-
-    def _post(self, call: Call, agent: Agent, job: Job, address: str | None) -> None:
-        """Give an agent a job. Before it runs, another daemon may give the address to another agent."""
-        if self._is_shared:
-            job = job if isinstance(job, WriteTexts) else job._replace(address=address)
-            call.is_ahead = True
-            self._ahead += 1
-            self._ahead_to = (address, agent)
-        self._registry.post(agent, job)
-
-    def _joins(self, call: Call) -> bool:
-        """Whether a call writes to the same address as the posted jobs: if they are sent back, so is this one."""
-        method = METHODS.get(call.method)
-        if method is None or not (method.may_write_ahead and self._is_current(call)):
-            return False
-        address, agent = self._ahead_to
-        return _address_in(call.params) == address and self._registry.get(address or "") is agent
-
-    def _end_ahead(self, count: int) -> None:
-        """Resume other calls if no job is left that may be sent back."""
-        self._ahead -= count
-        if self._pending and not self._ahead:
-            self._wake_worker()
-
-    def _is_current(self, call: Call) -> bool:
-        """Whether everything that any daemon committed before a call is known here."""
-        return not self._is_shared or call.place <= self._current
-
-    def _add_plain_text(self, call: Call) -> bool:
-        """Post a request that adds one plain text to a live agent; return whether it is one."""
-        found, peer = plain_add(call.params), call.peer
-        if found is None:
-            return False
-        address, kind, content, _, _, _ = found
-        agent = self._registry.get(address)
-        if agent is None or not self._may_begin(call, may_write_ahead=True):
-            return False
-        call.key = self._key_of(found, agent)
-        job = WriteTexts(address, peer.client, lambda _job, _first, outcomes: call.answer(outcomes[0]), peer.end_draft)
-        job.texts.append((kind, content))
-        job.keys.append(call.key)
-        self._post(call, agent, job, address)
-        return True
-
-    def _key_of(self, found: PlainAdd, agent: Agent) -> IdempotencyKey | None:
-        address, _, _, messages, create, key = found
-        if key is None:
-            return None
-        return key_of(key, "add", (messages, create, *_REST_OF_ADD), address, agent.row)
+        return self._do(
+            call, agent, method.handler(services, call, agent, *self._arguments(call, method, values, address, agent))
+        )
 
     def _options(self, client: str | None) -> CommandOptions:
         """Return the options of a command that sets none; most commands share them."""
@@ -335,104 +239,98 @@ class Dispatcher:
     async def _find_and_do(self, call: Call, method: Method, address: str, values: list[Any]) -> None:
         agent: Agent | None = None
         try:
-            agent = await self._registry.find(address, alive=method.asks_to_create(values))
+            agent = await self._services.registry.find(address, alive=method.asks_to_create(values))
         except NotFound:
             arguments = self._arguments(call, method, values, address)  # its key is looked up before the error is sent
             if not (method.may_create or method.may_be_gone):
                 raise
         else:
             arguments = self._arguments(call, method, values, address, agent)
-        rest = self._do(call, agent, method.handler(self._services, call, agent or address, *arguments), address)
+        rest = self._do(call, agent, method.handler(self._services, call, agent or address, *arguments))
         if rest is not None:
             await rest()
 
-    def _do(self, call: Call, agent: Agent | None, work: Work, address: str | None = None) -> _Rest | None:
+    def _do(self, call: Call, agent: Agent | None, work: Work) -> _Rest | None:
         """Answer, post the job, or return the part that is left to await."""
         if isinstance(work, dict):
             call.answer(work)
-        elif agent is not None and type(work) is not Write and not self._is_current(call):
-            return partial(self._begin_current, call)
         elif isinstance(work, Deferred):
             return partial(self._await, call, work)
         elif isinstance(work, Detached):
-            self._detach(call, work)
+            if self._stopping:
+                raise ShuttingDown(_STOPPING)
+            self._detached.start(call, partial(self._await, call, work))
         else:
             assert agent is not None, "a job is for an agent"  # noqa: S101 - the method table sees to it
-            self._post(call, agent, work, address)
+            if self._is_shared:
+                call.is_posted = True
+                self._posted += 1
+            self._services.registry.post(agent, work)
         return None
 
     async def _await(self, call: Call, work: Deferred | Detached) -> None:
         call.answer(await work.run())
 
-    async def _finish(self, call: Call, rest: _Rest) -> bool:
-        """Await the rest of a call; return whether it has to begin again, because other daemons wrote meanwhile."""
+    async def _finish(self, call: Call, rest: _Rest) -> None:
+        """Await the rest of a call."""
         try:
             await rest()
-        except DivergedError as error:
-            if self._services.store.is_shared:
-                return True
-            self._fail(call, error)
         except Exception as error:
             self._fail(call, error)
-        return False
 
     async def _work(self) -> None:
         while True:
             await self._wake.wait()
-            while self._pending and (not self._ahead or self._joins(self._pending[0].call)):
-                call, rest = self._pending.popleft()
+            while self._pending:
                 self._is_at_work = True
-                rest = rest or self._begin(call)
-                while rest is not None and await self._finish(call, rest):
-                    rest = partial(self._begin_current, call)
-                self._registry.pump()
+                goes_on = await self._work_on(*self._pending.popleft())
+                self._services.registry.pump()
                 self._is_at_work = False
-                del call, rest  # otherwise the last call would stay in memory until the next one comes
+                if not goes_on:
+                    break
 
-    async def _begin_current(self, call: Call) -> None:
-        """Begin a call once it is known what other daemons committed before it; later calls wait."""
+    async def _work_on(self, call: Call, rest: _Rest | None) -> bool:
+        """Do a call; return ``False`` if the worker has to wait until the posted jobs are settled."""
+        if not self._is_current(call):
+            await self._finish(call, partial(self._become_current, call))
+        elif rest is not None or (rest := self._begin(call)) is not None:
+            if self._posted:
+                self._queue(_Pending(call))  # some of those may have to begin again, before it
+                return False
+            await self._finish(call, rest)
+        return True
+
+    # --- several daemons
+
+    def _is_current(self, call: Call) -> bool:
+        """Whether everything that any daemon committed before a call is known here, if it depends on that."""
+        if not self._is_shared or call.place <= self._current:
+            return True
+        method = METHODS.get(call.method)
+        return method is None or method.is_about_the_daemon
+
+    async def _become_current(self, call: Call) -> None:
+        """Learn what other daemons have committed, for all calls that have arrived; then the call is pending again."""
         arrived = self._arrived
         await self._services.store.be_current()
         self._current = arrived
-        rest = self._run_handler(call)
-        if rest is not None:
-            await rest()
+        self._queue(_Pending(call))
 
     def _begin_again(self, call: Call) -> None:
-        """Begin a call again whose address meanwhile belongs to another agent."""
-        later = (number for number, each in enumerate(self._pending) if each.call.place > call.place)
-        self._pending.insert(next(later, len(self._pending)), _Pending(call, partial(self._begin_current, call)))
-        self._wake_worker()
-
-    # --- detached calls
-
-    def _detach(self, call: Call, work: Detached) -> None:
-        if self._stopping:
-            raise ShuttingDown(_STOPPING)
-        if len(self._detached) >= self._limits.asides:
-            raise Busy(_TOO_MANY_WAITS)
-        self._in_flight.remove(call.size)
-        call.detached = True
-        scope = anyio.CancelScope()
-        if self._start_soon(self._run_detached, call, work, scope):
-            self._detached.add(scope)
-        else:
-            self._on_settled()  # nobody waits for the answer
-
-    async def _run_detached(self, call: Call, work: Detached, scope: anyio.CancelScope) -> None:
-        try:
-            with scope:
-                await self._finish(call, partial(self._await, call, work))
-            if scope.cancelled_caught:
-                call.answer(ShuttingDown(_STOPPING))
-        finally:
-            self._detached.discard(scope)
-            self._on_settled()
+        """Begin a call again, to whose agent another daemon has written."""
+        if call.detached:
+            call.detached = False
+            self._in_flight.remove(-call.size, -1)
+        self._current = min(self._current, call.place - 1)
+        self._queue(_Pending(call))
 
     # --- from an outcome to the reply
 
     def _fail(self, call: Call, error: Exception) -> None:
         """Answer with an exception of a handler: the one place that maps exceptions to errors of the protocol."""
+        if isinstance(error, DivergedError) and self._is_shared:
+            self.settle(call, error)
+            return
         if isinstance(error, MemoryError):
             text = "connection=%d method=%s: there is not enough memory; refusing it"
             self._traffic.warnings.warn(call.peer.number, text, call.peer.number, call.method)
@@ -444,12 +342,13 @@ class Dispatcher:
 
     def settle(self, call: Call, outcome: Outcome | DivergedError) -> None:
         """Reply with the outcome of a call; if a command with a key failed, the key is looked up first."""
+        if call.is_posted:
+            call.is_posted = False
+            self._posted -= 1
+            if self._pending and not self._posted:
+                self._wake_worker()
         if isinstance(outcome, DivergedError):
             self._begin_again(call)
-        if call.is_ahead:
-            call.is_ahead = False
-            self._end_ahead(1)
-        if isinstance(outcome, DivergedError):
             return
         if isinstance(outcome, ReelError):
             # Their frames have the parameters, and some of them the error: this cycle would keep all of it in memory.
@@ -466,38 +365,26 @@ class Dispatcher:
             if not self._in_flight.requests:
                 return  # the connection is closed
             self._in_flight.remove(call.size)
-        self._observe(call.method, call.began, 1)
         self._reply(call, outcome)
-        loop_packer.forget(call.size)
         if call.then is not None:
             then, call.then = call.then, None  # it refers to the call: a cycle would keep both in memory
             if not isinstance(outcome, ReelError):
                 then()
-        self._on_settled()
+        self._note_settled(call.method, call.began, call.size)
 
-    def _observe(self, method: str, began: float, count: int) -> None:
+    def _note_settled(self, method: str, began: float, size: int, count: int = 1) -> None:
+        """Count calls that were answered, with the bytes of their parameters."""
         seconds = self._traffic.request_seconds.get(method)
         if seconds is not None:
             seconds.observe(monotonic() - began, count)
         self.answered += count
-
-    def _settle_texts(self, texts: TextCalls, first: int, outcomes: Sequence[Any]) -> None:
-        """Do what :meth:`settle` does, at once for several requests that all succeeded."""
-        count = len(outcomes)
-        if isinstance(outcomes[0], Exception):
-            for call, outcome in zip(texts.calls(first, count, self.settle), outcomes, strict=True):
-                call.is_ahead = self._is_shared
-                call.answer(outcome)
-            return
-        if not self._in_flight.requests:
-            return  # the connection is closed
-        size = sum(texts.sizes[first : first + count])
         loop_packer.forget(size)
-        self._in_flight.remove(size, count)
-        self._observe("add", texts.began, count)
-        self._reply_all(texts.numbers[first : first + count], outcomes)
-        if self._is_shared:
-            self._end_ahead(count)
+        self._on_settled()
+
+    def _note_end(self, call: Call, *, is_cancelled: bool) -> None:
+        """Take note that a detached call has ended, or never began because the peer is gone."""
+        if is_cancelled:
+            call.answer(ShuttingDown(_STOPPING))
         self._on_settled()
 
     async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:
@@ -511,9 +398,3 @@ class Dispatcher:
             outcome = Internal(_BUG)
         call.key = None  # it has been looked up
         self.settle(call, outcome)
-
-
-def _address_in(params: Any) -> Any:
-    """Return how a request names its agent."""
-    first = params[0] if type(params) is list and params else params
-    return first.get("agent") if type(first) is dict else first

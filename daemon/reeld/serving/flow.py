@@ -155,7 +155,7 @@ class InFlight:
         self.requests = self._bytes = 0
 
 
-def do_nothing() -> None:
+def do_nothing(*_: object, **__: object) -> None:
     """Replace a callback to a connection that has ended: the callback would keep the connection in memory."""
 
 

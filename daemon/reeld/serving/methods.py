@@ -19,8 +19,7 @@ class Method(NamedTuple):
     The handler takes the services, the call, the agent if the method ``needs_agent``, the command's options if it
     ``is_command``, and the method's own parameters. If it ``may_create`` an agent, or the agent ``may_be_gone``, it
     takes the address of a missing one in its place. A command that ``has_parts`` has no head of its own. A method that
-    ``is_about_the_daemon`` needs no conversation. A job that ``may_write_ahead`` is staged before it is known what
-    other daemons have written: its commit detects conflicts.
+    ``is_about_the_daemon`` needs no conversation.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Method(NamedTuple):
     may_be_gone: bool = False
     has_parts: bool = False
     is_about_the_daemon: bool = False
-    may_write_ahead: bool = False
 
     def asks_to_create(self, values: Sequence[Any]) -> bool:
         """Return whether a command with these values after the agent's creates the agent if it is missing."""
@@ -58,15 +56,12 @@ def _command(
     own: type[P],
     handler: Callable[[Services, Call, Agent, CommandOptions, P], Work],
     summary: str,
-    *,
-    may_write_ahead: bool = False,
 ) -> Method:
     signature = Signature((AGENT, *declared(own), *OPTIONS))
     return Method(
         *(_name(handler), signature, summary, handler, own),
         needs_agent=True,
         is_command=True,
-        may_write_ahead=may_write_ahead,
     )
 
 
@@ -115,10 +110,10 @@ _ALL = (
         params.Add,
         commands.add,
         "Add messages, or a provider's items, all or none",
-    )._replace(may_create=True, may_write_ahead=True),
+    )._replace(may_create=True),
     _command(params.Nothing, commands.clear, "Remove all messages; the system prompt stays"),
     _command(params.Clone, commands.clone, "Start a new agent from the current state, or from an earlier one"),
-    _command(params.Mark, commands.mark, "Set a mark to rewind to", may_write_ahead=True),
+    _command(params.Mark, commands.mark, "Set a mark to rewind to"),
     _command(params.Mark, commands.rewind, "Go back to a mark"),
     _command(params.Restore, commands.restore, "Go back to the state at a seq"),
     _command(params.Nothing, commands.undo, "Undo the newest command"),

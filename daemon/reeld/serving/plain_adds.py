@@ -1,10 +1,8 @@
 """The fast path for requests that add one plain text, as nearly all do.
 
-The signature of ``add`` and its handler read the same requests with the same result, at three times the cost; requests
-of any other form, valid or not, are left to them.
-
 Consecutive requests of one connection for the same agent become one job, and get their replies together. So the fixed
-cost of a request is paid once for all of them.
+cost of a request is paid once for all of them: 25 us of CPU each if 256 are pipelined, and 64 by the signature and the
+handler of ``add``. These read the same requests with the same result, and all other requests.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,15 +10,23 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from reel.errors import InvalidParams
-from reel.frames import Id
+from reel.frames import Id, Request
 from reel.values import is_clean
 from reeld.agents.agent import Agent
+from reeld.agents.idempotency import IdempotencyKey, key_of
 from reeld.agents.jobs import WriteTexts
+from reeld.agents.registry import Registry
 from reeld.core.validation import plain_text
 from reeld.protocol.converters import label
-from reeld.serving.call import Call, Outcome, Peer
+from reeld.protocol.params import Add
+from reeld.serving.call import Call, Outcome, Peer, Result
+from reeld.serving.flow import InFlight, do_nothing
 from reeld.store.transactions import DivergedError
 
+# Settles a call.
+Settle: TypeAlias = Callable[[Call, "Outcome | DivergedError"], None]
+# The parameters of `add` after `messages` and `create`, as they are if they were left out.
+_OTHERS = (None,) * (len(Add._fields) - len(("messages", "create")))
 # The required fields of a request, and the optional ones.
 _LEAST = 2
 # The parameters of an `add` of one plain text: the agent's address, the kind of the row, the text, the parameters
@@ -35,40 +41,114 @@ class TextCalls(WriteTexts):
         peer: who asks.
         address: how the agent is named.
         agent: the agent.
-        place: the place of the first one in the order of arrival.
         settle: takes the outcomes of some of the requests, from the one with this index on.
     """
 
-    __slots__ = ("agent", "began", "numbers", "params", "peer", "place", "sizes")
+    __slots__ = ("address", "agent", "began", "numbers", "peer", "sizes")
 
     def __init__(
         self,
         peer: Peer,
         address: str,
         agent: Agent,
-        place: int,
-        settle: "Callable[[TextCalls, int, Sequence[Outcome | DivergedError]], None]",
+        settle: "Callable[[TextCalls, int, Sequence[Outcome]], None]",
     ) -> None:
-        super().__init__(address, peer.client, settle, peer.end_draft)
+        super().__init__(peer.client, settle, peer.end_draft)
         self.peer = peer
+        self.address = address
         self.agent = agent
-        self.place = place
         # When the first one was read, on the monotonic clock.
         self.began = monotonic()
-        # The id, the size and the parameters of each request.
+        # The id and the size of each request.
         self.numbers: list[Id] = []
         self.sizes: list[int] = []
-        self.params: list[Any] = []
 
-    def calls(
-        self, first: int, count: int, settle: "Callable[[Call, Outcome | DivergedError], None]"
-    ) -> Iterator[Call]:
+    def calls(self, first: int, count: int, settle: Settle) -> Iterator[Call]:
         """Return some of the requests as calls of their own, from the one with this index on."""
         for index in range(first, first + count):
             call = Call(self.peer, settle, self.numbers[index], "add", self.sizes[index])
-            call.began, call.place, call.params = self.began, self.place + index, self.params[index]
-            call.key = self.keys[index]
+            call.began, call.key = self.began, self.keys[index]
             yield call
+
+
+class PlainAdds:
+    """Takes the plain adds of one connection, and answers them.
+
+    Args:
+        registry: finds live agents.
+        in_flight: what the connection has in flight.
+        settle: settles one of them that was refused.
+        on_settled: called with the method, the time when the first one was read, their bytes and their number.
+        reply_all: queues the results of requests.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        in_flight: InFlight,
+        settle: Settle,
+        on_settled: Callable[[str, float, int, int], None],
+        reply_all: Callable[[Sequence[Id], Sequence[Result | bytes]], None],
+    ) -> None:
+        self._registry = registry
+        self._in_flight = in_flight
+        self._settle = settle
+        self._on_settled = on_settled
+        self._reply_all = reply_all
+        # Those that the next request may join if it adds to the same agent.
+        self._run: TextCalls | None = None
+
+    def end(self) -> None:
+        """Let no later request join those that were taken."""
+        self._run = None
+
+    def close(self) -> None:
+        """Drop the references to the connection."""
+        self._run = None
+        self._settle = self._on_settled = self._reply_all = do_nothing
+
+    def take(self, peer: Peer, request: Request) -> bool:
+        """Take a request if it adds one plain text to a live agent; return whether it was taken."""
+        number, _, params, size = request
+        found = plain_add(params)
+        if found is None:
+            return False
+        address, kind, content, _, _, key = found
+        run = self._run
+        if run is None or run.address != address:
+            agent = self._registry.get(address)
+            if agent is None or not agent.has_room:
+                return False
+            run = TextCalls(peer, address, agent, self._answer)
+        if not self._in_flight.admit(size):
+            return False
+        if run is not self._run:
+            self._run = run
+            self._registry.post(run.agent, run)
+        run.numbers.append(number)
+        run.sizes.append(size)
+        run.texts.append((kind, content))
+        run.keys.append(None if key is None else _key_of(found, run.agent))
+        return True
+
+    def _answer(self, run: TextCalls, first: int, outcomes: Sequence[Any]) -> None:
+        """Answer several requests that all succeeded at once, or each one that was refused."""
+        count = len(outcomes)
+        if isinstance(outcomes[0], Exception):
+            for call, outcome in zip(run.calls(first, count, self._settle), outcomes, strict=True):
+                call.answer(outcome)
+            return
+        if not self._in_flight.requests:
+            return  # the connection is closed
+        size = sum(run.sizes[first : first + count])
+        self._in_flight.remove(size, count)
+        self._reply_all(run.numbers[first : first + count], outcomes)
+        self._on_settled("add", run.began, size, count)
+
+
+def _key_of(found: PlainAdd, agent: Agent) -> IdempotencyKey | None:
+    address, _, _, messages, create, key = found
+    return None if key is None else key_of(key, "add", (messages, create, *_OTHERS), address, agent.row)
 
 
 def plain_add(params: Any) -> PlainAdd | None:

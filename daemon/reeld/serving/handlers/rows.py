@@ -48,7 +48,7 @@ def write_rows(
         call.peer.end_draft(agent.row)
         return reply
 
-    return _new(Write, (stage_rows, options, answer, None))
+    return _new(Write, (stage_rows, options, answer))
 
 
 def write_addition(
