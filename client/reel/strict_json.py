@@ -6,7 +6,7 @@ Only an answer of a provider may have them: it is paid for, and some providers w
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from json import JSONDecoder, JSONEncoder
 from json.encoder import (  # type: ignore[attr-defined]  # the encoder in C is missing in the stubs
     c_make_encoder,
@@ -97,10 +97,6 @@ def encoder_with(
 # For each form, an encoder that stops at a numeral, which is fast, and one that marks numerals.
 _ENCODERS = [(encoder_with(_stop, ascii_only=form), encoder_with(_mark, ascii_only=form)) for form in (False, True)]
 
-# The characters to escape in a string, and their escapes; the backslash first, because all other escapes contain one.
-_ESCAPES = [(bytes((byte,)), encode_basestring(chr(byte))[1:-1].encode()) for byte in (*b'\\"', *range(ord(" ")))]
-# A byte that never occurs in UTF-8.
-_BETWEEN = b"\xff"
 
 # The depth limit for a provider's JSON. It is encoded again later from a deeper stack, so this is far below the
 # recursion limit.
@@ -192,18 +188,3 @@ def encode(value: Any, *, ascii_only: bool = False) -> str:
         return quick(value)
     except _NumeralFound:
         return _MARKED.sub(r"\1", marking(value))
-
-
-def encode_texts(texts: Sequence[bytes]) -> list[bytes]:
-    """Return texts as :func:`encode` would, all of them in UTF-8.
-
-    They are escaped all together, by a few passes in C. One by one takes three times as long if they have quotes and
-    line breaks, as most texts do.
-    """
-    if not texts:
-        return []
-    joined = _BETWEEN.join(texts)
-    for plain, escaped in _ESCAPES:
-        joined = joined.replace(plain, escaped)
-    quoted = b'"%b"' % joined.replace(_BETWEEN, b'"%b"' % _BETWEEN)
-    return quoted.split(_BETWEEN)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.strict_json import DEPTH, encode, encode_texts, parse, parse_answer, parse_bounded
+from reel.strict_json import DEPTH, encode, parse, parse_answer, parse_bounded
 from reel.values import Numeral
 
 values = st.recursive(
@@ -119,12 +119,6 @@ def test_deeper_than_the_bound() -> None:
 def test_encode_is_compact_and_not_escaped_to_ascii() -> None:
     """The text has no spaces between values and keeps every letter as it is."""
     assert '{"a":[1,"\u00fc"],"b":null}' == encode({"a": [1, "\u00fc"], "b": None})
-
-
-@given(st.lists(st.text() | st.text(st.sampled_from('a"\\/u0\n\x00\x1f\x7fÿé\u2028'))))
-def test_texts_are_encoded_together_as_each_value_is(texts: list[str]) -> None:
-    """The quick way escapes what the encoder escapes."""
-    assert [encode(text).encode() for text in texts] == encode_texts([text.encode() for text in texts])
 
 
 def test_encode_refuses_a_number_that_is_not_finite() -> None:

@@ -1,6 +1,6 @@
 """Events, and the entries and marks that they become in a conversation."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import InvalidRecord
@@ -21,10 +21,6 @@ TEXT_HEADS: dict[str | None, bytes] = {
     )
     for kind in ("user", "assistant")
 }
-_HEAD_SIZES = {kind: len(head) for kind, head in TEXT_HEADS.items()}
-# The offset of a text in its MessagePack, by its first byte: the length takes one, two or four more bytes, or is in the
-# first byte itself.
-_TEXT_BEGINS = {**dict.fromkeys(range(0xA0, 0xC0), 1), 0xD9: 2, 0xDA: 3, 0xDB: 5}
 BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
 BEFORE_TIME = _pack("time")
 
@@ -162,17 +158,6 @@ def with_origin(pack: Pack, message: bytes, origin: Origin) -> bytes:
     """Return a packed message with the fields of its origin."""
     more = [pack(word) for field in origin.as_map().items() for word in field]
     return b"".join((bytes((message[0] + len(more) // 2,)), message[1:], *more))
-
-
-def plain_texts(entries: Iterable[Entry]) -> list[bytes | None]:
-    """Return the text of each entry that is plain text, in UTF-8, and ``None`` for others. Nothing is unpacked."""
-    # Only plain texts have a message and no data. The text ends before a byte sequence that cannot occur in UTF-8.
-    return [
-        None
-        if message is None or data_json is not None
-        else message[(first := _HEAD_SIZES[kind]) + _TEXT_BEGINS[message[first]] : message.rindex(BEFORE_SEQ)]
-        for _, _, kind, _, data_json, _, message, _, _ in entries
-    ]
 
 
 def pack_message(

@@ -72,12 +72,6 @@ def arguments_as_text(arguments: str) -> str:
     return arguments if is_stored else encode(value)
 
 
-def stored_object(arguments: str) -> Json | None:
-    """Return a call's arguments as an object if that is what their text is of; ``None`` if it is sent otherwise."""
-    value, is_stored = _arguments(arguments)
-    return value if is_stored else None
-
-
 def _arguments(arguments: str) -> tuple[Json, bool]:
     """Return arguments as an object, and whether their text is that of the object: escapes may stay as they are."""
     if arguments == "":

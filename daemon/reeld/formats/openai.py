@@ -20,6 +20,9 @@ _EMPTY: Json = {"type": "text", "text": ""}
 
 def by_message(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
     """Group neighbouring pieces of one message."""
+    if len(pieces) == 1:  # nearly always
+        yield [*pieces]
+        return
     for _, group in groupby(pieces, key=lambda piece: piece.message_index):
         yield list(group)
 

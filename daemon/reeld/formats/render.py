@@ -5,8 +5,7 @@ Messages are unpacked, repaired (:mod:`~reeld.formats.repair`), written turn by 
 :class:`~reeld.formats.render_state.RenderState`, whose theory of operation says how the next rendering uses it.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from reel.blocks import InvalidRecord
 from reel.errors import Conflict, InvalidParams
@@ -21,11 +20,9 @@ from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
 from reeld.formats.metadata import restore_keys
 from reeld.formats.model import Change, HistorySettings, RenderContext, Turn, UserTurn
-from reeld.formats.plain import PlainRun, plain_runs, settle_plain
-from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState, one_turn
+from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
-from reeld.formats.templates import ASSISTANT_TEXT, TEXT_AFTER_RESULTS, USER_TEXT, Shape, Template, fill, only_text
 
 _METADATA = "provider_metadata"
 # The stop reason of a turn that the provider wants to continue (rule A11).
@@ -161,33 +158,17 @@ def _extend(
 
 
 def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:
-    """Settle as much as possible, plain exchanges by the fast path, and return the result of the last repair."""
-    for found in plain_runs(entries, state.count):
-        run: PlainRun | None = found
-        repaired = 1
-        while run is not None:
-            # The first message of the run settles everything before it.
-            _settle_until(state, entries, run.start + 1, target)
-            covered = settle_plain(state, entries, run, target)
-            # If many of these cannot be settled this way, larger and larger batches are repaired.
-            run, repaired = run.without(covered, repaired), 2 * repaired
-    return _settle_until(state, entries, len(entries), target)
-
-
-def _settle_until(
-    state: RenderState, entries: Sequence[Entry], end: int, target: Format
-) -> tuple[Repaired, ServerState | None]:
-    """Repair the entries up to one in batches, and return the result of the last repair.
+    """Repair all entries in batches, and return the result of the last repair.
 
     A batch in which nothing settles is repaired again with the next one, so the batches grow as long as nothing
     settles: 20,000 user messages without an answer take 0.4 s, and took 1.9 s with batches of one size.
     """
     batch = _BATCH
-    while state.count + batch < end:
+    while state.count + batch < len(entries):
         before = state.count
         _settle(state, entries, before + batch, target)
         batch = _BATCH if state.count > before else 2 * batch
-    return _settle(state, entries, end, target)
+    return _settle(state, entries, len(entries), target)
 
 
 def _settle(
@@ -203,7 +184,7 @@ def _settle(
     messages = [_message(entry) for entry in new if entry.message is not None]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = state.context()
-    _write(repaired.settled, state.turns, state.report, context, target, partial(state.template, target))
+    _write(repaired.settled, state.turns, state.report, context, target)
     if repaired.settled_messages:
         last = shown[repaired.settled_messages - 1]
         state.cover(entries, last + 1, settled_by=shown[repaired.settled_by])
@@ -233,48 +214,16 @@ def _message(entry: Entry) -> Json:
     return message
 
 
-def _no_template(_shape: Shape) -> None:
-    return None
-
-
 def _write(
-    exchanges: Sequence[Exchange],
-    turns: EncodedTurns,
-    report: list[Change],
-    context: RenderContext,
-    target: Format,
-    template: Callable[[Shape], Template | None] = _no_template,
+    exchanges: Sequence[Exchange], turns: EncodedTurns, report: list[Change], context: RenderContext, target: Format
 ) -> None:
-    """Append exchanges to some turns and to a report; those that are not settled are written without templates."""
+    """Append exchanges to some turns and to a report."""
     for user, assistant, changes, seq, continues_server_tool in exchanges:
         context.report, context.follows_results = changes, False
-        if not _fill_turn(user, seq, turns, template, USER_TEXT, can_begin=True):
-            _write_turn(user, seq, turns, context, target, can_begin=not user.results)
+        _write_turn(user, seq, turns, context, target, can_begin=not user.results)
         context.follows_results = bool(user.results) and not user.pieces
-        shape = TEXT_AFTER_RESULTS if context.follows_results else ASSISTANT_TEXT
-        can_begin = not continues_server_tool
-        if not _fill_turn(assistant, seq, turns, template, shape, can_begin=can_begin):
-            _write_turn(assistant, seq, turns, context, target, can_begin=can_begin)
+        _write_turn(assistant, seq, turns, context, target, can_begin=not continues_server_tool)
         report += changes
-
-
-def _fill_turn(
-    turn: Turn,
-    seq: int,
-    turns: EncodedTurns,
-    template: Callable[[Shape], Template | None],
-    shape: Shape,
-    *,
-    can_begin: bool,
-) -> bool:
-    """Append a turn of plain text by its template; return whether it is such a turn and there is a template."""
-    text = only_text(turn)
-    found = None if text is None else template(shape)
-    if text is None or found is None:
-        return False
-    data, sizes = fill([found.around], [text])
-    turns.add_encoded(data, sizes, one_turn(1, seq, is_user=shape.is_user, can_begin=can_begin))
-    return True
 
 
 def _write_turn(

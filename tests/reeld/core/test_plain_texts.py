@@ -12,7 +12,7 @@ from reel.records import read_row
 from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
-from reeld.core.events import Event, Tools, pack_message, plain_texts, read
+from reeld.core.events import Tools, pack_message, read
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
 from tests.reeld.core.memory import pack, profile
@@ -89,14 +89,3 @@ def test_texts_are_added_as_lists_of_them(
     assert singly == commands.add_texts(other, plain)
     assert one.events == other.events
     assert one.profile == other.profile
-
-
-@given(
-    st.sampled_from(("user", "assistant")),
-    st.text() | st.sampled_from((31, 32, 255, 256, 65535, 65536)).map("x".__mul__),
-)
-def test_a_text_is_read_without_unpacking_its_message(kind: str, text: str) -> None:
-    """It is the text of the row, however long it is."""
-    event = Event(1, 1, kind, text, None, None, 0, None, *read(pack, kind, text, None, 1, 0))
-
-    assert [text.encode()] == plain_texts([event.entry(1)])

@@ -6,7 +6,7 @@ import pytest
 
 from reeld.formats.anthropic.caching import keep_newest, mark_end
 from reeld.formats.breakpoints import mark_last
-from reeld.formats.render_state import EncodedTurns, Marks, one_turn
+from reeld.formats.render_state import Chunks, EncodedTurns, Marks
 from reeld.formats.table import FORMATS
 
 CACHING = FORMATS["anthropic"].caching
@@ -47,7 +47,8 @@ def test_an_item_whose_bytes_are_others() -> None:
     assert CACHING is not None
     turns = EncodedTurns()
     data = b'{"role": "user", "content": [{"type": "text", "text": "a"}]},'
-    turns.add_encoded(data, [len(data)], one_turn(1, 1, is_user=True, can_begin=True))
+    turns.add([turn({"type": "text", "text": "a"})], 1, is_user=True, can_begin=True)
+    turns.data, turns.sizes[0] = Chunks(data), len(data)
 
     assert [] == mark_last(turns, CACHING, "5m", None)
 

@@ -231,8 +231,11 @@ def _joined(dialect: Dialect, parts: list[Json]) -> str | list[Json]:
 
 def _part(dialect: Dialect, block: Json) -> Json:
     """Return the content part of a block, with no key that the API does not know (rule C3)."""
+    metadata = block.get("provider_metadata")
+    if metadata is None and block["type"] == "text":  # nearly always
+        return {"type": "text", "text": block["text"]}
     kept = (CACHE_BREAKPOINT,) if dialect.is_openai else ()
-    cached = restore_keys(block.get("provider_metadata"), PROVIDER, kept)
+    cached = restore_keys(metadata, PROVIDER, kept)
     if block["type"] == "opaque":
         return opaque_object(block) or {}
     if block["type"] == "media":

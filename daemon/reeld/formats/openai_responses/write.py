@@ -159,6 +159,8 @@ def _text_key(piece: Piece) -> tuple[int, str | None] | None:
 
 
 def _phase(piece: Piece) -> str | None:
+    if "provider_metadata" not in piece.block:
+        return None
     phase = restore_keys(piece.block.get("provider_metadata"), PROVIDER, ("phase",)).get("phase")
     return phase if phase in PHASES else None
 
@@ -177,6 +179,8 @@ def _content(blocks: Sequence[Json], text_type: str = "input_text") -> str | lis
 
 def _part(block: Json, text_type: str) -> Json:
     metadata = block.get("provider_metadata")
+    if metadata is None and block["type"] == "text":  # nearly always
+        return {"type": text_type, "text": block["text"]}
     cached = restore_keys(metadata, PROVIDER, (CACHE_BREAKPOINT,))
     if block["type"] == "opaque":
         return content_part(block) or {}
