@@ -28,7 +28,7 @@ from reel.errors import Busy, Internal, NotFound, ReelError, Storage, no_memory
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.foreign import completes
-from reeld.agents.idempotency import CommandOptions, key_row
+from reeld.agents.idempotency import key_row
 from reeld.agents.jobs import Exclusive, Job, Read, Write, WriteTexts
 from reeld.agents.packing import loop_packer
 from reeld.core.commands import Reply, Stage, add_texts, used_at
@@ -228,17 +228,6 @@ class Agent:
         self._phase = Phase.EXCLUSIVE
         self._exclusive = job
         self._wake.set()
-
-    def stage(self, options: CommandOptions) -> Stage:
-        """Return an empty stage over the committed state.
-
-        Raises:
-            Conflict: the head is not the one that the command expects.
-        """
-        stage = Stage(self.committed, now(), loop_packer.pack)
-        stage.client = options.client
-        stage.require_head(options.if_seq)
-        return stage
 
     def _begin_transaction(self) -> None:
         """Stage the run of writes that waits, and submit it."""

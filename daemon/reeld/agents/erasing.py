@@ -7,8 +7,8 @@ any more. Then the file is cleaned, while others go on.
 
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -16,18 +16,19 @@ import anyio
 
 from reel.errors import Storage
 from reeld.agents.agent import Agent, now, write
+from reeld.agents.executor import Work, locked
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, not_found
 from reeld.core.redaction import Redaction
 from reeld.core.state import Profile
+from reeld.store.eraser import Eraser
 from reeld.store.erasing_backups import Find, purge_in, redaction_in
 from reeld.store.erasures import Change, Decision, Order, OwnKey, hidden
-from reeld.store.plans import Plan
 from reeld.store.purging import Purge, clones, plan_purge, was_purged
 from reeld.store.redacting import Redactions, Text, plan_past_elsewhere, plan_redaction
-from reeld.store.transactions import AgentWrite, Transaction
+from reeld.store.transactions import Transaction
 
 log = logging.getLogger(__name__)
 
@@ -74,54 +75,102 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
     time = now()
     redaction = Redaction(_about(time, options.client), os.urandom(16), asked.texts)
 
-    async def plan(root: Agent) -> tuple[Redactions, set[int]]:
-        found = await eraser.plan(plan_redaction(root.row, redaction, asked.seqs))
-        return found, found.affected
+    async def affected(work: Work) -> set[int]:
+        found[:] = [await eraser.plan(plan_redaction(work.agents[0].row, redaction, asked.seqs))]
+        return found[0].affected
 
+    found: list[Redactions] = []
     async with eraser.turn():
-        if asked.dry_run:
-            agent = await registry.relocate(agent)
-            planned, _ = await plan(agent)
-            stage = agent.stage(options)
-            return {"agent": stage.base.uid, "head": stage.head, **await _told(registry, planned)}
-        async with _held(registry, agent, plan) as (locked, planned):
-            agent = locked[0]
-            stage = agent.stage(options)
+        async with locked(registry, options, [agent], affected) as work:
+            (planned,) = found
+            target = work.alone()
+            stage = target.stage
+            told = {"agent": stage.base.uid, "head": stage.head, **await _told(registry, planned)}
+            if asked.dry_run:
+                return told
             if (first := await first_reply(store, options.key)) is not None:
                 return first
-            told = await _told(registry, planned)
             if planned.is_nothing and not asked.backups:
-                return {"agent": stage.base.uid, "head": stage.head, **told}
-            await eraser.require_backups(asked.backups)
+                return told
             order = Order("redact", stage.base.uid, options.client, time)
-            changes = [each.change for each in planned.found]
-            erasure = await eraser.stage(order, changes, asked.backups)
-            if asked.backups:
-                past = await eraser.plan(plan_past_elsewhere(agent.row, asked.seqs))
-                find = redaction_in(agent.row, past, redaction, asked.seqs)
-                told["backups"] = await eraser.erase_in_backups(asked.backups, order, find)
-            command = commands.redacted(stage, len(planned.found), "seqs" if redaction.is_whole else "text")
-            reply = stage.reply(command, **told)
-            keys = [] if options.key is None else [key_row(options.key, agent.row, reply, command)]
-            decision = Decision(
-                erasure, len(planned.found), planned.labels, planned.keys, milestones=planned.milestones
+            past = await eraser.plan(plan_past_elsewhere(target.row, asked.seqs)) if asked.backups else None
+            find = None if past is None else redaction_in(target.row, past, redaction, asked.seqs)
+            erasure = Erasure(
+                order,
+                [each.change for each in planned.found],
+                texts={each.id: each.text for each in planned.found},
+                backups=asked.backups,
+                find=find,
             )
-            part = AgentWrite(stage.profile, stage.events)
+
+            async def decide(number: int, backups: Reply) -> Reply:
+                command = commands.redacted(stage, len(planned.found), "seqs" if redaction.is_whole else "text")
+                decision = Decision(
+                    number, len(planned.found), planned.labels, planned.keys, milestones=planned.milestones
+                )
+                reply = await work.commit({**told, **stage.reply(command), **backups}, decision)
+                log.info("agent=%s redacted: %d events, for client=%s", stage.base.uid, decision.events, options.client)
+                return reply
+
+            reply = await erase(eraser, rest, erasure, decide)
             with anyio.CancelScope(shield=True):
-                await write(
-                    store,
-                    Transaction([part], keys, decision=decision),
-                    lambda firsts: agent.apply(part, firsts[0]),
-                )
-                log.info(
-                    "agent=%s redacted: %d events, for client=%s", stage.base.uid, len(planned.found), options.client
-                )
-                async with rest.without([], {each.id: each.text for each in planned.found}):
-                    await eraser.apply()
-                for each in locked:
-                    await each.reload()
-                rest.forget({each.row for each in locked}, redaction.touches)
+                await _reload(work.agents)
+                rest.forget({each.row for each in work.agents}, redaction.touches)
         return await _cleaned(registry, reply)
+
+
+class Erasure(NamedTuple):
+    """What an erasure changes, once it is planned.
+
+    Args:
+        order: what asks for it.
+        changes: the new form of the events.
+        gone: the ids of those that are removed.
+        texts: the new texts of the others, by their ids.
+        backups: the paths of backups in which the same is erased.
+        find: finds it there.
+    """
+
+    order: Order
+    changes: Sequence[Change]
+    gone: Sequence[int] = ()
+    texts: Mapping[int, Text] = {}
+    backups: Sequence[str] = ()
+    find: Find | None = None
+
+
+def removals(events: Iterable[int]) -> list[Change]:
+    """Return the changes that remove events; there may be a million, which takes a thread."""
+    return [Change(event, is_gone=True) for event in events]
+
+
+async def erase(
+    eraser: Eraser, rest: Rest, erasure: Erasure, decide: Callable[[int, Reply], Awaitable[Reply]]
+) -> Reply:
+    """Stage an erasure, decide it, and apply it: what every erasure does between its plan and the cleaning of the file.
+
+    Args:
+        eraser: changes the log.
+        rest: what holds content besides the log.
+        erasure: what is erased.
+        decide: commits the decision about the erasure of a number; it gets the part of the reply about backups, and
+            returns the reply. From then on the erasure will be completed, whatever happens.
+
+    Raises:
+        InvalidParams: a file is not a backup of this version.
+        Storage: it cannot be written.
+    """
+    order, changes, gone, texts, backups, find = erasure
+    await eraser.require_backups(backups)
+    with anyio.CancelScope(shield=True):
+        number = await eraser.stage(order, changes, backups)
+        done: Reply = {}
+        if backups and find is not None:
+            done["backups"] = await eraser.erase_in_backups(backups, order, find)
+        reply = await decide(number, done)
+        async with rest.without(gone, texts):
+            await eraser.apply()
+    return reply
 
 
 class Wanted(NamedTuple):
@@ -150,50 +199,45 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
     """
     store, eraser = registry.store, registry.store.eraser
 
-    async def plan(root: Agent) -> tuple[set[int], set[int]]:
-        family = set(wanted.also)
+    async def family(work: Work) -> set[int]:
+        found = set(wanted.also)
         if wanted.cascade or wanted.force:
-            for row in (root.row, *wanted.also):
-                family |= await eraser.plan(_clones(row, alive=wanted.force))
-        return family, family
+            for row in (work.agents[0].row, *wanted.also):
+                found |= await store.read(clones, row, alive=wanted.force)
+        return found
 
     async with eraser.turn():
-        async with _held(registry, root, plan) as (locked, _):
-            root = locked[0]
-            stage = root.stage(options)
+        async with locked(registry, options, [root], family) as work:
+            stage = work.alone().stage
             if (first := await first_reply(store, options.key)) is not None:
                 return first
-            planned = await eraser.plan(plan_purge({each.row for each in locked}))
-            profiles = [each.committed.profile for each in locked]
+            planned = await eraser.plan(plan_purge({each.row for each in work.agents}))
+            profiles = [each.committed.profile for each in work.agents]
             heirs = [found.uid for row in sorted(planned.heirs) if (found := await store.profile(row)) is not None]
             told: Reply = {
                 "agent": stage.base.uid,
+                "head": stage.head,
                 "purged": [profile.uid for profile in profiles],
                 "events": len(planned.events),
                 "kept": planned.kept,
                 "heirs": heirs,
             }
             if wanted.dry_run:
-                return {**told, "head": stage.head}
-            await eraser.require_backups(wanted.backups)
-            reply: Reply = {**told, "head": stage.head, "time": stage.now}
-            with anyio.CancelScope(shield=True):
-                order = Order("purge", stage.base.uid, options.client, stage.now)
-                # In a thread, because there may be a million.
-                changes = await anyio.to_thread.run_sync(
-                    lambda: [Change(event, is_gone=True) for event in planned.events]
-                )
-                erasure = await eraser.stage(order, changes, wanted.backups)
-                if wanted.backups:
-                    reply["backups"] = await eraser.erase_in_backups(
-                        wanted.backups, order, _purge_in(told["purged"], wanted)
-                    )
-                await _purge(registry, locked, planned, erasure, options, reply)
+                return told
+            order = Order("purge", stage.base.uid, options.client, stage.now)
+            changes = await anyio.to_thread.run_sync(removals, planned.events)
+            find = _purge_in(told["purged"], wanted)
+            erasure = Erasure(order, changes, planned.events, backups=wanted.backups, find=find)
+
+            async def decide(number: int, backups: Reply) -> Reply:
+                reply = {**told, "time": stage.now, **backups}
+                await _decide_purge(registry, work.agents, planned, number, options, reply)
                 for profile in profiles:
                     log.info("agent=%s purged, for client=%s", profile.uid, options.client)
-                async with rest.without(planned.events, {}):
-                    await eraser.apply()
-                rest.forget({each.row for each in locked}, lambda _: True)
+                return reply
+
+            reply = await erase(eraser, rest, erasure, decide)
+            rest.forget({each.row for each in work.agents}, lambda _: True)
         return await _cleaned(registry, reply)
 
 
@@ -215,7 +259,7 @@ async def purge_in_backups(registry: Registry, options: CommandOptions, address:
     async with eraser.turn():
         if (first := await first_reply(store, options.key)) is not None:
             return first
-        if not wanted.backups or not await eraser.plan(_was_purged(address)):
+        if not wanted.backups or not await store.read(was_purged, address):
             raise not_found(address)
         order = Order("purge", address, options.client, now())
         told: Reply = {"agent": address, "purged": [], "events": 0, "kept": 0, "heirs": [], "head": 0}
@@ -232,18 +276,8 @@ def _purge_in(uids: Sequence[str], wanted: Wanted) -> Find:
     return purge_in(uids, cascade=wanted.cascade, force=wanted.force)
 
 
-def _was_purged(uid: str) -> Plan[bool]:
-    found: bool = yield lambda connection: was_purged(connection, uid)
-    return found
-
-
-def _clones(row: int, *, alive: bool) -> Plan[set[int]]:
-    found: set[int] = yield lambda connection: clones(connection, row, alive=alive)
-    return found
-
-
-async def _purge(
-    registry: Registry, agents: list[Agent], planned: Purge, erasure: int, options: CommandOptions, reply: Reply
+async def _decide_purge(
+    registry: Registry, agents: Sequence[Agent], planned: Purge, erasure: int, options: CommandOptions, reply: Reply
 ) -> None:
     own = None
     if options.key is not None:
@@ -293,27 +327,10 @@ async def complete(registry: Registry, rest: Rest) -> None:
     await eraser.tidy()
 
 
-async def _reload(agents: list[Agent]) -> set[int]:
+async def _reload(agents: Sequence[Agent]) -> set[int]:
     for agent in agents:
         await agent.reload()
     return {agent.row for agent in agents}
-
-
-@asynccontextmanager
-async def _held(
-    registry: Registry, root: Agent, plan: Callable[[Agent], Awaitable[tuple[T, set[int]]]]
-) -> AsyncIterator[tuple[list[Agent], T]]:
-    """Lock an agent and all others that a plan names; yield them, the agent first, and the plan."""
-    agents = [root]
-    while True:
-        async with registry.lock(agents) as locked:
-            planned, rows = await plan(locked[0])
-            missing = rows.difference(agent.row for agent in locked)
-            more = await registry.start_all(missing)
-            if not more:
-                yield locked, planned
-                return
-        agents += more
 
 
 async def _told(registry: Registry, planned: Redactions) -> Reply:

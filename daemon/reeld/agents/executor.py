@@ -9,9 +9,10 @@ shares a transaction with those around it (:mod:`reeld.agents.agent`).
 """
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists
 from reel.ids import new_id
@@ -24,6 +25,7 @@ from reeld.agents.registry import Registry
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.state import Profile, Source, State
+from reeld.store.erasures import Decision
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Family, Transaction
 
@@ -162,10 +164,14 @@ class Work:
         """Take note that an agent gets a name that is known to be free."""
         self._names.add(name)
 
-    async def commit(self, reply: Reply) -> Reply:
+    async def commit(self, reply: Reply, decision: Decision | None = None) -> Reply:
         """Write what is staged for all targets, or nothing; return the reply, with the command and its time.
 
         If there is nothing to write, the command may have been carried out before, under the same key.
+
+        Args:
+            reply: the reply, which is stored with the key.
+            decision: the erasure that the command decides.
         """
         key = self.options.key
         written = [target for target in self._targets if target.stage.events]
@@ -182,9 +188,9 @@ class Work:
             for target, part, first in zip(written, writes, firsts, strict=True):
                 self._apply(target, part, first)
 
-        transaction = await prepare(self.store, Transaction(writes, keys, reads=reads, family=self.family))
+        transaction = Transaction(writes, keys, reads=reads, family=self.family, decision=decision)
         try:
-            await write(self.store, transaction, on_commit)
+            await write(self.store, await prepare(self.store, transaction), on_commit)
         except Exists as error:
             raise _NameTaken(error.message) from None
         return reply
@@ -196,6 +202,10 @@ class Work:
         target.agent.apply(part, first, target.past)
         if target.is_changed:
             self.registry.reindex(target.agent)
+
+
+# Returns the rows of further agents to lock.
+More: TypeAlias = Callable[[Work], Awaitable[set[int]]]
 
 
 async def _nobody(_: Work) -> set[int]:
@@ -215,7 +225,7 @@ class Command(NamedTuple):
     stage: Callable[[Work], Awaitable[Reply]]
     agents: Sequence[Agent] = ()
     resolve: Callable[[], Awaitable[Sequence[Agent]]] | None = None
-    more: Callable[[Work], Awaitable[set[int]]] = _nobody
+    more: More = _nobody
 
 
 async def execute(registry: Registry, options: CommandOptions, command: Command) -> Reply:
@@ -238,14 +248,25 @@ async def _attempt(registry: Registry, options: CommandOptions, command: Command
     if len(agents) == 1 and command.more is _nobody:
         reply: Reply = await registry.ask(agents[0], partial(job, registry, options, command, is_last=is_last))
         return reply
+    async with locked(registry, options, agents, command.more, is_last=is_last) as work:
+        return await _carry_out(work, command)
+
+
+@asynccontextmanager
+async def locked(
+    registry: Registry, options: CommandOptions, agents: Sequence[Agent], more: More, *, is_last: bool = False
+) -> AsyncIterator[Work]:
+    """Lock agents, and all others that are found once these are locked, for the length of the block."""
+    found = list(agents)
     while True:
-        async with registry.lock(agents) as locked:
-            work = Work(registry, options, locked, is_last=is_last)
-            missing = (await command.more(work)).difference(agent.row for agent in locked)
-            more = await registry.start_all(missing)
-            if not more:
-                return await _carry_out(work, command)
-        agents += more
+        async with registry.lock(found) as held:
+            work = Work(registry, options, held, is_last=is_last)
+            missing = (await more(work)).difference(agent.row for agent in held)
+            others = await registry.start_all(missing)
+            if not others:
+                yield work
+                return
+        found += others
 
 
 def job(

@@ -14,7 +14,7 @@ import anyio
 
 from reel.errors import ReelError
 from reeld.agents.agent import now, write
-from reeld.agents.erasing import LISTED, Rest
+from reeld.agents.erasing import LISTED, Erasure, Rest, erase, removals
 from reeld.agents.registry import Registry
 from reeld.core.commands import Reply
 from reeld.core.state import Profile
@@ -263,20 +263,21 @@ async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client:
                 return
             planned = await eraser.plan(plan_purge({profile.row for profile in gone}))
             heirs = await _uids(registry, planned.heirs)
-            with anyio.CancelScope(shield=True):
-                order = Order("purge", gone[0].uid, client, now())
-                erasure = await eraser.stage(order, [Change(event, is_gone=True) for event in planned.events])
-                decision = Decision(erasure, len(planned.events), purged=planned.agents)
+            order = Order("purge", gone[0].uid, client, now())
+            erasure = Erasure(order, removals(planned.events), planned.events)
 
-                def on_commit(_: list[int]) -> None:
-                    for profile in gone:
-                        registry.bus.reset(profile)
+            def on_commit(_: list[int]) -> None:
+                for profile in gone:
+                    registry.bus.reset(profile)
 
+            async def decide(number: int, _: Reply) -> Reply:
+                decision = Decision(number, len(planned.events), purged=planned.agents)
                 await write(store, Transaction([], [], decision=decision), on_commit)
                 done.add(gone, planned, heirs)
-                async with rest.without(planned.events, {}):
-                    await eraser.apply()
-                rest.forget({profile.row for profile in gone}, lambda _: True)
+                return {}
+
+            await erase(eraser, rest, erasure, decide)
+            rest.forget({profile.row for profile in gone}, lambda _: True)
     for profile in gone:
         log.info("agent=%s purged, for client=%s", profile.uid, client)
         await anyio.lowlevel.checkpoint()  # hundreds of lines take longer than others should wait

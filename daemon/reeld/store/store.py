@@ -4,11 +4,11 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import anyio
 
@@ -42,6 +42,8 @@ from reeld.store.values import ValuePage, seqs_of, values
 from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
 
 # Seconds that a server may take to return the newest event.
 _ANSWERS = 10
@@ -261,13 +263,13 @@ class Store:
         """Return the clones of an agent, recursively, and whether each is alive."""
         return await self._read(lambda connection: queries.descendants(connection, row))
 
-    async def read(self, job: Job[T]) -> T:
-        """Run a short job on a reading connection.
+    async def read(self, job: Callable[Concatenate[Any, P], T], *args: P.args, **more: P.kwargs) -> T:
+        """Run a short job on a reading connection, with these arguments after it.
 
         Raises:
             Storage: the database cannot be read.
         """
-        return await self._read(job)
+        return await self._read(lambda connection: job(connection, *args, **more))
 
     async def write(self, job: Job[None]) -> None:
         """Run a short job on the writing connection that concerns no agent.
