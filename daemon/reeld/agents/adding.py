@@ -16,6 +16,7 @@ from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.state import State
 from reeld.core.validation import Altered, CheckedRow, Expected
+from reeld.store import history, values
 from reeld.store.store import Store
 
 _NOTHING: Mapping[str, Any] = {}
@@ -137,8 +138,10 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
     else:
         if added.expected:
             keys = {each.key for each in added.expected}
-            _require_values(stage, added.expected, await store.seqs_of_values(target.row, state.profile.head, keys))
-        found = await store.known(target.row, added.refs) if added.refs else {}
+            _require_values(
+                stage, added.expected, await store.read_log(values.seqs_of, target.row, state.profile.head, keys)
+            )
+        found = await store.read_log(history.known, target.row, added.refs) if added.refs else {}
         there = {added.refs[ref]: seq for ref, seq in found.items()}
     rows = added.without(there)
     known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]

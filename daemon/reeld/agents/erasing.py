@@ -23,6 +23,7 @@ from reeld.core import commands
 from reeld.core.commands import Reply, not_found
 from reeld.core.redaction import Redaction
 from reeld.core.state import Profile
+from reeld.store import queries
 from reeld.store.eraser import Eraser
 from reeld.store.erasing_backups import Find, purge_in, redaction_in
 from reeld.store.erasures import Change, Decision, Order, OwnKey, hidden
@@ -213,7 +214,7 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
                 return first
             planned = await eraser.plan(plan_purge({each.row for each in work.agents}))
             profiles = [each.committed.profile for each in work.agents]
-            heirs = [found.uid for row in sorted(planned.heirs) if (found := await store.profile(row)) is not None]
+            heirs = [found.uid for found in await store.read(queries.profiles, sorted(planned.heirs))]
             told: Reply = {
                 "agent": stage.base.uid,
                 "head": stage.head,
@@ -337,7 +338,7 @@ async def _told(registry: Registry, planned: Redactions) -> Reply:
     """Return the part of a reply that describes a redaction."""
     profiles: dict[int, Profile | None] = {}
     for row in sorted(planned.affected):
-        profiles[row] = await registry.store.profile(row)
+        profiles[row] = await registry.store.read(queries.profile_unless_purged, row)
     shown = [
         {"agent": owner.uid, "seq": each.seq}
         for each in planned.found[:LISTED]

@@ -25,6 +25,7 @@ from reeld.agents.registry import Registry
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.state import Profile, Source, State
+from reeld.store import queries
 from reeld.store.erasures import Decision
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Family, Transaction
@@ -292,7 +293,7 @@ def short_name() -> str:
 
 async def require_free(store: Store, name: str, row: int | None = None) -> None:
     """Refuse a name that another live agent has; the database's unique index has the last word."""
-    found = await store.find(name)
+    found = await store.read(queries.find, name)
     if found is not None and found.alive and found.row != row:
         raise taken(name)
 

@@ -8,6 +8,7 @@ from reeld.agents.executor import Work
 from reeld.core import commands
 from reeld.core.commands import Reply
 from reeld.core.state import info
+from reeld.store import queries
 from reeld.store.transactions import Family
 
 
@@ -65,7 +66,7 @@ async def revive(work: Work, *, cascade: bool) -> Reply:
 
 
 async def _is_taken(work: Work, name: str) -> bool:
-    found = await work.store.find(name)
+    found = await work.store.read(queries.find, name)
     return found is not None and found.alive
 
 
@@ -86,6 +87,6 @@ async def _clones(work: Work, *, alive: bool) -> set[int]:
     act only after the command, because it is queued without awaiting anything.
     """
     root = work.agents[0].row
-    clones = await work.store.descendants(root)
+    clones = await work.store.read(queries.descendants, root)
     work.family = Family(root, clones)
     return {row for row, is_alive in clones.items() if is_alive == alive or work.registry.live(row)}

@@ -21,6 +21,7 @@ from reel.errors import Conflict, ReelError, Storage
 from reel.msgpack_codec import LastingPacker
 from reeld.agents.packing import loop_packer
 from reeld.core.commands import Reply
+from reeld.store import queries
 from reeld.store.erasures import hidden
 from reeld.store.queries import StoredKey
 from reeld.store.store import Store
@@ -86,7 +87,7 @@ async def first_reply(store: Store, key: IdempotencyKey | None) -> Reply | None:
         Conflict: the key was used for another command, or for another agent.
         Storage: what is stored of the key is damaged.
     """
-    stored = None if key is None else await store.key(key.text)
+    stored = None if key is None else await store.read(queries.key, key.text)
     if key is None or stored is None:
         return None
     if not stored.is_intact:

@@ -22,6 +22,7 @@ from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import gone, not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
+from reeld.store import queries
 from reeld.store.elsewhere import Elsewhere, ForeignEvent
 from reeld.store.loss import Loss
 from reeld.store.store import Store
@@ -117,7 +118,7 @@ class Registry:
             agent = self.get(address)
             if agent is not None:
                 return agent
-            profile = await self._once_free(lambda: self.store.find(address))
+            profile = await self._once_free(lambda: self.store.read(queries.find, address))
             if profile is None or (alive and not profile.alive and profile.uid != address):
                 raise not_found(address)
             if profile.row not in self._live:
@@ -264,7 +265,7 @@ class Registry:
         return True
 
     async def _profile(self, row: int) -> Profile | None:
-        return await self._once_free(lambda: self.store.profile(row))
+        return await self._once_free(lambda: self.store.read(queries.profile_unless_purged, row))
 
     async def _once_free(self, look: Callable[[], Awaitable[Profile | None]]) -> Profile | None:
         """Return the agent that is found once nobody holds it still; it may be gone by then."""

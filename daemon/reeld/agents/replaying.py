@@ -6,6 +6,7 @@ from reel.errors import InvalidMessage
 from reeld.agents.agent import Agent
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile
+from reeld.store import queries
 from reeld.store.states import Skip
 
 
@@ -22,7 +23,7 @@ async def replay(agent: Agent, *, strict: bool) -> Replayed:
     """Compare the live state with the log, and replace it if they differ."""
     state = agent.committed
     rebuilt = await agent.store.rebuild(agent.row)
-    skipped = rebuilt.skipped + await agent.store.unknown_kinds(agent.row, state.profile.head)
+    skipped = rebuilt.skipped + await agent.store.read_long(queries.unknown_kinds, agent.row, state.profile.head)
     if strict:
         require_sound(skipped)
     matched = rebuilt.conversation == state.conversation

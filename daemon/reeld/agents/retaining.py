@@ -18,6 +18,7 @@ from reeld.agents.erasing import LISTED, Erasure, Rest, erase, removals
 from reeld.agents.registry import Registry
 from reeld.core.commands import Reply
 from reeld.core.state import Profile
+from reeld.store import queries
 from reeld.store.connection import Error
 from reeld.store.erasures import Change, Decision, Order
 from reeld.store.purging import Purge, count_purge, plan_purge
@@ -222,7 +223,7 @@ async def _counted(registry: Registry, old: Sequence[Old]) -> Reply:
 
 
 async def _uids(registry: Registry, rows: set[int]) -> dict[int, str]:
-    return {profile.row: profile.uid for profile in await registry.store.profiles(sorted(rows))}
+    return {profile.row: profile.uid for profile in await registry.store.read(queries.profiles, sorted(rows))}
 
 
 async def _purge(registry: Registry, rest: Rest, old: Sequence[Old], client: str | None) -> Reply:
@@ -258,7 +259,9 @@ async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client:
     async with eraser.turn():
         with registry.hold(heads) as held:
             # Read now, because nobody can change them any more.
-            gone = [profile for profile in await store.profiles(held) if profile.head == heads[profile.row]]
+            gone = [
+                profile for profile in await store.read(queries.profiles, held) if profile.head == heads[profile.row]
+            ]
             if not gone:
                 return
             planned = await eraser.plan(plan_purge({profile.row for profile in gone}))

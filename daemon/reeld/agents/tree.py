@@ -7,6 +7,7 @@ from reeld.core import commands
 from reeld.core.commands import Reply, require_position
 from reeld.core.conversation import Conversation, Replacement
 from reeld.core.state import info
+from reeld.store import queries, states
 from reeld.store.states import Position
 
 
@@ -29,7 +30,7 @@ async def restore(work: Work, at: int) -> Reply:
     target = work.alone()
     target.stage.require_alive()
     require_position(at, target.stage.head, target.stage.base.name)
-    return await _go_back(work, target, await work.store.position(target.row, at))
+    return await _go_back(work, target, await work.store.read(states.position, target.row, at))
 
 
 async def undo(work: Work) -> Reply:
@@ -37,10 +38,10 @@ async def undo(work: Work) -> Reply:
     target = work.alone()
     stage = target.stage
     stage.require_alive()
-    undone = await work.store.undo_target(target.row, stage.head)
+    undone = await work.store.read(queries.undo_target, target.row, stage.head)
     if undone is None:
         raise NothingToUndo(f"agent {stage.base.name} has nothing to undo: it is in its first state")
-    before = await work.store.position(target.row, undone - 1)
+    before = await work.store.read(states.position, target.row, undone - 1)
     reply = await _go_back(work, target, before._replace(at=undone - 1), undoes=undone)
     return {**reply, "undone": undone}
 
@@ -50,10 +51,10 @@ async def redo(work: Work) -> Reply:
     target = work.alone()
     stage = target.stage
     stage.require_alive()
-    redone = await work.store.redo_target(target.row, stage.head)
+    redone = await work.store.read(queries.redo_target, target.row, stage.head)
     if redone is None:
         raise NothingToUndo(f"agent {stage.base.name} has nothing to redo")
-    end = await work.store.position(target.row, redone.command)
+    end = await work.store.read(states.position, target.row, redone.command)
     reply = await _go_back(work, target, end, redoes=redone.command, undo=redone.undo)
     return {**reply, "redone": redone.command}
 
@@ -83,5 +84,5 @@ async def state_at(source: Agent, at: int | None) -> tuple[Position, Conversatio
     if at is None or at == state.profile.head:
         return Position(state.profile.head, state.conversation.tip), state.conversation
     require_position(at, state.profile.head, state.profile.name)
-    position = await source.store.position(source.row, at)
+    position = await source.store.read(states.position, source.row, at)
     return position, await source.store.state(position.tip)

@@ -12,6 +12,7 @@ from reel.errors import Storage
 from reeld.agents.registry import Registry
 from reeld.serving.call import Result, Services
 from reeld.serving.drafts import Drafts
+from reeld.store import queries
 from reeld.store.store import Store
 from reeld.store.wal import wal_readers
 
@@ -79,7 +80,7 @@ async def _totals(store: Store) -> tuple[Result, str | None]:
     """Return the counts of the database, or why there are none: `stats` must work without it, too."""
     try:
         with anyio.fail_after(None if store.is_file else _ANSWERS):
-            return await store.totals(), None
+            return await store.read(queries.totals), None
     except TimeoutError:
         reason = f"the database server has not answered for {_ANSWERS} s"
     except Storage as error:

@@ -24,6 +24,7 @@ from reel.errors import Busy, NotFound
 from reel.frames import SharedPush
 from reel.framing import Framing
 from reel.kinds import CONVERSATION
+from reel.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.agents.packing import loop_packer
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
@@ -32,6 +33,7 @@ from reeld.core.milestones import Extent
 from reeld.core.reading import LEAST_READ
 from reeld.serving.flow import do_nothing
 from reeld.serving.pages import record
+from reeld.store import history
 from reeld.store.history import Logged
 from reeld.store.store import Store
 
@@ -149,7 +151,7 @@ class Subscription:
                 if self._has_lost:  # what was folded may be gone
                     replayer = LogReplayer(store, with_extents=self._wants_extents)
                 self._log_has_more = self._has_lost = False
-                page = await store.after(self._row, self._cursor, _PAGE, _PAGE_BYTES)
+                page = await store.read_long(history.after, self._row, self._cursor, _PAGE, _PAGE_BYTES, packer())
                 for logged in page:
                     committed = await replayer.event(logged)
                     if self._has_lost:
@@ -162,7 +164,7 @@ class Subscription:
         time, self._remembered = self._remembered, None
         if time is None:
             return
-        head, found = await store.time_at(self._row, self._cursor)
+        head, found = await store.read(history.time_at, self._row, self._cursor)
         if found != time:
             self._cursor = min(self._cursor, head)
             data = self._framing.notify("reset", {"agent": None if self._whose is None else self._whose.uid})

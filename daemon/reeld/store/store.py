@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -18,27 +18,20 @@ from reel.msgpack_codec import packer
 from reeld.core.conversation import Branch, Conversation, Takeover
 from reeld.core.events import Entry
 from reeld.core.milestones import Milestone
-from reeld.core.paging import PackedPage
 from reeld.core.reading import Before, Reader
-from reeld.core.state import Profile, State
-from reeld.core.undo import Undone
-from reeld.protocol import params
-from reeld.store import history, queries, states, transactions
+from reeld.core.state import State
+from reeld.store import queries, states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
 from reeld.store.connection import Connection
 from reeld.store.database import Database, Job, T
 from reeld.store.engine import Channel, Engine
 from reeld.store.eraser import Eraser
 from reeld.store.file_engine import open_file
-from reeld.store.history import Logged
-from reeld.store.listing import Listing, agents
 from reeld.store.loading import Loading
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Held, Presence
-from reeld.store.queries import StoredKey
 from reeld.store.schema import FULL
 from reeld.store.states import Position, Skip, SqlLog
 from reeld.store.transactions import Transaction
-from reeld.store.values import ValuePage, seqs_of, values
 from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
@@ -91,7 +84,7 @@ class Store:
         self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
         self.eraser = Eraser(
-            engine.database, others, self._read_much, engine.lone, engine.ground, engine.presence, engine.carried
+            engine.database, others, self.read_long, engine.lone, engine.ground, engine.presence, engine.carried
         )
         self._loading = Loading(lambda: self.eraser.applied + writer.losses)
 
@@ -115,8 +108,7 @@ class Store:
                     if self._looked < wanted:
                         self._looks = look = self._looks + 1
                         writer = self.writer
-                        is_current = partial(queries.is_current, newest=writer.newest, known=writer.known)
-                        if not await self._read(is_current):
+                        if not await self.read(queries.is_current, writer.newest, writer.known):
                             await writer.look()
                         self._looked = look
         except TimeoutError:
@@ -138,29 +130,35 @@ class Store:
         """Queue a transaction; ``settle`` is called with its outcome."""
         self.writer.submit(transaction, settle)
 
-    async def _read(self, job: Job[T], *, is_long: bool = False) -> T:
-        readers = self._readers[1:] if is_long else self._readers
+    async def read(self, job: Callable[Concatenate[Any, P], T], *args: P.args, **more: P.kwargs) -> T:
+        """Run a short job on a reading connection, with these arguments after it.
+
+        Raises:
+            Storage: the database cannot be read, or a text in it is not UTF-8.
+        """
+        return await self._run(self._readers, lambda connection: job(connection, *args, **more))
+
+    async def read_log(self, job: Callable[Concatenate[Any, P], T], *args: P.args, **more: P.kwargs) -> T:
+        """Run a short job that handles damaged events: bytes that are not text do not make it fail."""
+        tolerant = partial(_reading_any_bytes, lambda connection: job(connection, *args, **more))
+        return await self._run(self._readers, tolerant)
+
+    async def read_long(self, job: Callable[Concatenate[Any, P], T], *args: P.args, **more: P.kwargs) -> T:
+        """Run a job like :meth:`read_log` that may take long, on a connection for which no command waits."""
+        tolerant = partial(_reading_any_bytes, lambda connection: job(connection, *args, **more))
+        return await self._run(self._readers[1:], tolerant)
+
+    @staticmethod
+    async def _run(readers: Sequence[Database], job: Job[T]) -> T:
         try:
             return await min(readers, key=lambda reader: reader.waiting).run(job)
         except sqlite3.Error as error:
             raise Storage(f"the database cannot be read: {error}") from error
 
-    async def _read_log(self, job: Job[T], *, is_long: bool = False) -> T:
-        """Run a job that handles damaged events: bytes that are not text must not make it fail."""
-        return await self._read(partial(_reading_any_bytes, job), is_long=is_long)
-
-    async def _read_much(self, job: Job[T]) -> T:
-        """Run a job on the log that may take long, on a connection for which no command waits."""
-        return await self._read_log(job, is_long=True)
-
-    async def find(self, address: str) -> Profile | None:
-        """Return the agent with a name or id, or ``None``."""
-        return await self._read(lambda connection: queries.find(connection, address))
-
     async def load(self, row: int) -> State:
         """Return an agent's current state; rows that cannot be read are logged."""
         with self._loading.waiting():
-            loaded = await self._read_log(lambda connection: self._loading.load(connection, row))
+            loaded = await self.read_log(self._loading.load, row)
         self.writer.note(loaded.made)
         for skip in dict.fromkeys(loaded.skipped):
             # The reason may quote content, as may the path of the field.
@@ -168,17 +166,13 @@ class Store:
             log.warning("agent=%s seq=%d cannot be read: %s; see reel replay", loaded.profile.name, skip.seq, what)
         return State(loaded.profile, loaded.conversation)
 
-    async def position(self, row: int, at: int) -> Position:
-        """Return the end of the command that a position is in, and the tip of the state there."""
-        return await self._read(lambda connection: states.position(connection, row, at))
-
     async def state(self, tip: int | None) -> Conversation:
         """Return the state with this tip, its newest entries in memory."""
 
         def job(connection: Connection) -> tuple[Conversation, list[Milestone]]:
             return _reader(connection).state(tip)
 
-        conversation, made = await self._read_log(job)
+        conversation, made = await self.read_log(job)
         self.writer.note(made)
         return conversation
 
@@ -186,15 +180,15 @@ class Store:
         """Return how a conversation, which must not change meanwhile, takes over the state with this tip."""
         if conversation.has(tip):
             return Branch(tip)
-        return await self._read_log(lambda connection: _reader(connection).takeover(tip, conversation))
+        return await self.read_log(lambda connection: _reader(connection).takeover(tip, conversation))
 
     async def tip_before(self, base: Milestone, seq: int) -> Before | None:
         """Return the state before the entry with this seq; ``None`` if none has it up to a milestone."""
-        return await self._read_log(lambda connection: _reader(connection).before(base, seq))
+        return await self.read_log(lambda connection: _reader(connection).before(base, seq))
 
     async def before(self, row: int, seq: int) -> Conversation:
         """Return an agent's state before one of its events."""
-        return await self.state(await self._read(lambda connection: states.tip_before(connection, row, seq)))
+        return await self.state(await self.read(states.tip_before, row, seq))
 
     async def whole(self, tip: int | None) -> Conversation:
         """Return the state with this tip, all its entries in memory."""
@@ -202,11 +196,11 @@ class Store:
         def job(connection: Connection) -> Conversation:
             return Conversation(_reader(connection).whole(tip))
 
-        return await self._read_much(job)
+        return await self.read_long(job)
 
     async def newest(self, tip: int, size: int) -> Conversation:
         """Return the state with this tip, so many of its newest entries in memory that their messages have a size."""
-        return await self._read_much(lambda connection: _reader(connection).newest(tip, size))
+        return await self.read_long(lambda connection: _reader(connection).newest(tip, size))
 
     async def read_entries(
         self,
@@ -225,7 +219,7 @@ class Store:
             counts: whether an entry counts.
             use: the function, which runs in a thread.
         """
-        return await self._read_much(lambda connection: use(_reader(connection).entries(base, since, last, counts)))
+        return await self.read_long(lambda connection: use(_reader(connection).entries(base, since, last, counts)))
 
     async def rebuild(self, row: int, at: Position | None = None) -> Rebuilt:
         """Rebuild an agent's state, current or at a position, from its log alone, and write its milestones again."""
@@ -239,37 +233,9 @@ class Store:
             conversation, made = Reader(sql).rebuild(tip)
             return Rebuilt(conversation, skipped + sql.skipped), made
 
-        rebuilt, made = await self._read_much(job)
+        rebuilt, made = await self.read_long(job)
         self.writer.note(made)
         return rebuilt
-
-    async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
-        """Return the events of an agent whose kind is unknown."""
-        return await self._read_much(lambda connection: queries.unknown_kinds(connection, row, at))
-
-    async def undo_target(self, row: int, head: int) -> int | None:
-        """Return the command that an undo would take back."""
-        return await self._read(lambda connection: queries.undo_target(connection, row, head))
-
-    async def redo_target(self, row: int, head: int) -> Undone | None:
-        """Return the command that a redo would bring back."""
-        return await self._read(lambda connection: queries.redo_target(connection, row, head))
-
-    async def agents(self, listing: Listing) -> PackedPage:
-        """Return a page of the agents."""
-        return await self._read_much(lambda connection: agents(connection, listing, packer()))
-
-    async def descendants(self, row: int) -> dict[int, bool]:
-        """Return the clones of an agent, recursively, and whether each is alive."""
-        return await self._read(lambda connection: queries.descendants(connection, row))
-
-    async def read(self, job: Callable[Concatenate[Any, P], T], *args: P.args, **more: P.kwargs) -> T:
-        """Run a short job on a reading connection, with these arguments after it.
-
-        Raises:
-            Storage: the database cannot be read.
-        """
-        return await self._read(lambda connection: job(connection, *args, **more))
 
     async def write(self, job: Job[None]) -> None:
         """Run a short job on the writing connection that concerns no agent.
@@ -281,48 +247,6 @@ class Store:
             await self._database.run(job)
         except sqlite3.Error as error:
             raise Storage(f"the database cannot be written: {error}") from error
-
-    async def profiles(self, rows: Sequence[int]) -> list[Profile]:
-        """Return the profiles of some agents, except for those that were purged."""
-        return await self._read(lambda connection: queries.profiles(connection, rows))
-
-    async def profile(self, row: int) -> Profile | None:
-        """Return an agent's profile; ``None`` if it was purged."""
-        return await self._read(lambda connection: queries.profile_unless_purged(connection, row))
-
-    async def history(self, row: int, head: int, asked: params.History) -> PackedPage:
-        """Return a page of an agent's log up to its head."""
-        return await self._read_much(lambda connection: history.history(connection, row, head, asked, packer()))
-
-    async def known(self, row: int, refs: Iterable[str]) -> dict[str, int]:
-        """Return those of some references that an agent's past has, and the seq of each."""
-        return await self._read_log(lambda connection: history.known(connection, row, refs))
-
-    async def values(self, row: int, at: int, asked: params.State) -> ValuePage:
-        """Return a page of the values that an agent had at a seq."""
-        return await self._read_much(lambda connection: values(connection, row, at, asked, packer()))
-
-    async def seqs_of_values(self, row: int, at: int, keys: Iterable[str]) -> dict[str, int]:
-        """Return the seq of the value of each of some keys that has one."""
-        return await self._read_log(lambda connection: seqs_of(connection, row, at, keys))
-
-    async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
-        """Return the events of one agent after a seq, or of all after an id."""
-        return await self._read_much(
-            lambda connection: history.after(connection, row, place, limit, max_bytes, packer())
-        )
-
-    async def time_at(self, row: int | None, position: int) -> tuple[int, int | None]:
-        """Return the newest position of an agent, or of all, and the time of the event at a position, if any."""
-        return await self._read(lambda connection: history.time_at(connection, row, position))
-
-    async def key(self, name: str) -> StoredKey | None:
-        """Return the command that a key was used for."""
-        return await self._read(lambda connection: queries.key(connection, name))
-
-    async def totals(self) -> dict[str, int]:
-        """Return counts that need no scan of the events."""
-        return await self._read(queries.totals)
 
     @property
     def displaced(self) -> Displaced | None:

@@ -8,6 +8,7 @@ from anyio.abc import TaskGroup
 from msgpack import unpackb
 
 from reel.errors import ReelError
+from reel.msgpack_codec import packer
 from reeld.agents import adding, creation, families, replaying, tree
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
@@ -21,6 +22,7 @@ from reeld.core.events import Mark
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
 from reeld.protocol.params import Agents, Create, History
+from reeld.store import history, listing, queries
 from reeld.store.listing import Listing
 from tests.reeld.store.making import seal, unguarded
 
@@ -53,7 +55,7 @@ class DirectClient:
         refs: dict[str, int] = {}
         rows, altered = rows_from(list(messages), refs)
         added = Addition(rows, altered, refs)
-        if create and await self.store.find(address) is None:
+        if create and await self.store.read(queries.find, address) is None:
             command = adding.creating(self.registry, address, added, None, lambda _: None)
             return await self._execute(options, command)
         if refs:
@@ -151,13 +153,15 @@ class DirectClient:
 
     async def agents(self, prefix: str = "", *, alive: bool | None = None) -> list[Reply]:
         """The agents whose names begin so, dead or alive."""
-        page = await self.store.agents(Listing(Agents(prefix, alive)))
+        page = await self.store.read_long(listing.agents, Listing(Agents(prefix, alive)), packer())
         return [unpackb(agent) for agent in page.items]
 
     async def events(self, address: str) -> list[Reply]:
         """Return the whole log."""
         state = await self.state(address)
-        page = await self.store.history(state.profile.row, state.profile.head, History(limit=10_000, max_bytes=1 << 30))
+        page = await self.store.read_long(
+            history.history, state.profile.row, state.profile.head, History(limit=10_000, max_bytes=1 << 30), packer()
+        )
         return [unpackb(event) for event in page.items]
 
     async def seqs(self, address: str) -> list[int]:
@@ -189,7 +193,7 @@ class DirectClient:
 
     async def _options(self, address: str, method: str, *params: Any, **more: Any) -> CommandOptions:
         """Return a command's options; without a key nothing is looked up, so that a command is posted at once."""
-        found = await self.store.find(address) if more.get("key") is not None else None
+        found = await self.store.read(queries.find, address) if more.get("key") is not None else None
         return _options(method, *params, address=address, about=None if found is None else found.row, **more)
 
     async def _do(self, address: str, options: CommandOptions, make_job: Callable[[Answer], Job]) -> Reply:

@@ -9,6 +9,7 @@ import pytest
 
 from reel.errors import Exists, InvalidParams, Killed, NotFound, Storage
 from reeld.agents import executor
+from reeld.store import queries
 from tests.patience import PATIENCE
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient, read_only
@@ -382,10 +383,10 @@ async def test_an_agent_revived_during_a_cascade_dies_too(client: DirectClient, 
         tasks.start_soon(client.store._database.run, lambda _: disk.wait())
         tasks.start_soon(method, client, "child")
         while not client.store.writer.waiting:
-            await client.store.profile(1)
+            await client.store.read(queries.profile_unless_purged, 1)
         tasks.start_soon(partial(client.kill, "root", cascade=True))
         for _ in range(50):  # reads go on, including the cascade's
-            await client.store.profile(1)
+            await client.store.read(queries.profile_unless_purged, 1)
         disk.set()
 
     assert [] == await client.agents(alive=True)

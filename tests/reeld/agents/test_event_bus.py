@@ -11,6 +11,7 @@ from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
 from reeld.core.events import Event
 from reeld.core.milestones import Extent
+from reeld.store import queries
 from tests.reeld.agents.direct_client import DirectClient
 from tests.reeld.core.memory import profile
 
@@ -60,7 +61,7 @@ async def test_ids_ascend_over_all_agents(client: DirectClient, subscriber: Reco
     ids = [event.event_id for event in subscriber.events]
 
     assert [*range(1, len(ids) + 1)] == ids
-    assert ids[-1] == client.registry.bus.newest == (await client.store.totals())["newest_event"]
+    assert ids[-1] == client.registry.bus.newest == (await client.store.read(queries.totals))["newest_event"]
 
 
 async def _write(client: DirectClient, name: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from reel.errors import Conflict, InvalidParams, Killed, NotFound, NothingToUndo, Storage
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import digest
-from reeld.store import store
+from reeld.store import queries, store
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
 
@@ -84,7 +84,7 @@ async def prepare(client: DirectClient) -> None:
 
 async def newest(client: DirectClient) -> int:
     """Return the id of the newest event."""
-    return (await client.store.totals())["newest_event"]
+    return (await client.store.read(queries.totals))["newest_event"]
 
 
 @every_command
@@ -193,7 +193,7 @@ async def test_a_key_and_a_name_that_nobody_has(client: DirectClient, *, create:
 
     with pytest.raises(Conflict, match="the key k was used for the agent a"):
         await client.add("b", "one", create=create, key="k")
-    assert await client.store.find("b") is None
+    assert await client.store.read(queries.find, "b") is None
 
 
 async def test_a_key_of_a_clone_into_from_another_source(client: DirectClient) -> None:

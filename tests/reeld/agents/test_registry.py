@@ -9,6 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 from reel.errors import Busy, Internal, NotFound, Storage
 from reeld.agents.agent import Agent
 from reeld.agents.jobs import Exclusive
+from reeld.store import queries
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
 
@@ -22,7 +23,7 @@ async def test_an_agent_starts_when_it_is_created(client: DirectClient) -> None:
 
     assert (1, 1) == (len(client.registry), client.registry.started)
     assert agent.committed.conversation == (await client.store.load(agent.row)).conversation
-    assert agent.committed.profile == await client.store.profile(agent.row)
+    assert agent.committed.profile == await client.store.read(queries.profile_unless_purged, agent.row)
 
 
 async def test_a_new_agent_that_is_evicted_at_once(client: DirectClient) -> None:
@@ -225,7 +226,7 @@ async def test_an_agent_that_cannot_be_loaded(client: DirectClient, caplog: pyte
     await client.create("a")
     await client.create("b")
     client.registry.evict(keep=0)
-    profile = (await client.store.find("a")) or pytest.fail("no agent")
+    profile = (await client.store.read(queries.find, "a")) or pytest.fail("no agent")
     await client.store._database.run(lambda connection: connection.execute("UPDATE agents SET tags = '' WHERE id = 1"))
     for _ in range(2):
         with pytest.raises(Storage, match="the agent cannot be read from the database"):

@@ -17,6 +17,7 @@ from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply
 from reeld.core.validation import rows_from
+from reeld.store import queries
 from reeld.store.store import open_store
 from reeld.store.transactions import DivergedError
 from tests.lossy import Lossy, lossy
@@ -196,7 +197,7 @@ async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
 async def test_a_name_that_moved_before_its_agent_was_read(two: Two) -> None:
     """An agent that has lost the name by which it was found, before its log was read, is looked up again."""
     await two.other.create("demo")
-    profile = await two.held.registry.store.find("demo")
+    profile = await two.held.registry.store.read(queries.find, "demo")
     assert profile is not None
     await two.other.change("demo", name="moved")
     await two.other.create("demo")
@@ -209,7 +210,7 @@ async def test_a_name_that_moved_before_its_agent_was_read(two: Two) -> None:
 async def test_a_name_that_moved_while_it_was_looked_up(two: Two, *, is_read: bool) -> None:
     """A name that was read before others gave it to another agent, and comes only after the news of that, is old."""
     await two.other.create("demo")
-    profile = await two.held.registry.store.find("demo")
+    profile = await two.held.registry.store.read(queries.find, "demo")
     assert profile is not None
     await two.other.change("demo", name="moved")
     await two.other.create("demo")

@@ -9,11 +9,13 @@ from typing import cast
 import anyio
 import pytest
 
+from reel.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent
 from reeld.core.conversation import Conversation
 from reeld.core.milestones import Extent
 from reeld.serving import subscriptions
 from reeld.serving.subscriptions import LogReplayer
+from reeld.store import history
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
@@ -56,7 +58,9 @@ COUNTS = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 3), (2, 2), (2, 3), (0, 0), (0, 3)
 async def replayed(store: Store, since: int) -> list[CommittedEvent]:
     """Return all events after an id, replayed."""
     replayer = LogReplayer(store, with_extents=True)
-    return [await replayer.event(logged) for logged in await store.after(None, since, 99, 9999)]
+    return [
+        await replayer.event(logged) for logged in await store.read_long(history.after, None, since, 99, 9999, packer())
+    ]
 
 
 @pytest.mark.parametrize("since", range(len(COUNTS)))
@@ -108,7 +112,7 @@ async def test_what_was_dropped_makes_room(tmp_path: Path, monkeypatch: pytest.M
     async with open_store(path) as store:
         counting = CountingStore(store)
         replayer = LogReplayer(cast("Store", counting), with_extents=True)
-        for logged in await store.after(None, 0, 99, 99_999):
+        for logged in await store.read_long(history.after, None, 0, 99, 99_999, packer()):
             await replayer.event(logged)
 
     assert counting.reads == 5
@@ -127,7 +131,7 @@ async def test_a_replay_without_counts(path: str) -> None:
     """Without counts nothing is folded, and no state is read: a closed store is enough."""
     with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
-            logged = await store.after(None, 0, 99, 9999)
+            logged = await store.read_long(history.after, None, 0, 99, 9999, packer())
         replayer = LogReplayer(store, with_extents=False)
         events = [await replayer.event(each) for each in logged]
 

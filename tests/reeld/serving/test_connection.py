@@ -367,12 +367,12 @@ async def test_bug_in_a_handler(
         assert peer.load.requests == 0
 
 
-def is_hungry(_services: Services, _call: Call) -> Result:
+def is_hungry(_services: Services, _call: Call, _: Any) -> Result:
     """Need more memory than there is, at once."""
     raise MemoryError
 
 
-def is_hungry_later(_services: Services, _call: Call) -> Deferred:
+def is_hungry_later(_services: Services, _call: Call, _: Any) -> Deferred:
     """Need more memory than there is, after waiting."""
 
     async def later() -> Result:
@@ -385,7 +385,7 @@ def is_hungry_later(_services: Services, _call: Call) -> Deferred:
 @pytest.mark.parametrize("handler", [is_hungry, is_hungry_later])
 async def test_no_memory_for_a_request(
     connect: Connect,
-    handler: Callable[[Services, Call], Any],
+    handler: Callable[[Services, Call, Any], Any],
     monkeypatch: pytest.MonkeyPatch,
     errors: Callable[[], list[str]],
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import InvalidParams, Storage
-from reeld.store import backup
+from reeld.store import backup, queries
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, mode, names, profile, query, said, size, write
@@ -31,7 +31,7 @@ async def test_a_backup_is_complete(store: Store, tmp_path: Path) -> None:
 
     assert await store.backup(copied) == size(copied)
     async with open_store(copied) as copy:
-        assert profile(1, 3) == await copy.find("agent-1")
+        assert profile(1, 3) == await copy.read(queries.find, "agent-1")
         assert 2 == copy.new_row()
         assert store.writer.newest == copy.writer.newest
 

@@ -86,7 +86,7 @@ async def test_a_start_beside_a_reader(path: str, monkeypatch: pytest.MonkeyPatc
             async with open_store(path) as store:
                 await store.eraser.end()
                 await store.eraser.tidy()
-                before = store.eraser.has_traces, await store._read(lambda opened: opened.execute(_STATES).fetchall())
+                before = store.eraser.has_traces, await store.read(lambda opened: opened.execute(_STATES).fetchall())
         async with open_store(path) as store:
             pass
 
@@ -106,9 +106,9 @@ async def test_traces_go_when_the_reader_ends(path: str) -> None:
             opened = open_store(path)
             store = await opened.__aenter__()
         await store.eraser.tidy()
-        first = store.eraser.has_traces, await store._read(lambda opened: opened.execute(_STATES).fetchall())
+        first = store.eraser.has_traces, await store.read(lambda opened: opened.execute(_STATES).fetchall())
         await store.eraser.end()
-        second = await store._read(lambda opened: opened.execute(_STATES).fetchall())
+        second = await store.read(lambda opened: opened.execute(_STATES).fetchall())
         await opened.__aexit__(None, None, None)
 
     assert ((False, [("applied",)]), [("done",)]) == (first, second)
@@ -124,7 +124,7 @@ async def test_a_quiet_moment_in_an_erasure(store: Store) -> None:
         await decide(store, 2)
         tasks.start_soon(store.eraser.tidy)
         await store.eraser.apply()
-        states = await store._read(lambda opened: opened.execute(_STATES).fetchall())
+        states = await store.read(lambda opened: opened.execute(_STATES).fetchall())
 
     assert [("applied",)] == states
 
@@ -146,7 +146,7 @@ async def test_an_erasure_that_could_not_be_applied(store: Store) -> None:
     with pytest.raises(Storage, match="one before it is not complete"):
         await erase()
 
-    assert [(2,)] == await store._read(lambda opened: opened.execute("SELECT event FROM erased_events").fetchall())
+    assert [(2,)] == await store.read(lambda opened: opened.execute("SELECT event FROM erased_events").fetchall())
 
 
 @pytest.mark.file
@@ -175,7 +175,7 @@ async def test_nobody_cleans_after_an_erasure(store: Store, path: str) -> None:
         await store.eraser.apply()
     await store.eraser.tidy()
 
-    assert [("done",)] == await store._read(lambda opened: opened.execute(_STATES).fetchall())
+    assert [("done",)] == await store.read(lambda opened: opened.execute(_STATES).fetchall())
     assert is_url(path) or not has_secret(path)
 
 
@@ -242,5 +242,5 @@ async def test_an_erasure_that_could_not_be_abandoned(store: Store) -> None:
         await store.eraser.apply()
 
     assert "it is not known whether anything is left of an erasure: broken" == problem
-    assert [(None,), ("secret",), ("gone",)] == await store._read(lambda opened: opened.execute(_CONTENTS).fetchall())
+    assert [(None,), ("secret",), ("gone",)] == await store.read(lambda opened: opened.execute(_CONTENTS).fetchall())
     assert None is store.eraser.problem

@@ -8,7 +8,9 @@ import anyio
 import pytest
 
 from reel.errors import Storage
+from reel.msgpack_codec import packer
 from reeld.agents.agent import write
+from reeld.store import history
 from reeld.store import store as stores
 from reeld.store.postgres import writer
 from reeld.store.postgres.writer import ServerEventWriter
@@ -59,7 +61,10 @@ def of_another(url: str, transaction: Transaction) -> Callable[[], None]:
 
 async def texts(store: Store) -> list[tuple[int, str | None]]:
     """Return the ids and the texts of all events."""
-    return [(one.event_id, one.event.content) for one in await store.after(None, 0, 100, 1 << 20)]
+    return [
+        (one.event_id, one.event.content)
+        for one in await store.read_long(history.after, None, 0, 100, 1 << 20, packer())
+    ]
 
 
 @pytest.mark.parametrize("answer", [True, False])

@@ -11,6 +11,7 @@ import pytest
 
 from reel.errors import Storage
 from reeld.locks import lock_database
+from reeld.store import queries
 from reeld.store.presence import DATABASE, WAL, Displaced, Presence
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import Outcome
@@ -52,7 +53,7 @@ async def test_a_file_that_was_removed(store: Store, path: str, suffix: str) -> 
     about = f"{path}{suffix} was removed or moved away while reeld ran"
     assert [f"nothing was written: {about}"] * 2 == [text.partition("; ")[0] for text in told]
     assert ("reel stop; reel start" if suffix else "reel backup FILE") in told[0]
-    assert 1 == (await store.totals())["newest_event"]
+    assert 1 == (await store.read(queries.totals))["newest_event"]
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal"])

@@ -42,7 +42,7 @@ async def test_no_room_for_an_erasure(store: Store) -> None:
     with pytest.raises(Storage, match=r"nothing was erased: it needs \d+ bytes of room on .*, and 1048576 are free"):
         await store.eraser.stage(ORDER, [])
 
-    assert [] == await store._read(lambda opened: opened.execute("SELECT * FROM erasures").fetchall())
+    assert [] == await store.read(lambda opened: opened.execute("SELECT * FROM erasures").fetchall())
 
 
 @pytest.mark.usefixtures("no_room")

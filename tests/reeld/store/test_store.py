@@ -11,12 +11,13 @@ import pytest
 from msgpack import unpackb
 
 from reel.errors import Storage
+from reel.msgpack_codec import packer
 from reeld.core.conversation import Branch, Conversation
 from reeld.core.events import Entry
 from reeld.core.undo import Undone
 from reeld.protocol.params import History
+from reeld.store import history, listing, queries, states, transactions
 from reeld.store import store as store_module
-from reeld.store import transactions
 from reeld.store.engine import READERS
 from reeld.store.listing import Listing
 from reeld.store.queries import StoredKey
@@ -87,8 +88,8 @@ async def test_a_damaged_event_in_the_log(path: str) -> None:
     damage(path, "UPDATE events SET content = CAST(x'6869ff' AS TEXT) WHERE seq = 2", sealed=False)
     with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
-            page = await store.history(1, 9, History())
-            pushed = await store.after(1, 1, 9, 9999)
+            page = await store.read_long(history.history, 1, 9, History(), packer())
+            pushed = await store.read_long(history.after, 1, 1, 9, 9999, packer())
 
     shown = [unpackb(event) for event in page.items]
     assert [(None, None), ("hi\ufffd", True), ("hi", None)] == [
@@ -119,16 +120,19 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     await write(store, said(1, event(4, "restore", None, data_json='{"to": 2, "undoes": 3}', parent=2)))
     await write(store, said(1, event(5, "brand_new")), made(2)._replace(keys=[key("k", row=2)]))
 
-    assert Position(2, 2) == await store.position(1, 2)
+    assert Position(2, 2) == await store.read(states.position, 1, 2)
     assert [2] == [node.seq for node in (await store.state(2)).entries]
-    assert (2, Undone(3, 4)) == (await store.undo_target(1, 5), await store.redo_target(1, 4))
-    assert [5] == [skip.seq for skip in await store.unknown_kinds(1, 9)]
-    assert {} == await store.descendants(1)
-    assert profile(1, 5) == await store.profile(1)
-    assert StoredKey(b"digest", b"reply", "named", 2, "0" * 31 + "2", "agent-2") == await store.key("k")
-    assert None is await store.key("other")
-    assert {"newest_event": 6, "agents": 2, "living_agents": 2} == await store.totals()
-    listed = await store.agents(Listing())
+    assert (2, Undone(3, 4)) == (
+        await store.read(queries.undo_target, 1, 5),
+        await store.read(queries.redo_target, 1, 4),
+    )
+    assert [5] == [skip.seq for skip in await store.read_long(queries.unknown_kinds, 1, 9)]
+    assert {} == await store.read(queries.descendants, 1)
+    assert profile(1, 5) == await store.read(queries.profile_unless_purged, 1)
+    assert StoredKey(b"digest", b"reply", "named", 2, "0" * 31 + "2", "agent-2") == await store.read(queries.key, "k")
+    assert None is await store.read(queries.key, "other")
+    assert {"newest_event": 6, "agents": 2, "living_agents": 2} == await store.read(queries.totals)
+    listed = await store.read_long(listing.agents, Listing(), packer())
     assert ["agent-1", "agent-2"] == [unpackb(agent)["name"] for agent in listed.items]
 
 
@@ -142,7 +146,9 @@ async def test_the_live_state_is_made_from_the_log(store: Store) -> None:
 async def test_history_is_packed(store: Store) -> None:
     """A page holds events in the form of the protocol."""
     await write(store, made(1, event(2), event(3)))
-    page = await store.history(1, 9, History(since=1, limit=1, inherited=True, max_bytes=999))
+    page = await store.read_long(
+        history.history, 1, 9, History(since=1, limit=1, inherited=True, max_bytes=999), packer()
+    )
 
     assert ([2], True) == ([unpackb(event)["seq"] for event in page.items], page.more)
 
@@ -165,7 +171,7 @@ async def test_a_short_question_does_not_wait_for_long_ones(store: Store) -> Non
             for _ in range(READERS - 1):
                 await anyio.to_thread.run_sync(begun.acquire)
             try:
-                assert profile(1, 2) == await store.find("agent-1")
+                assert profile(1, 2) == await store.read(queries.find, "agent-1")
                 assert [2] == [entry.seq for entry in (await store.load(1)).conversation.entries]
             finally:
                 goes_on.set()
@@ -192,13 +198,16 @@ async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -
     spoil(path, root)
 
     with pytest.raises(Storage, match="the database cannot be read: database disk image is malformed"):
-        await store.find("agent-1")
+        await store.read(queries.find, "agent-1")
 
 
 @pytest.mark.file
 @pytest.mark.parametrize(
     ("column", "ask"),
-    [("data_json", lambda store: store.undo_target(1, 3)), ("kind", lambda store: store.position(1, 3))],
+    [
+        ("data_json", lambda store: store.read(queries.undo_target, 1, 3)),
+        ("kind", lambda store: store.read(states.position, 1, 3)),
+    ],
     ids=["undo", "position"],
 )
 async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
@@ -215,7 +224,7 @@ async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
                 await ask(store)
             await write(store, made(2))
 
-            assert profile(2, 1) == await store.find("agent-2")
+            assert profile(2, 1) == await store.read(queries.find, "agent-2")
             assert kept.value.__cause__ is not None
 
 
@@ -231,9 +240,9 @@ async def test_tidying_forgets_old_keys_and_copies_the_wal(
     before = contents(path)
     await store.tidy()
 
-    assert [None, None, None] == [await store.key(name) for name in ("oldest", "older", "old")]
+    assert [None, None, None] == [await store.read(queries.key, name) for name in ("oldest", "older", "old")]
     assert [StoredKey(b"digest", b"reply", "named", 1, "0" * 31 + "1", "agent-1")] * 2 == [
-        await store.key(name) for name in ("b", "a")
+        await store.read(queries.key, name) for name in ("b", "a")
     ]
     assert b"agent-1" not in before
     assert b"agent-1" in contents(path)
@@ -248,4 +257,4 @@ async def test_tidying_waits_for_better_times(store: Store, caplog: pytest.LogCa
 
     failed = "forgetting old keys failed, and is tried again: attempt to write a readonly database"
     assert failed in caplog.messages
-    assert await store.key("old") is not None
+    assert await store.read(queries.key, "old") is not None

@@ -13,9 +13,10 @@ import pytest
 from msgpack import packb, unpackb
 
 from reel.errors import Exists, Internal, ReelError, Storage
+from reel.msgpack_codec import packer
 from reeld.core.events import Origin
 from reeld.core.state import Source
-from reeld.store import transactions
+from reeld.store import history, queries, transactions
 from reeld.store.checksums import COLUMNS
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
@@ -88,7 +89,9 @@ async def test_events_with_an_origin_among_others(store: Store, path: str) -> No
     assert sent == [time for (time,) in query(path, "SELECT sent FROM events WHERE seq > 1 ORDER BY id")]
     assert sent == [entry.origin and entry.origin.sent for entry in state.conversation.entries]
     assert sent == [unpackb(entry.message or b"").get("sent") for entry in state.conversation.entries]
-    assert [made.origin for made in events] == [logged.event.origin for logged in await store.after(1, 1, 99, 9999)]
+    assert [made.origin for made in events] == [
+        logged.event.origin for logged in await store.read_long(history.after, 1, 1, 99, 9999, packer())
+    ]
 
 
 async def test_a_row_refers_to_its_neighbours_by_position(store: Store, path: str) -> None:
@@ -195,7 +198,7 @@ async def test_no_room_in_the_file(store: Store) -> None:
     pages = await pragma(store, "page_count")
     await pragma(store, f"max_page_count = {pages}")
     (outcome,) = await write(store, said(1, event(2, content="x" * 100_000)))
-    found = await store.find("agent-1")
+    found = await store.read(queries.find, "agent-1")
     await pragma(store, "max_page_count = 100000")
 
     assert "nothing was written: database or disk is full" == failed(outcome)[1]
@@ -222,7 +225,7 @@ async def test_a_file_that_became_read_only(store: Store) -> None:
     await write(store, made(1))
     await pragma(store, "query_only = ON")
     (outcome,) = await write(store, said(1, event(2)))
-    found = await store.find("agent-1")
+    found = await store.read(queries.find, "agent-1")
     await pragma(store, "query_only = OFF")
 
     assert "nothing was written: attempt to write a readonly database" == failed(outcome)[1]

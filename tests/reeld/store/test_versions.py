@@ -10,7 +10,7 @@ import pytest
 from reel.errors import Conflict, Storage
 from reeld.agents.idempotency import first_reply, key_of
 from reeld.serving.methods import METHODS
-from reeld.store import schema
+from reeld.store import queries, schema
 from reeld.store.schema import VERSION, prepare
 from reeld.store.store import open_store
 from reeld.verify.file import check
@@ -64,7 +64,7 @@ async def test_a_migrated_file(path: str, version: int) -> None:
     """Nothing that was said is lost, and nothing is wrong with the file."""
     async with open_store(path) as store:
         for name, texts in _SAID.items():
-            profile = await store.find(name)
+            profile = await store.read(queries.find, name)
             assert profile is not None
             state = await store.load(profile.row)
             assert texts == [entry.content for entry in state.conversation.entries]
@@ -79,7 +79,7 @@ async def test_a_key_from_before_a_migration(path: str) -> None:
     """The command that it was used for is recognised, although add had fewer parameters then; another one is not."""
     params = [None] * (len(METHODS["add"].signature.params) - len(("agent", "messages", "if_seq", "key")))
     async with open_store(path) as store:
-        renamed = await store.find("twin")
+        renamed = await store.read(queries.find, "twin")
         assert renamed is not None
         reply = await first_reply(store, key_of("key-2", "add", ["another way", *params], "copy"))
         for others in (["a third way", *params], ["another way", True, *params[1:]]):

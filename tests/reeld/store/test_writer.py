@@ -12,7 +12,7 @@ import pytest
 
 from reel.errors import Internal
 from reeld.core.milestones import Extent, Milestone
-from reeld.store import schema
+from reeld.store import queries, schema
 from reeld.store import writer as writer_module
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import CommitInDoubt, Outcome
@@ -342,7 +342,7 @@ async def test_readers_do_not_wait_for_a_commit(store: Store) -> None:
     """While a transaction is open, a reader sees only what was committed."""
     await write(store, made(1))
     async with busy(store, "BEGIN IMMEDIATE", "UPDATE agents SET head = 99"):
-        found = await store.find("agent-1")
+        found = await store.read(queries.find, "agent-1")
 
     assert profile(1, 1) == found
 

@@ -13,7 +13,7 @@ import pytest
 from reel.errors import Storage
 from reel.msgpack_codec import packer
 from reeld.core.reading import Reader
-from reeld.store import checksums
+from reeld.store import checksums, history
 from reeld.store.checksums import write_checksums
 from reeld.store.milestones import write_milestones
 from reeld.store.schema import prepare
@@ -165,7 +165,7 @@ async def test_following_where_a_page_is_there_twice(sound: Sound, path: str) ->
     async def follow() -> None:
         place = 0
         async with open_store(path) as store:
-            while page := await store.after(None, place, 10, 10_000):
+            while page := await store.read_long(history.after, None, place, 10, 10_000, packer()):
                 place = page[-1].event_id
 
     with anyio.fail_after(PATIENCE), pytest.raises(BaseExceptionGroup) as raised:

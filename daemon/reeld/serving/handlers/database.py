@@ -10,6 +10,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.protocol import params
 from reeld.serving.call import Call, Detached, Result, Services
+from reeld.store import queries
 from reeld.verify.rows import Problem
 from reeld.verify.verifier import Verifier, open_verifier
 
@@ -36,7 +37,7 @@ async def _row_of(services: Services, address: str) -> int:
     if live is not None:
         await _look(services, live)
         return live.row
-    profile = await services.store.find(address)
+    profile = await services.store.read(queries.find, address)
     if profile is None:
         raise not_found(address)
     return profile.row

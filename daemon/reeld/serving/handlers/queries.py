@@ -5,6 +5,7 @@ from functools import partial
 
 from reel.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.frames import MAX_ELEMENTS, PackedList
+from reel.msgpack_codec import packer
 from reel.version import PROTOCOL, __version__
 from reeld.agents import replaying
 from reeld.agents.agent import Agent
@@ -20,6 +21,8 @@ from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
 from reeld.serving.pages import View, Window, read_page, view_of
 from reeld.serving.stats import collect
 from reeld.serving.stats import details as describe
+from reeld.store import history as log
+from reeld.store import listing, queries, states, values
 from reeld.store.listing import Listing
 from reeld.store.states import Skip
 
@@ -92,7 +95,7 @@ def agents(services: Services, _call: Call, asked: params.Agents) -> Deferred:
 
     async def run() -> Result:
         writers = services.drafts.writers() if asked.details else None
-        page = await services.store.agents(Listing(asked, writers, *(labels or ())))
+        page = await services.store.read_long(listing.agents, Listing(asked, writers, *(labels or ())), packer())
         return {"agents": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
@@ -133,7 +136,7 @@ async def _view(services: Services, agent: Agent, at: int | None) -> View:
         return now
     profile = await profile_of(services, agent)
     require_position(at, profile.head, profile.name)
-    end, tip = await store.position(agent.row, at)
+    end, tip = await store.read(states.position, agent.row, at)
 
     def look_back(state: State) -> View | None:
         return view_of(profile, state.conversation, end, tip) if state.conversation.has(tip) else None
@@ -163,7 +166,7 @@ def history(services: Services, _call: Call, agent: Agent, asked: params.History
 
     async def run() -> Result:
         profile = await profile_of(services, agent)
-        page = await services.store.history(agent.row, profile.head, asked)
+        page = await services.store.read_long(log.history, agent.row, profile.head, asked, packer())
         return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
@@ -177,8 +180,8 @@ def state(services: Services, _call: Call, agent: Agent, asked: params.State) ->
         end = profile.head
         if asked.at is not None:
             require_position(asked.at, profile.head, profile.name)
-            end = (await services.store.position(agent.row, asked.at)).at
-        page = await services.store.values(agent.row, end, asked)
+            end = (await services.store.read(states.position, agent.row, asked.at)).at
+        page = await services.store.read_long(values.values, agent.row, end, asked, packer())
         shown = {"agent": profile.uid, "head": profile.head, "at": end, "values": PackedList(page.items)}
         more = page.after is not None
         return {**shown, "more": more, "next": page.after} if more else {**shown, "more": more}
@@ -196,9 +199,9 @@ def replay(services: Services, _call: Call, agent: Agent, asked: params.Replay) 
         profile = await profile_of(services, agent)
         wanted = profile.head if asked.at is None else asked.at
         require_position(wanted, profile.head, profile.name)
-        position = await services.store.position(agent.row, wanted)
+        position = await services.store.read(states.position, agent.row, wanted)
         rebuilt = await services.store.rebuild(agent.row, position)
-        skipped = rebuilt.skipped + await services.store.unknown_kinds(agent.row, position.at)
+        skipped = rebuilt.skipped + await services.store.read_long(queries.unknown_kinds, agent.row, position.at)
         if asked.strict:
             replaying.require_sound(skipped)
         return await _replayed(services, profile, rebuilt.conversation, skipped, position.at, window)

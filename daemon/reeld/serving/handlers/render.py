@@ -20,6 +20,7 @@ from reeld.protocol.params import Render
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.queries import profile_of
 from reeld.serving.long_work import let_go
+from reeld.store import states
 from reeld.store.store import Store
 
 # The most characters of a body. No provider accepts more, and a client has to hold it in memory.
@@ -96,7 +97,7 @@ async def _take_snapshot(
     if at is not None:
         profile = await profile_of(services, agent)
         require_position(at, profile.head, profile.name)
-        position = await store.position(agent.row, at)
+        position = await store.read(states.position, agent.row, at)
         then = State(profile, await _read(store, position.tip, size))
         return await _with_first(store, _snapshot_of(then, position.at, pin, size))
     older: Conversation | None = None

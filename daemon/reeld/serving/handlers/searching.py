@@ -9,6 +9,7 @@ from reeld.search.finding import Wanted
 from reeld.search.index import agent_word, kind_word
 from reeld.search.query import Filters, Query, match_expression, parse_query
 from reeld.serving.call import Call, Detached, Result, Services
+from reeld.store import queries
 
 # With more agents than this, every match is checked, instead of searching agent by agent.
 _FEW_AGENTS = 100
@@ -54,7 +55,7 @@ async def _wanted(services: Services, query: Query, asked: params.Search) -> Wan
     rows: frozenset[int] | None = None
     for address in (asked.agent, filters.agent):
         if address is not None:
-            profile = await services.store.find(address)
+            profile = await services.store.read(queries.find, address)
             if profile is None and address == asked.agent:
                 raise not_found(address)
             required.append([agent_word(0 if profile is None else profile.row)])

@@ -6,7 +6,7 @@ from typing import Self
 import anyio
 
 from reel.frames import PackedList
-from reel.msgpack_codec import unpack
+from reel.msgpack_codec import packer, unpack
 from reel.wakeup import Signal
 from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
@@ -14,6 +14,7 @@ from reeld.agents.jobs import Job, Read
 from reeld.core.state import State
 from reeld.protocol import params
 from reeld.serving.call import Call, Detached, Result, Services, Work
+from reeld.store import history
 
 
 def subscribe(services: Services, call: Call, agent: Agent | None, asked: params.Subscribe) -> Work:
@@ -112,5 +113,7 @@ async def _events_after(
     head: int = await services.registry.ask(agent, lambda answer: Read(lambda state: state.profile.head, answer))
     if head <= since:
         return PackedList([]), head
-    page = await services.store.history(agent.row, head, params.History(since=since, kinds=kinds))
+    page = await services.store.read_long(
+        history.history, agent.row, head, params.History(since=since, kinds=kinds), packer()
+    )
     return PackedList(page.items), unpack(page.items[-1])["seq"] if page.more else head

@@ -17,7 +17,7 @@ from reeld.agents.retaining import Asked, Retaining
 from reeld.serving.call import Services
 from reeld.serving.handlers import erasing as erasing_handlers
 from reeld.serving.handlers.erasing import _Rest, keep_complete, keep_retention
-from reeld.store import housekeeping
+from reeld.store import housekeeping, queries
 from reeld.store.retention import DAY, Noted, Retention, note, noted
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
@@ -163,7 +163,7 @@ async def test_one_that_was_found_before_it_went(connect: Connect, services: Ser
     peer, registry = connect(), services.registry
     await made(peer, services, "alone", "kept")
     await peer.call("clone", "kept", "heir")
-    found = [await services.store.find(name) for name in ("alone", "kept")]
+    found = [await services.store.read(queries.find, name) for name in ("alone", "kept")]
     await (await apply(services)).retain(registry, _Rest(services), NOBODY)
 
     assert ["heir"] == await living(peer)
