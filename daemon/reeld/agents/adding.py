@@ -13,7 +13,7 @@ from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, Target, Work
 from reeld.agents.registry import Registry
 from reeld.core import commands
-from reeld.core.commands import Reply, Stage
+from reeld.core.stage import Reply, Stage
 from reeld.core.state import State
 from reeld.core.validation import Altered, CheckedRow, Expected
 from reeld.store import history, values

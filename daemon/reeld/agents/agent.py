@@ -31,10 +31,11 @@ from reeld.agents.foreign import completes
 from reeld.agents.idempotency import key_row
 from reeld.agents.jobs import Exclusive, Job, Read, Write, WriteTexts
 from reeld.agents.packing import loop_packer
-from reeld.core.commands import Reply, Stage, add_texts, used_at
+from reeld.core.commands import add_texts
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.events import Event
 from reeld.core.reading import LEAST_READ
+from reeld.core.stage import Reply, Stage, used_at
 from reeld.core.state import State
 from reeld.store.elsewhere import ForeignEvent
 from reeld.store.loss import Forgotten

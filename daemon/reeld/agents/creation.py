@@ -3,8 +3,8 @@
 from reeld.agents.executor import Work
 from reeld.agents.tree import state_at
 from reeld.core import commands
-from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation
+from reeld.core.stage import Reply, Stage
 from reeld.core.state import Source, info
 from reeld.protocol.params import Create
 

@@ -20,8 +20,9 @@ from reeld.agents.executor import Work, locked
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
 from reeld.core import commands
-from reeld.core.commands import Reply, not_found
+from reeld.core.commands import not_found
 from reeld.core.redaction import Redaction
+from reeld.core.stage import Reply
 from reeld.core.state import Profile
 from reeld.store import queries
 from reeld.store.eraser import Eraser

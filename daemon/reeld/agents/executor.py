@@ -22,8 +22,8 @@ from reeld.agents.jobs import Exclusive
 from reeld.agents.many_rows import prepare
 from reeld.agents.packing import loop_packer
 from reeld.agents.registry import Registry
-from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation, Takeover
+from reeld.core.stage import Reply, Stage
 from reeld.core.state import Profile, Source, State
 from reeld.store import queries
 from reeld.store.erasures import Decision

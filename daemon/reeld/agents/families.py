@@ -6,7 +6,7 @@ another daemon, makes that transaction fail, and the command begins again.
 
 from reeld.agents.executor import Work
 from reeld.core import commands
-from reeld.core.commands import Reply
+from reeld.core.stage import Reply
 from reeld.core.state import info
 from reeld.store import queries
 from reeld.store.transactions import Family

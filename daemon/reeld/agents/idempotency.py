@@ -20,7 +20,7 @@ from msgpack import Packer, unpackb
 from reel.errors import Conflict, ReelError, Storage
 from reel.msgpack_codec import LastingPacker
 from reeld.agents.packing import loop_packer
-from reeld.core.commands import Reply
+from reeld.core.stage import Reply
 from reeld.store import queries
 from reeld.store.erasures import hidden
 from reeld.store.queries import StoredKey

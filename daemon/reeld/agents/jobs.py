@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey
-from reeld.core.commands import PlainText, Reply, Stage
+from reeld.core.stage import PlainText, Reply, Stage
 from reeld.core.state import State
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence, Sized
 import anyio
 
 from reel.msgpack_codec import packer
-from reeld.core.commands import Reply, Stage
+from reeld.core.stage import Reply, Stage
 from reeld.core.validation import CheckedRow
 from reeld.store.store import Store
 from reeld.store.transactions import Transaction, prepared, spared

@@ -16,11 +16,11 @@ from reel.errors import ReelError
 from reeld.agents.agent import now, write
 from reeld.agents.erasing import LISTED, Erasure, Rest, erase, removals
 from reeld.agents.registry import Registry
-from reeld.core.commands import Reply
+from reeld.core.stage import Reply
 from reeld.core.state import Profile
 from reeld.store import queries
 from reeld.store.connection import Error
-from reeld.store.erasures import Change, Decision, Order
+from reeld.store.erasures import Decision, Order
 from reeld.store.purging import Purge, count_purge, plan_purge
 from reeld.store.retention import DAY, Noted, Old, Retention, expired, forget, note, noted
 from reeld.store.store import Store

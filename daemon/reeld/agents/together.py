@@ -15,7 +15,7 @@ from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, Target, Work, require_free, short_name, taken
 from reeld.agents.registry import Registry
 from reeld.core import commands
-from reeld.core.commands import Reply
+from reeld.core.stage import Reply
 from reeld.core.validation import why_not_a_name
 from reeld.protocol.params import Change
 

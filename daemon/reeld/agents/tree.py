@@ -4,8 +4,9 @@ from reel.errors import InvalidParams, NothingToUndo
 from reeld.agents.agent import Agent
 from reeld.agents.executor import Target, Work
 from reeld.core import commands
-from reeld.core.commands import Reply, require_position
+from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation, Replacement
+from reeld.core.stage import Reply
 from reeld.core.state import info
 from reeld.store import queries, states
 from reeld.store.states import Position

@@ -12,7 +12,7 @@ from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.jobs import Exclusive, Read, Write
 from reeld.core import commands
-from reeld.core.commands import Reply, Stage
+from reeld.core.stage import Reply, Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
 from reeld.store.transactions import CommitInDoubt, DivergedError

@@ -7,8 +7,8 @@ import pytest
 
 from reel.msgpack_codec import packer
 from reeld.agents import many_rows
-from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
+from reeld.core.stage import Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
 from tests.reeld.store.making import profile

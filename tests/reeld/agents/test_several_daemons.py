@@ -15,7 +15,7 @@ from reeld.agents.idempotency import CommandOptions
 from reeld.agents.jobs import Read
 from reeld.agents.registry import Registry
 from reeld.core import commands
-from reeld.core.commands import Reply
+from reeld.core.stage import Reply
 from reeld.core.validation import rows_from
 from reeld.store import queries
 from reeld.store.store import open_store

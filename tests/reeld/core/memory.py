@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
-from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.events import Entry, Event, Mark, Node, entry, label_of, read
 from reeld.core.milestones import Extent, Milestone, Waypoint
+from reeld.core.stage import Stage
 from reeld.core.state import Profile, Source, State
 from reeld.core.undo import Command
 from reeld.verify.rows import AgentRow, EventRow, Problem, check_agent

@@ -9,9 +9,9 @@ from reel import text, tool_call, tool_result
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark
 from reel.msgpack_codec import unpack
 from reeld.core import commands
-from reeld.core.commands import Stage
 from reeld.core.conversation import Branch, Conversation, Replacement
 from reeld.core.milestones import Extent
+from reeld.core.stage import Stage
 from reeld.core.state import Source, State, info
 from reeld.core.validation import UNALTERED, Altered, rows_from
 from tests.reeld.core.memory import MemoryLog, pack, profile

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from reel.kinds import CONVERSATION
 from reeld.core import commands
-from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, Replacement
 from reeld.core.events import Entry, Event, Mark, Node, Tools, entry, label_of, read
 from reeld.core.milestones import MAX_OPEN_CALLS, Extent, Foundation
 from reeld.core.reading import Reader
+from reeld.core.stage import Stage
 from reeld.core.state import State, info
 from reeld.core.validation import rows_from
 from tests.reeld.core.memory import MemoryLog, pack, profile

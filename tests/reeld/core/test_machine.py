@@ -12,11 +12,11 @@ from msgpack import unpackb
 from reel.errors import NothingToUndo
 from reel.records import message_from_record
 from reeld.core import commands
-from reeld.core.commands import Stage
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Node
 from reeld.core.milestones import STEP, Extent
 from reeld.core.reading import Reader
+from reeld.core.stage import Stage
 from reeld.core.state import Profile, Source, State
 from reeld.core.undo import redoable, undoable
 from reeld.core.validation import CheckedRow, rows_from

@@ -10,9 +10,9 @@ from reel.errors import InvalidMessage
 from reel.msgpack_codec import unpack
 from reel.records import read_row
 from reeld.core import commands
-from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
 from reeld.core.events import Tools, pack_message, read
+from reeld.core.stage import Stage
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
 from tests.reeld.core.memory import pack, profile

@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reeld.core import commands
-from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, Replacement
 from reeld.core.events import Entry
 from reeld.core.reading import Before, Reader
+from reeld.core.stage import Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
 from tests.reeld.core.memory import MemoryLog, pack, profile

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reeld.core import commands, recent
-from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
 from reeld.core.milestones import Milestone
 from reeld.core.reading import Reader
 from reeld.core.recent import Recent
+from reeld.core.stage import Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
 from tests.reeld.core.memory import MemoryLog, pack, profile

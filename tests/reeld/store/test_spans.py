@@ -20,9 +20,9 @@ from tests.reeld.store.rows import Rows
 pack = packer()
 
 
-def page(rows: Rows, row: int = 1, **more: Any) -> list[tuple[int, int]]:
+def page(rows: Rows, row: int = 1, head: int = 999, **more: Any) -> list[tuple[int, int]]:
     """Return the agents and seqs of a page of history."""
-    found = history.history(rows.connection, row, 999, History(**{"limit": 99, **more}), pack)
+    found = history.history(rows.connection, row, head, History(**{"limit": 99, **more}), pack)
     return [(int(event["agent"], 16), event["seq"]) for event in map(unpackb, found.items)]
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from reeld.core import commands
-from reeld.core.commands import Stage
 from reeld.core.conversation import Branch, Conversation
+from reeld.core.stage import Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
 from tests.reeld.core.memory import MemoryLog, Past, pack, profile

@@ -12,7 +12,7 @@ from reeld.agents.executor import Command, execute, job
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.jobs import Job, Write
 from reeld.core import commands
-from reeld.core.commands import Reply, Stage
+from reeld.core.stage import Reply, Stage
 from reeld.core.validation import UNALTERED, Altered, CheckedRow, Expected, rows_from
 from reeld.protocol import converters
 from reeld.serving.call import Call, Result, Services

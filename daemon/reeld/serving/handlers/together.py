@@ -9,7 +9,7 @@ from reeld.agents import together
 from reeld.agents.executor import Target, Work, execute
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.together import New, Part, Put, Together, in_part
-from reeld.core.commands import Reply
+from reeld.core.stage import Reply
 from reeld.protocol import params
 from reeld.protocol.converters import unexpected
 from reeld.protocol.signature import AGENT, OPTIONS, Signature, declared, given

@@ -1,0 +1,238 @@
+"""A stage: the events that commands want to write, laid over a committed state, which it does not change.
+
+Several ``add`` and ``mark`` commands may share one; a command that moves the tip other than forward has its own.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from reel.errors import Conflict, Killed
+from reel.msgpack_codec import packer
+from reel.strict_json import encode
+from reeld.core.events import (
+    BEFORE_SEQ,
+    BEFORE_TIME,
+    TEXT_HEADS,
+    Event,
+    Origin,
+    Pack,
+    Tools,
+    pack_message,
+    text_message,
+    with_origin,
+)
+from reeld.core.open_calls import OpenCalls
+from reeld.core.state import Profile, State, info
+from reeld.core.tree import is_node
+from reeld.core.undo import UNDOABLE_KINDS
+from reeld.core.validation import CheckedRow, Row
+
+Reply: TypeAlias = dict[str, Any]
+# The kind of a row, one of ``TEXT_HEADS``, and its content.
+PlainText: TypeAlias = tuple[str, str]
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
+_pack = packer()
+# The constant parts of the reply to an `add`, as MessagePack; see `add_packed`.
+_BEFORE_AGENT = b"\x87" + _pack("agent")
+_BEFORE_HEAD, _BEFORE_COMMAND, _BEFORE_FIRST = map(_pack, ("head", "command", "first"))
+_NOTHING_OPEN = b"".join(map(_pack, ("orphans", [], "open_calls", [])))
+
+
+class Stage:
+    """The events of one transaction, over a state.
+
+    Args:
+        state: the committed state.
+        now: milliseconds since the epoch, UTC.
+        pack: encodes a message for the wire.
+    """
+
+    __slots__ = ("_open_calls", "_packed", "_state", "_tip", "base", "client", "events", "head", "now", "pack")
+
+    def __init__(self, state: State, now: int, pack: Pack) -> None:
+        self._state = state
+        self._tip = state.conversation.tip
+        self._open_calls: OpenCalls | None = None
+        # The profile except for its head and time, which change with every event.
+        self.base = state.profile
+        self.head = state.profile.head
+        self.now = now
+        self.pack = pack
+        # The agent's id and the time as MessagePack, for replies and messages.
+        self._packed = pack(self.base.uid), pack(now)
+        self.client: str | None = None
+        self.events: list[Event] = []
+
+    @property
+    def profile(self) -> Profile:
+        """The profile as it will be."""
+        if not self.events:
+            return self.base
+        row, uid, name, title, tags, source, created, _, killed, _ = self.base
+        return _new(Profile, (row, uid, name, title, tags, source, created, self._updated(), killed, self.head))
+
+    def _updated(self) -> int:
+        """Return when the agent was used last."""
+        for event in reversed(self.events):
+            if event.kind in UNDOABLE_KINDS:
+                return used_at(event, self._state)
+        return used_at(self.events[-1], self._state)
+
+    @property
+    def next_seq(self) -> int:
+        """The seq that the next event gets."""
+        return self.head + 1
+
+    @property
+    def open_calls(self) -> OpenCalls:
+        """The open calls as they will be; callers must not change them."""
+        return self._state.conversation.open_calls if self._open_calls is None else self._open_calls
+
+    def require_head(self, if_seq: int | None) -> None:
+        """Refuse a command that expects another head.
+
+        Raises:
+            Conflict: the conversation has moved on since the client read it.
+        """
+        if if_seq is not None and if_seq != self.head:
+            raise Conflict(
+                f"agent {self.base.name} is at #{self.head}, not at #{if_seq}; read the events in between and retry",
+                head=self.head,
+            )
+
+    def require_alive(self) -> None:
+        """Refuse a command on a killed agent."""
+        if not self.base.alive:
+            raise Killed(f"agent {self.base.name} is killed; revive it, or clone it", agent=self.base.name)
+
+    def note_tools(self, seq: int, tools: Tools) -> list[dict[str, Any]]:
+        """Track the calls and results of a message; return the results that answer no call."""
+        if self._open_calls is None:
+            self._open_calls = self._state.conversation.open_calls.copy()
+        answered = self._open_calls.take(seq, tools)
+        return [
+            {"id": call_id, "seq": seq} for call_id, call in zip(tools.results, answered, strict=True) if call is None
+        ]
+
+    def put(
+        self,
+        kind: str,
+        command: int,
+        content: str | None = None,
+        data: dict[str, Any] | None = None,
+        parent: int | None = None,
+    ) -> int:
+        """Put an event that moves the tip to ``parent``; return its seq."""
+        self.head += 1
+        data_json = None if data is None else encode(data)
+        self.events.append(Event(self.head, command, kind, content, data_json, parent, self.now, self.client))
+        self._tip = parent
+        return self.head
+
+    def put_inert(self, kind: str, command: int, data: dict[str, Any] | None = None) -> int:
+        """Put an event that changes nothing of the conversation."""
+        return self.put(kind, command, None, data, self._tip)
+
+    def put_rewind(self, data: dict[str, Any], tip: int | None, open_calls: OpenCalls) -> int:
+        """Put an event that goes back to a tip, at which these calls are open; return its seq."""
+        self._open_calls = open_calls.copy()
+        return self.put("rewind", self.next_seq, data=data, parent=tip)
+
+    def put_mark(self, command: int, label: str | None) -> int:
+        """Put a mark on the tip."""
+        seq = self.put("mark", command, data={"label": label}, parent=self._tip)
+        self._tip = ~(len(self.events) - 1)
+        return seq
+
+    def put_row(self, command: int, row: Row, message: bytes | None = None, tools: Tools | None = None) -> None:
+        """Put a checked row; if it is a node, it becomes the tip."""
+        self.head += 1
+        events = self.events
+        kind, content, data_json, origin = row
+        values = (command, kind, content, data_json, self._tip, self.now, self.client, message, tools, origin)
+        events.append(Event(self.head, *values))
+        if is_node(kind):
+            self._tip = ~(len(events) - 1)
+
+    def put_text(self, command: int, kind: str, content: str, origin: Origin | None = None) -> None:
+        """Put a plain text of a kind in ``TEXT_HEADS``: the fast path of :meth:`put_row`."""
+        events = self.events
+        self.head = seq = self.head + 1
+        message = text_message(self.pack, TEXT_HEADS[kind], content, seq, self._packed[1])
+        if origin is not None:
+            message = with_origin(self.pack, message, origin)
+        values = (seq, command, kind, content, None, self._tip, self.now, self.client, message, None, origin)
+        events.append(_new(Event, values))
+        self._tip = -len(events)
+
+    def put_rows(self, command: int, rows: list[CheckedRow]) -> list[dict[str, Any]]:
+        """Put checked rows; return the results among them that answer no call."""
+        orphans: list[dict[str, Any]] = []
+        for row, parts in rows:
+            kind, content, data_json, origin = row
+            if data_json is None and content is not None and kind in TEXT_HEADS:
+                self.put_text(command, kind, content, origin)
+                continue
+            seq = self.head + 1
+            packed, tools = pack_message(self.pack, parts, data_json, seq, self.now, origin)
+            if tools is not None:
+                orphans += self.note_tools(seq, tools)
+            self.put_row(command, row, packed, tools)
+        return orphans
+
+    def put_texts(self, texts: Sequence[PlainText]) -> list[bytes]:
+        """Put plain texts, each as its own command; return the replies, as :meth:`packed_added` does.
+
+        What :meth:`put_text` computes for each text is computed once here.
+        """
+        pack, events, now, client, tip, seq = self.pack, self.events, self.now, self.client, self._tip, self.head
+        uid, time = self._packed
+        message_time = BEFORE_TIME + time
+        before, between = _BEFORE_AGENT + uid + _BEFORE_HEAD, BEFORE_TIME + time + _BEFORE_FIRST
+        replies: list[bytes] = []
+        for kind, content in texts:
+            seq += 1
+            packed = pack(seq)
+            message = b"".join((TEXT_HEADS[kind], pack(content), BEFORE_SEQ, packed, message_time))
+            events.append(_new(Event, (seq, seq, kind, content, None, tip, now, client, message, None, None)))
+            tip = -len(events)
+            replies.append(b"".join((before, packed, _BEFORE_COMMAND, packed, between, packed, _NOTHING_OPEN)))
+        self.head, self._tip = seq, tip
+        return replies
+
+    def packed_added(self, first: int) -> bytes:
+        """Return the packed reply of a command that added rows, without any open call or orphaned result."""
+        uid, time = self._packed
+        packed_first = self.pack(first)
+        head = packed_first if first == self.head else self.pack(self.head)
+        return b"".join(
+            (
+                *(_BEFORE_AGENT, uid, _BEFORE_HEAD, head, _BEFORE_COMMAND, packed_first, BEFORE_TIME, time),
+                *(_BEFORE_FIRST, packed_first, _NOTHING_OPEN),
+            )
+        )
+
+    def reply(self, command: int, **more: Any) -> Reply:
+        """Return the reply of a command: the common fields, and those that it adds."""
+        return {"agent": self.base.uid, "head": self.head, "command": command, "time": self.now, **more}
+
+    def info(self, command: int | None = None) -> Reply:
+        """Describe the agent as it will be; without a command, nothing was written."""
+        shown = info(self.profile, self._state.conversation)
+        return shown if command is None else {**shown, "command": command, "time": self.now}
+
+
+def used_at(event: Event, before: State) -> int:
+    """Return when an agent was used last, after an event.
+
+    A message with an original time does not make an old conversation recent; nor does an event after it that leaves the
+    conversation unchanged: a title, a tag, a note.
+
+    Args:
+        event: the event.
+        before: the state before it.
+    """
+    if event.kind in UNDOABLE_KINDS:
+        return event.time if event.origin is None or event.origin.sent is None else event.origin.sent
+    return event.time if before.conversation.sent is None else before.profile.updated
