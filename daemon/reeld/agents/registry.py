@@ -83,8 +83,6 @@ class Registry:
         # Agents that received jobs since the last pump. Those of a batch are pumped at its end.
         self._posted: list[Agent] = []
         self._batch = store.poller.batch
-        # Called after a loss, to drop what else was made from the log.
-        self.on_loss: Callable[[], None] = _do_nothing
         store.writer.follow(self._live.__contains__, self._on_elsewhere, self._on_loss)
         self.started = 0
         self.failed = 0
@@ -152,11 +150,13 @@ class Registry:
         self.bus.newest = max(self.bus.newest, newest)
 
     def _on_loss(self, loss: Loss, newest: int) -> None:
-        """Drop everything that was made from the log, and tell all subscribers to read it again."""
+        """Drop the states of all agents, and tell all subscribers to read the log again.
+
+        No id is ever given again, so caches by the ids of events stay right.
+        """
         for agent in self.live():
             self._unindex(agent)
             agent.lose(at_once=self.bus.has_subscribers(agent.row))
-        self.on_loss()
         self.bus.newest = newest
         live = [agent.state.profile for agent in self.live() if agent.state is not None]
         self.bus.tell_loss([*live, *loss.agents])
@@ -462,7 +462,3 @@ class Registry:
         for agent in list(self._live.values()):
             with suppress(ReelError):  # a failed agent has nothing left to do
                 await self.ask(agent, lambda answer: Read(lambda _: None, answer))
-
-
-def _do_nothing() -> None:
-    """Do nothing: nothing else is made from the log."""

@@ -159,8 +159,3 @@ class Services(NamedTuple):
     backups: Backups
     scheduled_backups: ScheduledBackups
     retention: Retaining
-
-    def drop_caches(self) -> None:
-        """Drop everything that was made from conversations."""
-        self.render_cache.forget()
-        self.asked_models.forget()

@@ -253,7 +253,6 @@ class Server:
     ) -> None:
         """Serve until :meth:`close`; connections then get their replies before they end."""
         self._load.batch = services.store.poller.batch
-        services.registry.on_loss = services.drop_caches
         async with anyio.create_task_group() as tasks:
             task_status.started()
             with self._accepting:

@@ -98,10 +98,6 @@ class AskedModels:
         self._room = room
         self._asked: OrderedDict[Key, set[str | None]] = OrderedDict()
 
-    def forget(self) -> None:
-        """Forget all renderings."""
-        self._asked.clear()
-
     def note(self, key: Key, model: str | None) -> None:
         """Note the model of a rendering; ``None`` if it is not known."""
         self._asked.setdefault(key, set()).add(model)

@@ -153,10 +153,9 @@ class Subscription:
                 self._log_has_more = self._has_lost = False
                 page = await store.read_long(history.after, self._row, self._cursor, _PAGE, _PAGE_BYTES, packer())
                 for logged in page:
-                    committed = await replayer.event(logged)
+                    await self._push_from_log(await replayer.event(logged))
                     if self._has_lost:
                         break
-                    await self._push_from_log(committed)
                 self._live = not page and not self._log_has_more
 
     async def _check_remembered(self, store: Store) -> None:
@@ -171,11 +170,13 @@ class Subscription:
             self._sink.push_latest(("reset", self._row), data)
 
     async def _push_from_log(self, committed: CommittedEvent) -> None:
-        self._cursor = committed.event_id if self._row is None else committed.event.seq
+        """Push an event as soon as there is room, unless events are lost before that: it may be one of them."""
         if self._kinds is None or committed.event.kind in self._kinds:
             data = self._encode(committed)
-            while not self._sink.push(data):
+            while not (self._has_lost or self._sink.push(data)):
                 await self._sink.wait_for_room()
+        if not self._has_lost:
+            self._cursor = committed.event_id if self._row is None else committed.event.seq
 
     def on_event(self, committed: CommittedEvent) -> None:
         """Push a committed event."""

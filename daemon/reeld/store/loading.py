@@ -41,8 +41,8 @@ class Loading:
     """Loads agents.
 
     Args:
-        erasures: returns how many erasures are finished, and how many losses were found. A state that was read before
-            one is not used after it.
+        erasures: returns how many erasures are finished. A state that was read before one finished is not used after
+            it; nor need it be after a loss, because no id is ever given again.
     """
 
     def __init__(self, erasures: Callable[[], int]) -> None:

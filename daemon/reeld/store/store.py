@@ -86,7 +86,7 @@ class Store:
         self.eraser = Eraser(
             engine.database, others, self.read_long, engine.lone, engine.ground, engine.presence, engine.carried
         )
-        self._loading = Loading(lambda: self.eraser.applied + writer.losses)
+        self._loading = Loading(lambda: self.eraser.applied)
 
     @property
     def is_shared(self) -> bool:

@@ -16,9 +16,10 @@ from reel.errors import Busy, InvalidParams, NotFound
 from reeld.agents.event_bus import CommittedEvent, Whose, Writer
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
+from reeld.store.transactions import AgentWrite, Transaction
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Asked, Connect, Peer
-from tests.reeld.store.making import busy
+from tests.reeld.store.making import busy, event, profile, unguarded, write
 from tests.reeld.verify.damage import break_overflow
 
 # A push that fills a queue of the limits below; two of them do not fit.
@@ -509,6 +510,27 @@ async def test_unsubscribe_in_the_middle_of_the_past(connect: Connect, demo: Pee
         assert [*range(1, len(came) + 1)] == came
         assert len(came) < 21
         assert [] == await peer.pushed()
+
+
+async def test_a_loss_in_the_middle_of_the_past(connect: Connect, demo: Peer, services: Services) -> None:
+    """What is lost while it waits for room is not pushed any more, and what comes then is counted without it."""
+    with anyio.fail_after(PATIENCE):
+        await demo.call("add", "demo", ["kept", LARGE, LARGE, "lost"])  # 2 to 5
+        peer = await stuck(connect, "demo", 0)
+        pushes = [await peer.push()]  # it has read the log, and waits with the fourth
+        await wait_all_tasks_blocked()
+        row = (await services.registry.find("demo")).row
+        with unguarded(services.store.path) as connection:
+            connection.execute("DELETE FROM events WHERE seq > 3")
+        marker, new = event(6, "lost", None, parent=3), event(7, parent=3)
+        await write(services.store, Transaction([AgentWrite(profile(row, 7), [marker, new])], []))
+        services.registry.bus.tell_loss([])
+        while pushes[-1][1].get("seq", 0) < 7:
+            pushes.append(await peer.push())
+
+        assert [1, 2, 3, 6, 7] == seqs([push for push in pushes if push[0] == "event"])
+        assert [("lost", 2, 2), ("user", 2, 3)] == [shape(said) for _, said in pushes[-2:]]
+        assert 1 == sum(name == "reset" for name, _ in pushes)
 
 
 async def test_unsubscribe_before_the_past_begins(connect: Connect, demo: Peer) -> None:
