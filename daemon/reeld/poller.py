@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
+from weakref import finalize
 
 import anyio
 
@@ -35,6 +36,9 @@ class Poller:
         # Whether the wake-up pipe has a byte, or is about to have one.
         self._is_awake = False
         self._read_end, self._write_end = os.pipe()
+        # Not before: a thread that was about to write when the poller was closed would write into another file, which
+        # got the same descriptor.
+        finalize(self, os.close, self._write_end)
         os.set_blocking(self._read_end, False)
         self._selector.register(self._read_end, selectors.EVENT_READ, self._run_calls)
         # Shielded: clean-up after a cancellation still waits for threads.
@@ -48,7 +52,8 @@ class Poller:
         self._calls.append((function, value))
         if not self._is_awake:
             self._is_awake = True
-            os.write(self._write_end, b"\0")
+            with suppress(BrokenPipeError):  # it was closed meanwhile
+                os.write(self._write_end, b"\0")
 
     @contextmanager
     def reading(self, source: socket.socket, on_readable: Callable[[], None]) -> Iterator[None]:
@@ -93,11 +98,10 @@ class Poller:
             function(value)
 
     def close(self) -> None:
-        """Close the descriptors."""
+        """Close the descriptors, except for the one that threads may be writing to."""
         self._is_awake = True  # nobody is to be woken any more
         self._selector.close()
         os.close(self._read_end)
-        os.close(self._write_end)
 
 
 @asynccontextmanager

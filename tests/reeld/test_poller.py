@@ -1,8 +1,12 @@
 """The poller: what other threads ask for, and sockets that can be read."""
 
+import os
 import socket
 from collections.abc import AsyncIterator
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from threading import Event, Thread
 
 import anyio
 import pytest
@@ -86,6 +90,41 @@ async def test_a_call_after_the_end_is_not_made() -> None:
     poller.call_soon(pytest.fail, "it was called")
 
     await anyio.lowlevel.checkpoint()
+
+
+async def test_a_call_while_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that is about to wake the poller when that is closed writes into no file that was opened since."""
+    asked, closed, write = Event(), Event(), os.write
+
+    def write_late(descriptor: int, data: bytes) -> int:
+        asked.set()
+        assert closed.wait(PATIENCE)
+        return write(descriptor, data)
+
+    with ThreadPoolExecutor() as threads, ExitStack() as stack:
+        async with open_poller() as poller:
+            monkeypatch.setattr(os, "write", write_late)
+            call = threads.submit(poller.call_soon, pytest.fail, "it was called")
+            assert asked.wait(PATIENCE)
+        # They take the descriptors that the poller had.
+        files = [stack.enter_context(TemporaryFile()) for _ in range(5)]
+        closed.set()
+        call.result()
+        sizes = [file.seek(0, os.SEEK_END) for file in files]
+
+    assert [0] * 5 == sizes
+
+
+async def test_a_closed_poller_keeps_no_descriptor() -> None:
+    """Once nobody can use it any more, its last descriptor is closed."""
+    poller = Poller()
+    descriptor = poller._write_end
+    poller.close()
+    os.fstat(descriptor)
+    del poller
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
 
 
 async def test_a_failure_ends_the_block() -> None:
