@@ -141,7 +141,11 @@ class Eraser:
         if self._lone is None:
             yield
             return
-        if not await self._database.run(self._lone.take):
+        try:
+            is_alone = await self._database.run(self._lone.take)
+        except sqlite3.Error as error:
+            raise Storage(f"nothing was erased: {error}") from error
+        if not is_alone:
             raise Storage(
                 "nothing was erased: other daemons use this database and remember what it has; stop them first"
             )
@@ -149,7 +153,14 @@ class Eraser:
             yield
         finally:
             with anyio.CancelScope(shield=True):
-                await self._database.run(self._lone.give_back)
+                await self._let_others_in(self._lone)
+
+    async def _let_others_in(self, lone: Lone) -> None:
+        """Let other daemons in again; that fails above all if the connection is lost, and then they are let in."""
+        try:
+            await self._database.run(lone.give_back)
+        except sqlite3.Error as error:
+            log.warning("other daemons that start may have to wait for the end of this one: %s", error)
 
     async def plan(self, plan: Plan[T]) -> T:
         """Run the jobs of a plan interleaved with other reads; return the result of the plan."""

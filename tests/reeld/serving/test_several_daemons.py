@@ -26,8 +26,9 @@ from reeld.serving.listener import Server, open_listener
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.store.connection import Error
 from reeld.store.retention import Noted, Retention, note, noted
-from reeld.store.store import open_store
+from reeld.store.store import Store, open_store
 from tests.daemon import short_directory
 from tests.lossy import lossy
 from tests.patience import PATIENCE
@@ -418,6 +419,38 @@ async def test_one_daemon_alone_erases() -> None:
                 await client.messages("demo")
 
     assert "secret" not in redacted[0]
+
+
+async def fail(store: Store) -> None:
+    """Bring a database into a state in which the server refuses every statement until ROLLBACK."""
+    await store._database.run(lambda opened: opened.execute("BEGIN").close())
+    with pytest.raises(Error):
+        await store._database.run(lambda opened: opened.execute("SELECT nothing").fetchall())
+
+
+async def test_a_server_that_fails_before_an_erasure() -> None:
+    """If the server does not say whether other daemons use the database, that is no bug, and nothing is erased."""
+    with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
+        path = str(Path(directory) / "s")
+        async with daemon(url, path) as services, aio.connect(path) as client:
+            await client.add("demo", "a secret", create=True)
+            await fail(services.store)
+            with pytest.raises(Storage, match="nothing was erased: current transaction is aborted"):
+                await client.redact("demo", text="secret")
+            await services.store._database.run(lambda opened: opened.execute("ROLLBACK").close())
+            await client.redact("demo", text="secret")
+            assert "secret" not in texts(await client.messages("demo"))[0]
+
+
+async def test_a_server_that_fails_after_an_erasure(caplog: pytest.LogCaptureFixture) -> None:
+    """If the server fails when other daemons are let in again, that is logged, and what was erased stays erased."""
+    with own_schema() as url, anyio.fail_after(PATIENCE):
+        async with open_store(url) as store:
+            async with store.eraser.turn():
+                await fail(store)
+            await store._database.run(lambda opened: opened.execute("ROLLBACK").close())
+
+    assert "other daemons that start may have to wait for the end of this one: current transaction is ab" in caplog.text
 
 
 async def test_old_agents_at_several_daemons() -> None:
