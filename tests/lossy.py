@@ -33,7 +33,7 @@ class Lossy:
         (host,) = parse_qs(urlsplit(url).query)["host"]
         # Of the same database, through this socket.
         self.url = url.replace(quote(host, safe=""), quote(str(directory), safe=""))
-        self._target = os.path.join(host, _NAME)  # noqa: PTH118 - a Path would add nothing
+        self._target = os.path.join(host, _NAME)
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(directory / _NAME))
         self._listener.listen()

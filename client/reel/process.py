@@ -159,7 +159,7 @@ def _prepare(log: Path) -> int:
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with log.open("ab") as out:
-            os.chmod(log, 0o600)  # noqa: PTH101 - whatever the umask, if it was just made
+            os.chmod(log, 0o600)  # whatever the umask, if it was just made
             return out.tell()
     except OSError as error:
         why = f"its log {log} cannot be written: {error.strerror}"

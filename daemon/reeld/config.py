@@ -119,7 +119,7 @@ class Setting(NamedTuple):
         if type(value) is not self.kind:
             raise ArgumentTypeError(f"{value!r} is not {_TYPES[self.kind]}")
         if self.kind is str and self.is_path and not self.choices and not (self.may_be_url and is_url(str(value))):
-            value = os.path.expanduser(str(value))  # noqa: PTH111 - a Path would drop a slash at the end
+            value = os.path.expanduser(str(value))
             if not value.startswith("/"):
                 raise ArgumentTypeError(f"{value!r} is not an absolute path")
         return self._validate(value)
@@ -191,10 +191,10 @@ class Config(NamedTuple):
         """Return the settings with paths that mean the same in every directory; a symlink stays one."""
         file, backups = self.metrics.file, self.backup.directory
         return self._replace(
-            socket=os.path.abspath(self.socket),  # noqa: PTH100 - a Path would follow the symlink
-            database=self.database if is_url(self.database) else os.path.abspath(self.database),  # noqa: PTH100 - as above
-            metrics=self.metrics._replace(file=file and os.path.abspath(file)),  # noqa: PTH100 - as above
-            backup=self.backup._replace(directory=backups and os.path.abspath(backups)),  # noqa: PTH100 - as above
+            socket=os.path.abspath(self.socket),
+            database=self.database if is_url(self.database) else os.path.abspath(self.database),
+            metrics=self.metrics._replace(file=file and os.path.abspath(file)),
+            backup=self.backup._replace(directory=backups and os.path.abspath(backups)),
         )
 
 

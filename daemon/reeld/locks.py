@@ -110,7 +110,7 @@ def _lock_inode(found: Identity, path: str, socket: str) -> Iterator[int | None]
         yield None
         return
     try:
-        path = os.path.abspath(path)  # noqa: PTH100 - keeps symlinks
+        path = os.path.abspath(path)
         _require_no_commits_elsewhere(descriptor, found, path)
         with suppress(StartupError):  # what it says is for the messages of others
             _sign(descriptor, path, name, socket, path)
@@ -119,7 +119,7 @@ def _lock_inode(found: Identity, path: str, socket: str) -> Iterator[int | None]
         finally:
             if not _has_commits(path):
                 with suppress(OSError):
-                    os.unlink(name)  # noqa: PTH108 - it was never a Path
+                    os.unlink(name)
     finally:
         os.close(descriptor)
 
@@ -149,7 +149,7 @@ def _wal(path: str) -> str:
 def _has_commits(path: str) -> bool:
     """Return whether there may be commits in the WAL of a database."""
     try:
-        return os.stat(_wal(path)).st_size > 0  # noqa: PTH116 - it was never a Path
+        return os.stat(_wal(path)).st_size > 0
     except OSError:
         return False
 
@@ -162,7 +162,7 @@ def _taken(directory: str, name: str, path: str) -> int:
         OSError: the file cannot be made, opened or locked.
     """
     with suppress(FileExistsError):
-        os.mkdir(directory, mode=0o700)  # noqa: PTH102 - as above
+        os.mkdir(directory, mode=0o700)
     entry = os.lstat(directory)
     if not stat.S_ISDIR(entry.st_mode) or entry.st_uid != os.getuid() or entry.st_mode & 0o077:
         raise PermissionError(errno.EPERM, "it is not a directory that only you can enter", directory)

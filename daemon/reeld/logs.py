@@ -109,7 +109,7 @@ def destination() -> str | None:
         if hasattr(fcntl, "F_GETPATH"):  # a Mac
             path = fcntl.fcntl(2, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode(errors="replace")
         else:
-            path = os.readlink("/proc/self/fd/2")  # noqa: PTH115 - it need not be a path
+            path = os.readlink("/proc/self/fd/2")
     except OSError:
         return None
     return path if path.startswith("/") else None  # a pipe has none

@@ -65,7 +65,7 @@ def write(path: str, text: str) -> None:
     # In a directory that others can write to, a link at this path would lead to a file of ours.
     descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _MODE)
     try:
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - it is open
+        with open(descriptor, "w", encoding="utf-8") as file:
             os.fchmod(descriptor, _MODE)  # whatever the umask is
             file.write(text)
         made.replace(path)

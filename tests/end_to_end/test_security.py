@@ -77,7 +77,7 @@ def test_links_are_not_followed(name: str, to: str) -> None:
 
 def test_a_socket_that_is_swapped_under_a_daemon(daemon: Daemon) -> None:
     """The lock stops a second daemon even if the first one's socket was removed."""
-    os.unlink(daemon.socket)  # noqa: PTH108 - as a stranger would
+    os.unlink(daemon.socket)
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(daemon.socket)
         refused = daemon.refused()

@@ -134,8 +134,8 @@ def is_among_first(hint: str) -> bool:
     try:
         if _read(path).split().count(hint) >= _TIMES:
             return False
-        os.makedirs(state_directory(), mode=0o700, exist_ok=True)  # noqa: PTH103 - pathlib costs 4 ms
-        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - as above
+        os.makedirs(state_directory(), mode=0o700, exist_ok=True)
+        with open(path, "a", encoding="utf-8") as file:
             file.write(f"{hint}\n")
     except OSError:
         return True  # it cannot be recorded; a hint too many is better than none
@@ -144,7 +144,7 @@ def is_among_first(hint: str) -> bool:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as above
+        with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
     except FileNotFoundError:
         return ""

@@ -24,7 +24,7 @@ def continue_last(ctx: Context) -> int:
     """Go on with the last conversation of this directory, or of the nearest one above that has any."""
     directory, agents = _conversations(ctx)
     if not agents:
-        ctx.out.warn(f"no conversation has the tag cwd={os.getcwd()}; list all with: {ctx.command('list')}")  # noqa: PTH109 - pathlib costs 4 ms
+        ctx.out.warn(f"no conversation has the tag cwd={os.getcwd()}; list all with: {ctx.command('list')}")
         return REFUSED
     if ctx.args.list:
         _list(ctx, agents)
@@ -49,13 +49,13 @@ def _conversations(ctx: Context) -> tuple[str, list[AgentRow]]:
 
 def _directories() -> list[str]:
     """Return this directory, by the name that the shell has for it and by its own, and all above it."""
-    own = os.getcwd()  # noqa: PTH109 - pathlib costs 4 ms
+    own = os.getcwd()
     given = os.environ.get("PWD", own)
     found: dict[str, None] = {}
-    for directory in (given if os.path.isabs(given) and os.path.realpath(given) == own else own, own):  # noqa: PTH117 - as above
+    for directory in (given if os.path.isabs(given) and os.path.realpath(given) == own else own, own):
         while directory not in found:
             found[directory] = None
-            directory = os.path.dirname(directory)  # noqa: PTH120, PLW2901 - as above; it goes up
+            directory = os.path.dirname(directory)  # noqa: PLW2901 - it goes up
     return sorted(found, key=len, reverse=True)
 
 

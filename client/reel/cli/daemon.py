@@ -43,7 +43,7 @@ def start(ctx: Context) -> int:
 
     wanted = ctx.args.database
     if wanted and not is_url(wanted):
-        wanted = os.path.abspath(wanted)  # noqa: PTH100 - a symlink stays one
+        wanted = os.path.abspath(wanted)
     begin = process.autostart if ctx.args.unless_stopped else process.start
     with ctx.out.waiting("starting the daemon"):
         started = begin(ctx.socket, database=wanted)
@@ -142,7 +142,7 @@ def open_process(pid: int) -> _Handle | None:
     """Return a handle of a process, or ``None`` if it has ended: a pidfd on Linux, a kqueue on a Mac."""
     try:
         if hasattr(os, "pidfd_open"):
-            return open(os.pidfd_open(pid), "rb", buffering=0)  # noqa: PTH123 - it has no path; the caller closes it
+            return open(os.pidfd_open(pid), "rb", buffering=0)  # the caller closes it
         return _mac_process(pid)
     except OSError:
         return None

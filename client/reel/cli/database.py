@@ -52,13 +52,13 @@ def _of_file(ctx: Context, file: str) -> Verified:
         raise UsageError("--database checks the whole file; leave out AGENT, -a and --all")
     if is_url(file):
         raise UsageError("--database checks a file; a database on a server is checked by its daemon: reel verify")
-    path = os.path.abspath(file)  # noqa: PTH100 - a symlink stays one
+    path = os.path.abspath(file)
     return reply_reader(Verified)(work_on_file(ctx.out, f"checking {file}", "verify", path))
 
 
 def backup(ctx: Context) -> int:
     """Let the daemon write a copy of the database, and print its path and what checking it has found."""
-    path = os.path.abspath(ctx.words[0])  # noqa: PTH100 - as above
+    path = os.path.abspath(ctx.words[0])
     with watch_backup(ctx, path):
         written = ctx.client.backup(path)
     if ctx.out.as_json:
@@ -124,7 +124,7 @@ class _Pause:
 
 def restore_backup(ctx: Context) -> int:
     """Replace the database with a backup; print what was restored and where the replaced file is."""
-    backup = os.path.abspath(ctx.words[0])  # noqa: PTH100 - a symlink stays one
+    backup = os.path.abspath(ctx.words[0])
     database = _database_path(ctx)
     pause = _Pause(ctx.socket, ctx.args.time_limit or STOP_TIMEOUT)
     arguments = ["restore", backup, "--database", database, *(["--force"] if ctx.args.force else [])]

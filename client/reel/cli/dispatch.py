@@ -80,7 +80,7 @@ def _starts(command: Command, args: SimpleNamespace, settings: Settings) -> bool
 
 def _socket(command: Command, args: SimpleNamespace) -> str:
     try:
-        return os.path.abspath(args.socket or default_socket())  # noqa: PTH100 - pathlib costs 4 ms
+        return os.path.abspath(args.socket or default_socket())
     except NotRunning:
         if not command.without_socket:
             raise

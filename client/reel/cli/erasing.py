@@ -101,15 +101,15 @@ def _known_backups(stats: dict[str, Any]) -> list[str]:
     if (directory := stats.get("scheduled_backup_directory")) is not None:
         patterns.append(f"{glob.escape(directory)}/*.db")
     found = []
-    for path in (path for pattern in patterns for path in glob.glob(pattern)):  # noqa: PTH207 - as it was given
+    for path in (path for pattern in patterns for path in glob.glob(pattern)):
         with suppress(OSError):  # an older one goes when a newer one was made
-            found.append((os.stat(path).st_mtime, path))  # noqa: PTH116 - as above
+            found.append((os.stat(path).st_mtime, path))
     return [path for _, path in sorted(found, reverse=True)]
 
 
 def _backups(ctx: Context) -> list[str] | None:
     """Return the paths of the backups that were named; a relative one would mean the daemon's directory."""
-    return [os.path.abspath(path) for path in ctx.args.backup or ()] or None  # noqa: PTH100 - a symlink stays one
+    return [os.path.abspath(path) for path in ctx.args.backup or ()] or None
 
 
 def _compiled(pattern: str | None) -> re.Pattern[str] | None:

@@ -133,24 +133,24 @@ def _write(path: str, pieces: Iterable[str]) -> None:
         OSError: it cannot be written.
     """
     encoded = (piece.encode(errors="replace") for piece in pieces)
-    if os.path.isdir(path):  # noqa: PTH112 - pathlib costs 4 ms
+    if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - as above
-        with open(path, "wb") as file:  # noqa: PTH123 - as above
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as file:
             file.writelines(encoded)
         return
-    folder = os.path.dirname(path)  # noqa: PTH120 - as above
+    folder = os.path.dirname(path)
     if folder:
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
+        os.makedirs(folder, mode=0o700, exist_ok=True)
     draft = f"{path}.{os.getpid()}.part"
     file = open(draft, "wb", opener=_private)  # noqa: SIM115 - what is there already must not be removed below
     try:
         with file:
             file.writelines(encoded)
-        os.replace(draft, path)  # noqa: PTH105 - as above
+        os.replace(draft, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(draft)  # noqa: PTH108 - as above
+            os.unlink(draft)
         raise
 
 

@@ -127,6 +127,6 @@ def pager_command(setting: str | None, *, at_end: bool) -> list[str]:
         command = shlex.split(os.environ.get("PAGER", _FALLBACK) if setting is None else setting)
     except ValueError:
         return []  # an unbalanced quote: print without a pager
-    if at_end and command and os.path.basename(command[0]) == _FALLBACK:  # noqa: PTH119 - pathlib costs 4 ms
+    if at_end and command and os.path.basename(command[0]) == _FALLBACK:
         command.append("+G")
     return command

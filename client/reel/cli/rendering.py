@@ -133,5 +133,5 @@ def show_changes(ctx: Context, report: list[Change]) -> None:
 def _write_report(path: str, reply: Any) -> None:
     report = plain(reply)
     del report["body"]
-    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs 4 ms
+    with open(path, "w", encoding="utf-8") as file:
         file.write(to_json(report) + "\n")

@@ -44,7 +44,7 @@ def _peek(stdin: int, status: os.stat_result, timeout: float) -> Content:
         return Content.NOTHING
     if stat.S_ISREG(status.st_mode):
         return _something_if(os.pread(stdin, 1, os.lseek(stdin, 0, os.SEEK_CUR)))
-    if stat.S_ISCHR(status.st_mode) and status.st_rdev == os.stat(os.devnull).st_rdev:  # noqa: PTH116 - pathlib costs 4 ms
+    if stat.S_ISCHR(status.st_mode) and status.st_rdev == os.stat(os.devnull).st_rdev:
         return Content.NOTHING
     poll = select.poll()
     poll.register(stdin, select.POLLIN)

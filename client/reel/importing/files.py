@@ -113,7 +113,7 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
         below.sort()
         # Links to directories are listed as directories.
         for name in sorted([*names, *below]):
-            path = os.path.join(directory, name)  # noqa: PTH118 - there may be many
+            path = os.path.join(directory, name)
             try:
                 status = os.lstat(path)
             except FileNotFoundError:  # removed meanwhile

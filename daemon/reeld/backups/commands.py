@@ -43,12 +43,12 @@ def main(arguments: list[str]) -> int:
 def _verify(given: argparse.Namespace) -> dict[str, Any]:
     if given.background:
         os.nice(_NICE)
-    report = check(os.path.abspath(given.file), Progress("checking").tell)  # noqa: PTH100 - keep symlinks
+    report = check(os.path.abspath(given.file), Progress("checking").tell)
     return {**report.as_map(), "damage": report.damage}
 
 
 def _restore(given: argparse.Namespace) -> dict[str, Any]:
-    backup, database = os.path.abspath(given.file), os.path.abspath(given.database)  # noqa: PTH100 - as above
+    backup, database = os.path.abspath(given.file), os.path.abspath(given.database)
     copied, checked = Progress("copying").tell, Progress("checking").tell
     with prepared(backup, database, force=given.force, copied=copied, checked=checked) as restore:
         write({"ready": True})
@@ -58,10 +58,7 @@ def _restore(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _copy(given: argparse.Namespace) -> dict[str, Any]:
-    source, target = (
-        name if is_url(name) else os.path.abspath(name)  # noqa: PTH100 - as above
-        for name in (given.source, given.target)
-    )
+    source, target = (name if is_url(name) else os.path.abspath(name) for name in (given.source, given.target))
     return move(source, target, Progress("copying events").tell, Progress("comparing").tell)
 
 

@@ -37,7 +37,7 @@ def move(source: str, target: str, copied: Tell, compared: Tell) -> dict[str, An
     with _reading(source) as ours, _writing(target) as theirs:
         if not is_url(target):  # the disk of a server cannot be looked at
             needed = max(ours.size() - theirs.size(), 0) + MARGIN
-            require_room(os.path.dirname(target), needed, f"nothing was copied to {target}")  # noqa: PTH120 - a path
+            require_room(os.path.dirname(target), needed, f"nothing was copied to {target}")
         done = copy(ours, theirs, copied, compared)
     return {"from": printable(source), "to": printable(target), "rows": done.rows, "hash": done.hash}
 

@@ -81,16 +81,16 @@ def remove_second_names(database: str) -> None:
         OSError: they cannot be removed.
     """
     try:
-        found = os.stat(database)  # noqa: PTH116 - as it was given
+        found = os.stat(database)
     except FileNotFoundError:
         return
     if found.st_nlink == 1:
         return
-    directory = os.path.dirname(database)  # noqa: PTH120 - as above
-    for name in (f"{directory}/{name}" for name in os.listdir(directory)):  # noqa: PTH208 - names
+    directory = os.path.dirname(database)
+    for name in (f"{directory}/{name}" for name in os.listdir(directory)):
         if name.startswith(_stem(database)) and name.endswith(".db") and os.path.samestat(os.lstat(name), found):
             _remove_second_wal(f"{database}-wal", f"{name}-wal")
-            os.unlink(name)  # noqa: PTH108 - as above
+            os.unlink(name)
             log.info("removed %s, left behind by an interrupted restore", name)
 
 
@@ -99,7 +99,7 @@ def _remove_second_wal(wal: str, second: str) -> None:
     with suppress(FileNotFoundError):
         found = os.lstat(second)
         if found.st_size == 0 or (os.path.lexists(wal) and os.path.samestat(os.lstat(wal), found)):
-            os.unlink(second)  # noqa: PTH108 - as above
+            os.unlink(second)
         else:
             log.warning("%s stays: it is not the WAL of the database, which may be damaged", second)
 
@@ -117,13 +117,13 @@ def _made(place: str) -> int:
     """Create a directory and lock it; return a descriptor, which holds the lock until it is closed."""
     while True:
         with suppress(FileExistsError):
-            os.mkdir(place, mode=0o700)  # noqa: PTH102 - as it was given
+            os.mkdir(place, mode=0o700)
         with suppress(FileNotFoundError):  # a starting daemon has just removed it
             descriptor = os.open(place, _DIRECTORY)
             if not _is_free(descriptor):
                 os.close(descriptor)
                 raise Storage(f"nothing was restored: another restore goes on in {place}; wait for it")
-            if os.path.exists(place) and os.path.samestat(os.fstat(descriptor), os.stat(place)):  # noqa: PTH110, PTH116 - as above
+            if os.path.exists(place) and os.path.samestat(os.fstat(descriptor), os.stat(place)):
                 return descriptor
             os.close(descriptor)
 
@@ -138,5 +138,5 @@ def _is_free(descriptor: int) -> bool:
 
 
 def _empty(place: str) -> None:
-    for name in os.listdir(place):  # noqa: PTH208 - names
-        os.unlink(f"{place}/{name}")  # noqa: PTH108 - as above
+    for name in os.listdir(place):
+        os.unlink(f"{place}/{name}")

@@ -88,7 +88,7 @@ class Restore:
         """Return what would be lost; ``None`` if there is no database, or it is unreadable."""
         if not os.path.lexists(self._database):
             return None
-        if os.path.islink(self._database):  # noqa: PTH114 - as it was given
+        if os.path.islink(self._database):
             raise Storage(f"{self._database} is a link, which reeld does not follow; name the file itself")
         try:
             difference = None if is_empty(self._database) else compare(self._database, self._backup)
@@ -126,7 +126,7 @@ class Restore:
     def _replace(self) -> str | None:
         """Exchange the files; return the new name of the old database, or ``None`` if there was none."""
         kept = free_name(self._database)
-        directory = os.path.dirname(self._database)  # noqa: PTH120 - as above
+        directory = os.path.dirname(self._database)
         # The WAL as well: SQLite removes one that does not fit a damaged database.
         linked = [suffix for suffix in ("", "-wal") if _link(f"{self._database}{suffix}", f"{kept}{suffix}")]
         sync(directory)
@@ -135,7 +135,7 @@ class Restore:
         for suffix in ("-wal", "-shm"):
             _unlink(f"{self._database}{suffix}")
         sync(directory)
-        os.rename(self._part, self._database)  # noqa: PTH104 - as above
+        os.rename(self._part, self._database)
         sync(directory)
         return kept if linked else None
 
@@ -157,8 +157,8 @@ def prepared(backup: str, database: str, *, force: bool, copied: Tell, checked: 
     """
     with ExitStack() as stack:
         try:
-            os.makedirs(os.path.dirname(database), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - as it was given
-            if os.path.exists(database) and os.path.samefile(backup, database):  # noqa: PTH110, PTH121 - as above
+            os.makedirs(os.path.dirname(database), mode=0o700, exist_ok=True)
+            if os.path.exists(database) and os.path.samefile(backup, database):
                 raise Storage(f"{backup} is the database itself; name a backup")
             place = stack.enter_context(workplace(database))
         except OSError as error:
@@ -190,4 +190,4 @@ def _link(path: str, name: str) -> bool:
 
 def _unlink(path: str) -> None:
     with suppress(FileNotFoundError):
-        os.unlink(path)  # noqa: PTH108 - as above
+        os.unlink(path)

@@ -122,7 +122,7 @@ def _names_in(series: str) -> list[str]:
     """Return the names of the files in a directory, and create it if it does not exist."""
     for directory in (Path(series).parent, Path(series)):  # the mode does not apply to parents
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return os.listdir(series)  # noqa: PTH208 - names
+    return os.listdir(series)
 
 
 def _remove(series: str, names: list[str]) -> None:
@@ -133,6 +133,6 @@ def _remove(series: str, names: list[str]) -> None:
 def _remove_parts(series: str) -> None:
     """Remove the partial backups of a killed daemon."""
     with suppress(OSError):
-        for name in os.listdir(series):  # noqa: PTH208 - names
+        for name in os.listdir(series):
             if name.startswith(PART_PREFIX):
                 shutil.rmtree(f"{series}/{name}", ignore_errors=True)

@@ -79,7 +79,7 @@ def remove(path: str) -> None:
     """
     for suffix in ("-wal", "-shm", ""):
         with suppress(FileNotFoundError):
-            os.unlink(f"{path}{suffix}")  # noqa: PTH108 - a Path would add nothing
+            os.unlink(f"{path}{suffix}")
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -152,7 +152,7 @@ def _attach(connection: sqlite3.Connection, database: str | OpenLog) -> None:
         with _reading_the_log():
             connection.log = database()  # type: ignore[attr-defined]  # it is of a class of our own
         return
-    connection.execute("ATTACH ? AS log", (f"file:{quote(os.fsencode(os.path.abspath(database)))}?mode=ro",))  # noqa: PTH100 - keeps symlinks
+    connection.execute("ATTACH ? AS log", (f"file:{quote(os.fsencode(os.path.abspath(database)))}?mode=ro",))
     connection.execute("SELECT 1 FROM log.sqlite_schema").fetchall()  # opens it now: it may be gone later
 
 

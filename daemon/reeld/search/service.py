@@ -255,15 +255,15 @@ class Search:
 
     def _require_room_to_build(self) -> None:
         """Refuse to build an index for which there is no room; one that exists goes on growing."""
-        if os.path.exists(self.path):  # noqa: PTH110 - a Path would add nothing
+        if os.path.exists(self.path):
             return
-        needed = int(os.path.getsize(self._store.path) * _SHARE) + _ROOM  # noqa: PTH202 - as below
-        require_room(os.path.dirname(self.path), needed, f"no search index is built at {self.path}")  # noqa: PTH120 - as below
+        needed = int(os.path.getsize(self._store.path) * _SHARE) + _ROOM
+        require_room(os.path.dirname(self.path), needed, f"no search index is built at {self.path}")
 
     def _has_room(self) -> bool:
         """Return whether the index may grow: it must not take the last room from the log."""
         try:
-            require_room(os.path.dirname(self.path), _ROOM, "nothing new can be found")  # noqa: PTH120 - a Path adds nothing
+            require_room(os.path.dirname(self.path), _ROOM, "nothing new can be found")
         except NoRoomError as error:
             self._fail(error.message)
             return False

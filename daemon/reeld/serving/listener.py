@@ -83,7 +83,7 @@ class PathListener:
     def remove(self) -> None:
         """Remove the socket from its path, unless another one is there now."""
         if self._is_in_place():
-            os.unlink(self._path)  # noqa: PTH108 - a Path would add nothing
+            os.unlink(self._path)
 
     def _is_in_place(self) -> bool:
         # The inode number is not reused while the socket is open.
@@ -203,7 +203,7 @@ def _remove_stale(path: str) -> None:
         raise StartupError(f"another program answers on {path}; stop it, or {_ELSEWHERE}")
     if status != errno.ECONNREFUSED:  # only this error proves that no process has it open
         raise StartupError(f"cannot find out who listens on {path}: {os.strerror(status)}; {_ELSEWHERE}")
-    os.unlink(path)  # noqa: PTH108 - a Path would add nothing
+    os.unlink(path)
 
 
 class Server:

@@ -59,7 +59,7 @@ class Copy:
     def written(self) -> int:
         """How many bytes the copy has so far."""
         try:
-            return os.stat(self.part).st_size  # noqa: PTH116 - a Path would drop a slash at the end
+            return os.stat(self.part).st_size
         except OSError:
             return 0
 
@@ -95,7 +95,7 @@ class Copy:
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         self.expected = file_size(connection)
-        directory = os.path.dirname(self.path)  # noqa: PTH120 - as above
+        directory = os.path.dirname(self.path)
         require_room(directory, self.expected + MARGIN, f"no copy was written to {self.path}")
         self._place = mkdtemp(prefix=PART_PREFIX, dir=directory)
         os.close(os.open(self.part, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE))
@@ -110,7 +110,7 @@ class Copy:
         try:
             with _explained(self.path):
                 self._link()
-                sync(os.path.dirname(self.path))  # noqa: PTH120 - as above
+                sync(os.path.dirname(self.path))
         finally:
             self.clear_away()
 
@@ -119,7 +119,7 @@ class Copy:
             os.link(self.part, self.path)
         except OSError:  # there is such a file, or the file system has no hard links
             _require_new(self.path)
-            os.rename(self.part, self.path)  # noqa: PTH104 - as above
+            os.rename(self.part, self.path)
 
     def clear_away(self) -> None:
         """Remove the copy if it does not have its name yet."""
@@ -143,7 +143,7 @@ def require_foreign(path: str, database: str) -> None:
 
 def _is_same_file(one: str, other: str) -> bool:
     try:
-        return os.path.samefile(one, other)  # noqa: PTH121 - as above
+        return os.path.samefile(one, other)
     except OSError:
         return False
 

@@ -107,7 +107,7 @@ async def open_database(
     """
     if not readonly:
         _keep_to_owner(path)
-    uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={'ro' if readonly else 'rw'}"  # noqa: ASYNC240, PTH100 - no I/O in it, and a symlink stays one
+    uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={'ro' if readonly else 'rw'}"  # noqa: ASYNC240 - no I/O in it
     with anyio.CancelScope(shield=True):  # a connection would never be closed if opening it were cancelled
         connection = await bridge.call(_connect, uri)
     database = Database(bridge.poller)

@@ -132,7 +132,7 @@ class Presence:
     def _compare(self, kind: str) -> Displaced | None:
         path, known = self.paths[kind], self._known[kind]
         try:
-            status = os.stat(path)  # noqa: PTH116 - as above
+            status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None if known is None else _removed(kind, path)
         except OSError as error:
@@ -164,14 +164,14 @@ class Presence:
         Raises:
             OSError: it is not possible, or a non-empty file is there.
         """
-        self._copy_of_wal = _identity(os.stat(copy))  # noqa: PTH116 - as above
+        self._copy_of_wal = _identity(os.stat(copy))
         path = self.paths[WAL]
         try:
             os.link(copy, path)
         except FileExistsError:
-            if os.path.getsize(path):  # noqa: PTH202 - as above
+            if os.path.getsize(path):
                 raise
-            os.replace(copy, path)  # noqa: PTH105 - as above
+            os.replace(copy, path)
 
 
 def sync_descriptor(descriptor: int) -> None:
@@ -193,7 +193,7 @@ def _removed(kind: str, path: str) -> Displaced:
 def identity_of(path: str) -> Identity | None:
     """Return the device and the inode of the file at a path; ``None`` if there is none that can be looked at."""
     try:
-        return _identity(os.stat(path))  # noqa: PTH116 - a Path costs as much as the call
+        return _identity(os.stat(path))
     except OSError:
         return None
 

@@ -359,7 +359,7 @@ def _require_room_to_migrate(connection: sqlite3.Connection, path: str, version:
     """
     if version < _WITH_CHECKSUMS:
         needed = _TIMES * file_size(connection) + MARGIN
-        directory = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - a Path would add nothing
+        directory = os.path.dirname(os.path.abspath(path))
         require_room(directory, needed, f"{path} was not migrated to this version")
 
 

@@ -280,7 +280,7 @@ class Store:
                 log.error("no copy of the WAL could be put to its path: %s", error)  # noqa: TRY400 - it says all
 
     async def _put_wal_back(self, presence: Presence) -> None:
-        directory = os.path.dirname(self._path)  # noqa: PTH120 - a Path would add nothing
+        directory = os.path.dirname(self._path)
         with TemporaryDirectory(prefix=".reel-wal-", dir=directory) as place:
             copy = f"{place}/copy"
             await self._database.run(lambda _: presence.copy_wal(copy))

@@ -111,7 +111,7 @@ class Sweep:
 
     def _size_of_wal(self) -> int:
         try:
-            return os.stat(self._wal).st_size  # noqa: PTH116 - a Path would add nothing
+            return os.stat(self._wal).st_size
         except FileNotFoundError:
             return 0
 
@@ -229,7 +229,7 @@ def open_descriptor(path: str, flags: int = 0) -> Iterator[int]:
 def open_guard(path: str) -> sqlite3.Connection:
     """Open the connection that guards a file which another connection has open."""
     return sqlite3.connect(
-        f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro",  # noqa: PTH100 - keeps symlinks
+        f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro",
         uri=True,
         isolation_level=None,
         check_same_thread=False,

@@ -124,7 +124,7 @@ def wal_readers(database: str) -> list[str]:
 
 def _lockers(shm: str) -> Iterator[int]:
     """Yield the processes that hold a read lock: see proc(5) for the lines of the file."""
-    found = os.stat(shm)  # noqa: PTH116 - a Path would add nothing
+    found = os.stat(shm)
     for line in _LOCKS.read_text(encoding="ascii").splitlines():
         # A blocked lock has an arrow before its kind.
         _, kind, *_, mode, pid, file, first, last = line.split()

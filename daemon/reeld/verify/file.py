@@ -59,8 +59,8 @@ def open_unchanged(path: str) -> sqlite3.Connection:
 
 def unchanging_uri(path: str) -> str:
     """Return the URI with which SQLite opens a file read-only; see :func:`open_unchanged`."""
-    has_wal = os.path.exists(f"{path}-wal")  # noqa: PTH110 - as it was given
-    return f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro{'' if has_wal else '&immutable=1'}"  # noqa: PTH100 - keep symlinks
+    has_wal = os.path.exists(f"{path}-wal")
+    return f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro{'' if has_wal else '&immutable=1'}"
 
 
 def _check(connection: sqlite3.Connection, path: str, report: Report, tell: Tell) -> None:

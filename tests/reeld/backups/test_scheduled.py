@@ -40,7 +40,7 @@ class Setting:
 
     def names(self) -> list[str]:
         """Return the files that are there."""
-        return sorted(os.listdir(self.directory))  # noqa: PTH208 - names
+        return sorted(os.listdir(self.directory))
 
 
 @pytest.fixture

@@ -185,11 +185,11 @@ async def test_a_wal_that_was_removed(store: Store, path: str) -> None:
     await filled(store)
     await decide(store, 2)
     wal, aside = f"{path}-wal", f"{path}-aside"
-    os.rename(wal, aside)  # noqa: PTH104 - ruff takes it for I/O that blocks others
+    os.rename(wal, aside)
     await store.eraser.apply()
     cleaned = await store.eraser.clean()
     problem = store.eraser.problem
-    os.rename(aside, wal)  # noqa: PTH104 - as above
+    os.rename(aside, wal)
 
     assert (False, True) == (cleaned, "was removed or moved away" in str(problem))
     assert await store.eraser.clean()

@@ -56,7 +56,7 @@ def _missing_programs(settings: Settings) -> Iterator[str]:
 def program_of(command: str) -> str:
     """Return the program with which a command line begins; empty if only the shell can tell."""
     words = (word for word in shlex.split(command) if not _ASSIGNMENT.match(word))
-    program = os.path.expanduser(os.path.expandvars(next(words, "")))  # noqa: PTH111 - not everything is a path
+    program = os.path.expanduser(os.path.expandvars(next(words, "")))
     return "" if _SHELL_SYNTAX.search(program) else program
 
 
