@@ -14,7 +14,8 @@ own. :mod:`reeld.serving.neighbour_messages` has the form of the messages; these
   reached, and its drafts and followers are dropped.
 - ``bye``: the daemon stops.
 
-Unknown messages come from newer versions, and are ignored.
+Unknown messages come from newer versions, and are ignored; :mod:`reeld.serving.neighbour_states` limits what the known
+ones may say.
 """
 
 import math
@@ -29,6 +30,7 @@ from reel.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Whose, Writer
 from reeld.serving.drafts import MAX_DRAFT, Drafts
 from reeld.serving.neighbour_messages import MOST, are_numbers, pieces, read, written
+from reeld.serving.neighbour_states import Key, Neighbour, States
 from reeld.store.engine import Channel
 
 # Seconds between two sends, and bytes per second beyond which sends become rarer.
@@ -36,8 +38,6 @@ _PACE = 1 / 30
 _RATE = 2 << 20
 # Seconds between two heartbeats, from the last one until a daemon counts as gone, and between two `ask`.
 _BEAT, _GONE, _ASKING = 1.0, 5.0, 1.0
-# The most daemons without drafts and followers that are remembered.
-_SILENT = 1000
 # Characters of a client's name, and agents in one message.
 _NAME, _ROWS = 200, 200
 # A connection at another daemon has a number that begins with that of the daemon. It is exact in JSON up to a million
@@ -50,25 +50,6 @@ class Agent(NamedTuple):
 
     row: int
     uid: str
-
-
-class _Key(NamedTuple):
-    connection: int
-    row: int
-
-
-class _Neighbour:
-    """The known state of another daemon."""
-
-    def __init__(self) -> None:
-        self.heard = 0.0
-        self.drafts: dict[_Key, str] = {}
-        self.followers: dict[int, int] = {}
-
-    @property
-    def has_something(self) -> bool:
-        """Whether it has any state that must be dropped when it is gone."""
-        return bool(self.drafts or self.followers)
 
 
 class Neighbours:
@@ -84,13 +65,13 @@ class Neighbours:
         self._channel = channel
         self._bus = bus
         self._drafts = drafts
-        self._known: dict[int, _Neighbour] = {}
+        self.states = States()
         # The drafts of this daemon, and what the others know of them.
-        self._typed: dict[_Key, tuple[Writer, Whose, str]] = {}
-        self._told: dict[_Key, str] = {}
+        self._typed: dict[Key, tuple[Writer, Whose, str]] = {}
+        self._told: dict[Key, str] = {}
         self._told_followers: dict[int, int] = {}
         # What has changed since the last send.
-        self._changed: dict[_Key, tuple[Writer, Whose, str]] = {}
+        self._changed: dict[Key, tuple[Writer, Whose, str]] = {}
         self._changed_rows: set[int] = set()
         self._greets, self._asks, self._tells_all = True, False, False
         self._asked = self._spoke = -math.inf
@@ -100,16 +81,17 @@ class Neighbours:
         bus.followers_elsewhere = self._followers_elsewhere
         channel.on_text = self.hear
         channel.on_open = self._on_open
+        channel.on_missed = self._ask
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self.states)
 
     async def run(self) -> None:
         """Tell the others what changes, and forget those that are gone, until cancelled."""
         self._wake.set()
         try:
             while True:
-                with anyio.move_on_after(_BEAT if self._is_watched else None):
+                with anyio.move_on_after(_BEAT if self._is_watched or self._asks else None):
                     await self._wake.wait()
                 self._forget_silent()
                 messages = self._take()
@@ -123,8 +105,7 @@ class Neighbours:
     @property
     def _is_watched(self) -> bool:
         """Whether other daemons expect heartbeats of this one, or this one expects theirs."""
-        others = any(neighbour.has_something for neighbour in self._known.values())
-        return others or bool(self._told or self._told_followers)
+        return self.states.have_something or bool(self._told or self._told_followers)
 
     # --- what happens here
 
@@ -135,7 +116,7 @@ class Neighbours:
     def _on_typed(self, writer: Writer, whose: Whose, text: str) -> None:
         if writer.connection >= _CONNECTIONS:
             return  # it came from another daemon
-        key = _Key(writer.connection, whose.row)
+        key = Key(writer.connection, whose.row)
         self._changed[key] = typed = (writer, whose, text)
         if text:
             self._typed[key] = typed
@@ -160,16 +141,16 @@ class Neighbours:
             messages.append(self._message("hello"))
             self._told.clear()
             self._told_followers.clear()
-        elif self._asks:
+        elif self._asks and now >= self._asked + _ASKING:
             messages.append(self._message("ask"))
-        if self._greets or self._asks:
-            self._asked = now
+        if messages:
+            self._asked, self._asks = now, False
         tells_all = self._greets or self._tells_all
         if tells_all:
             messages.append(self._message("all"))
             self._changed |= self._typed
             self._changed_rows |= set(self._bus.followed())
-        self._greets = self._asks = self._tells_all = False
+        self._greets = self._tells_all = False
         changed, self._changed = self._changed, {}
         for key, (writer, whose, text) in changed.items():
             messages += self._of_draft(key, writer, whose, text, again=tells_all)
@@ -180,7 +161,7 @@ class Neighbours:
             self._spoke = now
         return messages
 
-    def _of_draft(self, key: _Key, writer: Writer, whose: Whose, text: str, *, again: bool) -> Iterator[str]:
+    def _of_draft(self, key: Key, writer: Writer, whose: Whose, text: str, *, again: bool) -> Iterator[str]:
         """Yield the messages for a draft; from its beginning if everything is sent again."""
         before = self._told.pop(key, "")
         if text:
@@ -224,9 +205,8 @@ class Neighbours:
             case "bye":
                 self._forget(daemon)
             case "all":
-                self._known.setdefault(daemon, _Neighbour()).heard = anyio.current_time()
-            case _ if daemon in self._known:
-                neighbour = self._known[daemon]
+                self.states.meet(daemon, anyio.current_time())
+            case _ if neighbour := self.states.get(daemon):
                 neighbour.heard = anyio.current_time()
                 if not neighbour.has_something:
                     self._wake.set()  # from now on its heartbeats are expected
@@ -234,7 +214,7 @@ class Neighbours:
             case _:
                 self._ask()
 
-    def _learn(self, daemon: int, neighbour: _Neighbour, kind: str, more: list[Any]) -> None:
+    def _learn(self, daemon: int, neighbour: Neighbour, kind: str, more: list[Any]) -> None:
         match kind, more:
             case "draft", [
                 int(connection),
@@ -250,46 +230,47 @@ class Neighbours:
                 and 0 <= connection < _CONNECTIONS
                 and place + len(piece) <= MAX_DRAFT
             ):
-                key = _Key(connection, row)
-                before = neighbour.drafts.get(key, "")
-                if place not in (0, len(before)):
-                    self._ask()
-                    return
-                neighbour.drafts[key] = text = before[:place] + piece
-                if end:
-                    if not text:
-                        del neighbour.drafts[key]
-                    with suppress(Busy, TooLarge):  # there is no room to show it
-                        self._drafts.write(Writer(_number(daemon, connection), client), Agent(row, uid), text)
+                writer = Writer(_number(daemon, connection), client)
+                self._learn_draft(neighbour, Key(connection, row), writer, uid, (place, piece, end))
             case "followers", [[*news], *_]:
                 for each in news:
                     match each:
                         case [int(row), int(count), *_] if are_numbers(row, count) and 0 <= count < _CONNECTIONS:
-                            neighbour.followers[row] = count
-                            if not count:
-                                del neighbour.followers[row]
+                            self.states.set_followers(neighbour, row, count)
 
-    def _ask(self) -> None:
-        """Ask for everything: something was missed."""
-        if anyio.current_time() >= self._asked + _ASKING:
-            self._asks = True
-            self._wake.set()
+    def _learn_draft(
+        self, neighbour: Neighbour, key: Key, writer: Writer, uid: str, news: tuple[int, str, bool]
+    ) -> None:
+        """Take a piece of a draft: where it begins, itself, and whether it is the last one."""
+        place, piece, is_last = news
+        before = neighbour.drafts.get(key, "")
+        if place not in (0, len(before)):
+            if not self.states.are_full:
+                self._ask()
+            return
+        text = before[:place] + piece
+        if self.states.set_draft(neighbour, key, text) and is_last:
+            if not text:
+                self.states.end_draft(neighbour, key)
+            with suppress(Busy, TooLarge):  # there is no room to show it
+                self._drafts.write(writer, Agent(key.row, uid), text)
+
+    def _ask(self, _: None = None) -> None:
+        """Ask for everything, soon: something was missed."""
+        self._asks = True
+        self._wake.set()
 
     def _forget_silent(self) -> None:
         """Forget daemons whose heartbeats have stopped; those without any state send none."""
-        before = anyio.current_time() - _GONE
-        for daemon, neighbour in list(self._known.items()):
-            if neighbour.heard <= before if neighbour.has_something else len(self._known) > _SILENT:
-                self._forget(daemon)
+        for daemon in self.states.silent(anyio.current_time() - _GONE):
+            self._forget(daemon)
 
     def _forget(self, daemon: int) -> None:
-        neighbour = self._known.pop(daemon, None)
-        if neighbour is not None:
-            for connection, row in neighbour.drafts:
-                self._drafts.end(_number(daemon, connection), row)
+        for connection, row in self.states.forget(daemon):
+            self._drafts.end(_number(daemon, connection), row)
 
     def _followers_elsewhere(self, row: int) -> int:
-        return sum(neighbour.followers.get(row, 0) for neighbour in self._known.values())
+        return self.states.followers(row)
 
 
 async def keep_in_touch(channel: Channel | None, bus: EventBus, drafts: Drafts) -> None:

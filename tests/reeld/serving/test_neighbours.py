@@ -16,7 +16,8 @@ from msgpack import packb, unpackb
 
 from reel.values import clean, has_large_number
 from reeld.agents.event_bus import EventBus, Writer
-from reeld.serving.drafts import Drafts
+from reeld.serving.drafts import MAX_ALL, Drafts
+from reeld.serving.neighbour_states import MOST_DAEMONS, MOST_DRAFTS, MOST_FOLLOWED
 from reeld.serving.neighbours import Neighbours
 from tests.reeld.core.memory import profile
 from tests.reeld.serving.test_drafts import RecordingSubscriber
@@ -41,6 +42,7 @@ class End:
         self.daemon = daemon
         self.on_open: Callable[[None], None] = lambda _: None
         self.on_text: Callable[[str], None] = lambda _: None
+        self.on_missed: Callable[[None], None] = lambda _: None
         self.is_cut = False
         self._wire = wire
         wire.ends.append(self)
@@ -319,3 +321,54 @@ def _require_plain(*values: Any) -> None:
     for value in values:
         assert value == unpackb(packb(value), strict_map_key=False)
         assert not has_large_number(value)
+
+
+FLOODS = {
+    "drafts": [f'["draft",77,{number},1,"u",null,0,"{"x" * 20}",true]' for number in range(11_000)],
+    "pieces": [f'["draft",77,{number},1,"u",null,0,"{"x" * 7700}",false]' for number in range(3000)],
+    "followers": [
+        f'["followers",77,{[[row, 1] for row in range(first, first + 500)]}]' for first in range(1, 120_000, 500)
+    ],
+    "daemons": [
+        said for number in range(78, 2000) for said in (f'["all",{number}]', f'["followers",{number},[[1,1]]]')
+    ],
+    "idle daemons": [f'["all",{number}]' for number in range(78, 2000)],
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+async def test_an_endless_state(daemons: list[Daemon], flood: str, autojump_clock: trio.testing.MockClock) -> None:
+    """What others are said to have has limits, in number and in characters; later there is room for true ones."""
+    one, two, _ = daemons
+    states = two.neighbours.states
+    two.end.on_text('["all",77]')
+    for said in FLOODS[flood]:
+        two.end.on_text(said)
+        assert len(states) <= MOST_DAEMONS
+        assert states.drafts <= MOST_DRAFTS
+        assert states.characters <= MAX_ALL
+        assert states.followed <= MOST_FOLLOWED
+    await anyio.sleep(LATE)
+    one.type("really")
+    one.follow()
+    await anyio.sleep(LATE)
+
+    assert {ONE.row: ["emacs"]} == two.drafts.writers()
+    assert 1 == two.bus.attached(ONE.row)
+    assert (1, 6, 1) == (states.drafts, states.characters, states.followed)
+
+
+async def test_what_was_missed_is_asked_for(daemons: list[Daemon], autojump_clock: trio.testing.MockClock) -> None:
+    """A daemon that could not take all that was said asks for everything, also if it has asked just before."""
+    one, two, _ = daemons
+    follower = two.follow()
+    two.end.on_missed(None)
+    await anyio.sleep(0.1)
+    two.end.is_cut = True
+    one.type("Hello")
+    await anyio.sleep(0.1)
+    two.end.is_cut = False
+    two.end.on_missed(None)
+    await anyio.sleep(2)
+
+    assert ["Hello"] == follower.texts

@@ -24,6 +24,7 @@ from reeld.store.bridge import Future
 from reeld.store.postgres.arrays import Strings
 from reeld.store.postgres.commit_statement import CHANNEL
 from reeld.store.postgres.connection import ServerError
+from reeld.store.postgres.inbox import Inbox
 
 log = logging.getLogger(__name__)
 
@@ -47,10 +48,15 @@ class Line:
         self.daemon = daemon
         self.on_open: Callable[[None], None] = _ignore
         self.on_text: Callable[[str], None] = _ignore
+        self.on_missed: Callable[[None], None] = _ignore
         self._connect = connect
         self._poller = poller
         self._channel = f"{CHANNEL}_{database}"
         self._on_news = on_news
+        # Who takes the texts is set later.
+        self._inbox = Inbox(poller, lambda text: self.on_text(text), lambda _: self.on_missed(None))  # noqa: PLW0108
+        # Whether the event loop is about to be told of commits.
+        self._tells_news = False
         # The texts to send, and their callers.
         self._outgoing: deque[tuple[Sequence[str], Future[None]]] = deque()
         self._is_open = False
@@ -109,9 +115,14 @@ class Line:
 
     def _take(self, heard: psycopg.Notify) -> None:
         if heard.channel != CHANNEL:
-            self._poller.call_soon(self.on_text, heard.payload)
-        elif heard.payload != str(self.daemon):
-            self._poller.call_soon(self._on_news, None)
+            self._inbox.put(heard.payload)
+        elif heard.payload != str(self.daemon) and not self._tells_news:
+            self._tells_news = True
+            self._poller.call_soon(self._tell_news, None)
+
+    def _tell_news(self, _: None) -> None:
+        self._tells_news = False
+        self._on_news(None)
 
     def _drop(self) -> None:
         """Drop the queued texts: after a reconnection they would be out of date."""
