@@ -415,10 +415,12 @@ async def test_one_daemon_alone_erases() -> None:
             await client.redact("demo", text="secret")
             redacted = texts(await client.messages("demo"))
             await client.purge("demo")
+            problems = (await client.verify()).problems
             with pytest.raises(NotFound):
                 await client.messages("demo")
 
     assert "secret" not in redacted[0]
+    assert [] == list(problems)
 
 
 async def fail(store: Store) -> None:

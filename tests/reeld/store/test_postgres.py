@@ -1,7 +1,7 @@
 """What is said to a PostgreSQL server: translated statements, escaped texts, and URLs without passwords."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import Any
 
 import anyio
@@ -117,6 +117,16 @@ def test_a_list_is_an_array(server: ServerConnection, values: Iterable[Any]) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_in_pipeline", [True, False])
+def test_rows_of_a_query(server: ServerConnection, is_in_pipeline: bool) -> None:
+    """A query has its rows, also in a pipeline, whose results come later; a change has none."""
+    with server.pipeline() if is_in_pipeline else nullcontext():
+        changed = server.execute("SET lock_timeout = 0")
+        one, several = server.execute("SELECT 1").fetchone(), server.cursor().execute("SELECT 1 UNION SELECT 2")
+        assert ((1,), [(1,), (2,)]) == (one, sorted(several.fetchall()))
+        assert (None, []) == (changed.fetchone(), changed.fetchall())
+
+
 def test_an_older_daemon_redacts_what_a_key_repeats(server: ServerConnection) -> None:
     """It knows of no checksum, so the key has none any more; what this version changes has the one that it writes."""
     prepare(server, "postgresql:")

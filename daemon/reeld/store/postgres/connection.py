@@ -321,6 +321,8 @@ class Rows:
         self._parameters = parameters
         self._cursor = cursor
         self._pages: Iterator[list[Any]] | None = None
+        # Whether it has rows for certain. In a pipeline psycopg knows that only when it has fetched one.
+        self._is_query = cursor is None
 
     @property
     def rowcount(self) -> int:
@@ -345,13 +347,13 @@ class Rows:
         """Return the next row; ``None`` also of a statement that has none."""
         cursor = self.run()
         with _translating():
-            return cursor.fetchone() if cursor.description else None
+            return cursor.fetchone() if self._is_query or cursor.description else None
 
     def fetchall(self) -> list[Any]:
         """Return all remaining rows; none of a statement that has none."""
         cursor = self.run()
         with _translating():
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if self._is_query or cursor.description else []
 
     def __iter__(self) -> Iterator[Any]:
         """Return the rows, read while they are used."""
