@@ -33,10 +33,12 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 # Milliseconds for which commits are blocked while it waits for readers of the WAL, seconds between two attempts, and
-# the attempts after which the caller is told that traces are left.
+# the attempts after which the caller is told that traces are left. A large file has to be held often, so what was
+# cleared earns some more.
 _PATIENCE = 50
 _PAUSE = 0.1
 _TRIES = 100
+_EARNED = 10
 # Seconds for which others have the processor between two moments of clearing pages.
 _REST = 0.005
 # Pages of the WAL from which on free pages stay in the file: a reader keeps the WAL from being overwritten.
@@ -268,17 +270,19 @@ class Eraser:
             log.warning("free pages stay in the file, and are used again: %s", error)
 
     async def _sweep(self, ground: Ground) -> None:
-        sweep, tries = Sweep(ground), 0
+        sweep, tries = Sweep(ground), _TRIES
         try:
             while not await self._finish(sweep):
-                if sweep.is_held:
-                    tries, more = 0, True
-                    while more:
-                        more = await anyio.to_thread.run_sync(sweep.clear_some)
-                        await anyio.sleep(_REST)
-                else:
-                    await self._wait_for_readers(ground, tries)
-                    tries += 1
+                visited = sweep.visited
+                more = sweep.is_held
+                while more:
+                    more = await anyio.to_thread.run_sync(sweep.clear_some)
+                    await anyio.sleep(_REST)
+                if not sweep.is_held:
+                    await anyio.sleep(_PAUSE)
+                tries += _EARNED if sweep.visited > visited else -1
+                if not tries:
+                    raise Storage(await self._hindrance(ground))
         finally:
             with anyio.CancelScope(shield=True):
                 await self._database.run(lambda _: sweep.let_go())
@@ -293,11 +297,10 @@ class Eraser:
         return await self._database.run(partial(sweep.finish, patience=_PATIENCE))
 
     @staticmethod
-    async def _wait_for_readers(ground: Ground, tries: int) -> None:
-        if tries == _TRIES:
-            readers = await anyio.to_thread.run_sync(wal_readers, ground.path)
-            raise Storage(f"{', '.join(readers) or 'a backup or a long read'} reads an old state of it")
-        await anyio.sleep(_PAUSE)
+    async def _hindrance(ground: Ground) -> str:
+        """Return what keeps the file from being cleared, as a sentence."""
+        readers = await anyio.to_thread.run_sync(wal_readers, ground.path)
+        return f"{', '.join(readers) or 'a backup or a long read'} reads an old state of it"
 
     async def tidy(self) -> None:
         """Remove the remaining traces of an erasure, when no other one goes on."""

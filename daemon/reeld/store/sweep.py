@@ -78,6 +78,11 @@ class Sweep:
         """Whether the file is kept as it is."""
         return self._image is not None
 
+    @property
+    def visited(self) -> int:
+        """How many pages have been cleared at least once."""
+        return self._next - 1
+
     def hold(self, writer: sqlite3.Connection, patience: int = 0) -> bool:
         """Keep the file as it is from now on; return whether that was possible: no reader needs the WAL.
 

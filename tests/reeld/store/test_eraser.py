@@ -2,9 +2,11 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import anyio
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from reel.database_url import is_url
 from reel.errors import Storage
 from reel.msgpack_codec import packer
-from reeld.store import eraser, erasing_backups, erasures
+from reeld.store import eraser, erasing_backups, erasures, sweep
 from reeld.store.erasing_backups import Found, erase_in
 from reeld.store.erasures import Change, Decision, Order
 from reeld.store.store import Store, open_store
@@ -113,6 +115,61 @@ async def test_traces_go_when_the_reader_ends(path: str) -> None:
 
     assert ((False, [("applied",)]), [("done",)]) == (first, second)
     assert not has_secret(path)
+
+
+@asynccontextmanager
+async def returning_reader(store: Store, busy: int) -> AsyncIterator[None]:
+    """Let another program read an old state of the file again and again.
+
+    Args:
+        store: the database.
+        busy: how many attempts in a row to empty the WAL see the reader; the next one does not.
+    """
+    attempts = 0
+
+    def look(sql: str) -> None:
+        nonlocal attempts
+        if "TRUNCATE" not in sql:
+            return
+        if attempts % (busy + 1) == 0:
+            other.execute("UPDATE agents SET updated = updated + 1")
+            other.execute("BEGIN")
+            other.execute(_CONTENTS).fetchall()
+        elif attempts % (busy + 1) == busy:
+            other.execute("ROLLBACK")
+        attempts += 1
+
+    with closing(sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)) as other:
+        await store._database.run(lambda connection: connection.set_trace_callback(look))
+        yield
+        await store._database.run(lambda connection: connection.set_trace_callback(None))
+
+
+@pytest.mark.file
+@pytest.mark.parametrize(("busy", "is_clean"), [(1, True), (2, False)])
+async def test_readers_that_return(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch, busy: int, *, is_clean: bool
+) -> None:
+    """However often the file is held, the pass ends if it waits more than it clears; it is completed later."""
+    for module, name, value in (
+        *((eraser, name, 0) for name in ("_PATIENCE", "_PAUSE", "_REST")),
+        # Three pages are cleared each time the file is held: the clock goes on by one with each.
+        *((sweep, "time", SimpleNamespace(monotonic=count().__next__)), (sweep, "_SLICE", 2), (sweep, "_KEPT", 0)),
+        *((eraser, "_TRIES", 4), (eraser, "_EARNED", 1)),
+    ):
+        monkeypatch.setattr(module, name, value)
+    await write(store, made(1, event(2, content="secret"), event(3, content="x" * 1_000_000)))
+    async with store.eraser.turn():
+        await decide(store, 2)
+        await store.eraser.apply()
+        async with returning_reader(store, busy):
+            cleaned = await store.eraser.clean()
+    problem = store.eraser.problem
+    await store.eraser.tidy()
+
+    assert is_clean == cleaned
+    assert is_clean or "reads an old state of it" in str(problem)
+    assert (None, False) == (store.eraser.problem, has_secret(path))
 
 
 async def test_a_quiet_moment_in_an_erasure(store: Store) -> None:
