@@ -13,7 +13,7 @@ from reeld.search.index import log_of
 from reeld.search.query import Term
 from reeld.search.snippets import score, snippet
 from reeld.search.texts import text_of
-from reeld.store.schema import JUMPS
+from reeld.store.spans import NEWEST, Span, Walk
 
 # Seconds after which one part of a search yields to other jobs.
 _SECONDS = 0.03
@@ -29,8 +29,6 @@ _HIT = """
     FROM log.events e JOIN log.agents a ON a.id = e.agent
     WHERE e.id = ? AND a.name <> ''
 """
-_FIRST = "SELECT id FROM log.events WHERE agent = ? ORDER BY seq LIMIT 1"
-_JUMP = f"SELECT seq, parent FROM log.events WHERE agent = ? AND seq <= ? AND {JUMPS} ORDER BY seq DESC LIMIT 1"  # noqa: S608 - our own words
 # Comparing with the stored text is an optimization: reading the tags of 100,000 agents takes 300 ms.
 _TAGGED = "SELECT id, tags FROM log.agents WHERE instr(tags, ?) > 0"
 _SENT_BEFORE = "SELECT 1 FROM log.events WHERE sent < ? LIMIT 1"
@@ -207,18 +205,13 @@ def _first_at(connection: sqlite3.Connection, when: int, newest: int) -> int:
 
 
 class Paths:
-    """Determines which events are in the current conversation of their agent.
+    """Determines which events are in the current conversation of their agent, as :mod:`reeld.store.spans` does.
 
-    Between two jumps a conversation only grows. So it consists of a few intervals of seqs: from the last jump to the
-    end, then from where that jump went back to the jump before that place, and so on. Intervals are looked up once, on
-    first use, and reflect that moment.
-
-    A ``clone`` into the agent leads to the log of another one. If that is a clone of the agent, or has taken over a
-    state of it, the way leads back to the agent's own log.
+    Each agent's conversation is walked back only as far as needed, once, and reflects the moment of the walk.
     """
 
     def __init__(self) -> None:
-        self._walks: dict[int, _Walk] = {}
+        self._walks: dict[int, tuple[Walk, list[Span]]] = {}
 
     def has(self, connection: sqlite3.Connection, agent: int, seq: int, kind: str, ends: float) -> bool:
         """Return whether an event is in the conversation; an agent's name and title always are.
@@ -228,50 +221,14 @@ class Paths:
         """
         if kind in STATE:
             return True
-        walk = self._walks.setdefault(agent, _Walk(agent))
-        while walk.last is not None and walk.last >= seq:
-            jump, parent = log_of(connection).execute(_JUMP, (walk.owner, walk.last)).fetchone() or (0, None)
-            if walk.owner == agent:
-                walk.add(jump)
-            place = log_of(connection).execute("SELECT agent, seq FROM log.events WHERE id = ?", (parent,)).fetchone()
-            is_sound = place is not None and place[1] < jump
-            if is_sound and (place[0] == agent or self._may_return(connection, agent, parent)):
-                walk.owner, walk.last = place
-            else:
-                walk.last = None
+        if agent not in self._walks:
+            self._walks[agent] = Walk([(agent, "", NEWEST)]), []
+        walk, spans = self._walks[agent]
+        while not walk.is_over and (not spans or spans[-1].after >= seq):
+            if (span := walk.step(log_of(connection))) is not None:
+                spans.append(span)
             if time.monotonic() > ends:
                 raise OutOfTime
-        return walk.has(seq)
-
-    def _may_return(self, connection: sqlite3.Connection, agent: int, event_id: int | None) -> bool:
-        """Return whether the way back from an event of another agent may lead to this one: it is older otherwise."""
-        found = log_of(connection).execute(_FIRST, (agent,)).fetchone()
-        return found is not None and event_id is not None and event_id > found[0]
-
-
-class _Walk:
-    """A conversation as intervals of seqs, newest first, walked back only partly.
-
-    Args:
-        owner: the agent.
-    """
-
-    def __init__(self, owner: int) -> None:
-        # The agent whose log is next. Only the intervals of the agent itself are noted.
-        self.owner = owner
-        # Where the next interval ends; `None` after the last one.
-        self.last: int | None = (1 << 63) - 1
-        # For each interval, the number before its first and its negated last: `bisect` needs ascending numbers.
-        self._firsts: list[int] = []
-        self._lasts: list[int] = []
-
-    def add(self, jump: int) -> None:
-        """Add the interval that begins after a jump."""
-        assert self.last is not None  # noqa: S101
-        self._firsts.append(jump)
-        self._lasts.append(-self.last)
-
-    def has(self, seq: int) -> bool:
-        """Return whether a seq is in an interval."""
-        place = bisect_right(self._lasts, -seq) - 1
-        return place >= 0 and self._firsts[place] < seq
+        # The newest come first, so the numbers that ascend are the negated ones.
+        place = bisect_right(spans, -seq, key=lambda span: -span.upto) - 1
+        return place >= 0 and spans[place].after < seq

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
@@ -13,7 +14,7 @@ from reeld.protocol.params import History
 from reeld.store.checksums import AGENT, EVENT_COLUMNS, ID, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError, Texts
 from reeld.store.queries import profile_of
-from reeld.store.spans import Span, in_effect, whole
+from reeld.store.spans import NEWEST, Lineage, Span, in_effect, whole
 from reeld.store.states import origin_of
 
 _EVENTS = f"""
@@ -38,8 +39,6 @@ _KNOWN = """
 _LOGGED = f"SELECT {EVENT_COLUMNS} FROM events e"
 _LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"
 _LOGGED_OF_ALL = f"{_LOGGED} WHERE id > :place ORDER BY id LIMIT :limit"
-# The largest seq that SQLite has.
-NEWEST = (1 << 63) - 1
 
 
 class Logged(NamedTuple):
@@ -76,12 +75,22 @@ def history(connection: Connection, row: int, head: int, asked: History, pack: P
     line = lineage(connection, row, head) if asked.inherited else [_own(connection, row, head)]
     spans = in_effect(connection, line) if asked.live else whole(line)
     if asked.before is not None:
-        spans = [span._replace(upto=min(span.upto, asked.before - 1)) for span in spans]
+        last = asked.before - 1
+        spans = (span._replace(upto=min(span.upto, last)) for span in spans)
+    spans = takewhile(lambda span: span.upto > asked.since, spans)
     selected = _Selected(asked.kinds, asked.refs)
-    since = asked.since
-    if asked.last is not None:
-        since = max(since, selected.before_last(connection, spans, since, asked.last))
-    events = _events(connection, spans, since, asked.limit, selected, pack)
+    since, wanted = asked.since, list[Span]()
+    if asked.last is None:
+        wanted = list(spans)
+    else:
+        seqs: list[int] = []
+        for span in spans:
+            wanted.append(span)
+            seqs += selected.newest(connection, span, since, asked.last - len(seqs))
+            if len(seqs) == asked.last:
+                break
+        since = seqs[-1] - 1 if seqs else since
+    events = _events(connection, wanted[::-1], since, asked.limit, selected, pack)
     return packed_page((pack(event) for event in events), asked.limit, asked.max_bytes)
 
 
@@ -105,17 +114,12 @@ class _Selected:
         rows = connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (*bounds, *self._chosen, limit))
         yield from ascending(rows, SEQ, bounds[1])
 
-    def before_last(self, connection: Connection, spans: Sequence[Span], since: int, last: int) -> int:
-        """Return the seq before the ``last`` newest events of spans, but at least ``since``."""
+    def newest(self, connection: Connection, span: Span, since: int, limit: int) -> list[int]:
+        """Return the seqs of the last events of a span after a seq, the newest first."""
         query = (_SEQS_BY_REF if self._by_ref else _SEQS) + self._where
-        seqs: list[int] = []
-        for span in reversed(spans):
-            bounds = (span.row, max(since, span.after), span.upto)
-            found = connection.execute(
-                f"{query} ORDER BY e.seq DESC LIMIT ?", (*bounds, *self._chosen, last - len(seqs))
-            ).fetchall()
-            seqs += (seq for (seq,) in found)
-        return seqs[-1] - 1 if seqs else since
+        bounds = (span.row, max(since, span.after), span.upto)
+        found = connection.execute(f"{query} ORDER BY e.seq DESC LIMIT ?", (*bounds, *self._chosen, limit))
+        return [seq for (seq,) in found.fetchall()]
 
 
 def _events(
@@ -141,7 +145,7 @@ def _own(connection: Connection, row: int, head: int) -> tuple[int, str, int]:
     return row, uid, head
 
 
-def lineage(connection: Connection, row: int, head: int) -> list[tuple[int, str, int]]:
+def lineage(connection: Connection, row: int, head: int) -> Lineage:
     """Return an agent and its sources, the oldest first, each with the last seq that belongs to its past.
 
     A position below an agent's first own seq is one in its source's past. So a clone that was taken there has less of

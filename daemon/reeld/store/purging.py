@@ -9,8 +9,9 @@ from functools import partial
 from typing import NamedTuple
 
 from reeld.store.connection import Connection
-from reeld.store.history import NEWEST, lineage
+from reeld.store.history import lineage
 from reeld.store.plans import Plan
+from reeld.store.spans import NEWEST
 
 # Events that are read at a time.
 _PAGE = 5000

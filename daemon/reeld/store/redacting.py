@@ -22,8 +22,9 @@ from reeld.core.redaction import Redacted, Redaction
 from reeld.core.reply_redaction import redacted_reply
 from reeld.store.connection import Connection, Numbers
 from reeld.store.erasures import Change, KeptKey, Labels, Outdated, hidden
-from reeld.store.history import NEWEST, lineage
+from reeld.store.history import lineage
 from reeld.store.plans import Plan
+from reeld.store.spans import NEWEST
 
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]

@@ -165,14 +165,14 @@ def test_live(rows: Rows, connection: sqlite3.Connection) -> None:
     agent = rows.agent(1, "demo")
     kept = rows.event(agent, content="word")
     rewound = rows.event(agent, content="word")
-    rows.event(agent, "rewind", None, parent=kept)
+    rows.event(agent, "rewind", None, '{"target": 1}', parent=kept)
     last = rows.event(agent, content="word")
     fill(connection)
     assert found(connection, "word", live=True) == [last, kept]
     assert found(connection, "word", live=False) == [rewound]
 
     rows.event(agent, "clear", None, parent=None)
-    rows.event(agent, "restore", None, parent=rewound)
+    rows.event(agent, "restore", None, '{"to": 2}', parent=rewound)
     fill(connection)
 
     assert found(connection, "word", live=True) == [rewound, kept]
@@ -183,10 +183,10 @@ def test_live_while_the_index_is_behind(rows: Rows, connection: sqlite3.Connecti
     agent = rows.agent(1)
     kept, rewound = (rows.event(agent, content="word") for _ in range(2))
     fill(connection)
-    rows.event(agent, "rewind", None, parent=kept)
+    rows.event(agent, "rewind", None, '{"target": 1}', parent=kept)
     assert found(connection, "word", live=False) == [rewound]
 
-    rows.event(agent, "restore", None, parent=rewound)
+    rows.event(agent, "restore", None, '{"to": 2}', parent=rewound)
 
     assert found(connection, "word", live=True) == [rewound, kept]
 
@@ -196,7 +196,7 @@ def test_hit_that_was_rewound_meanwhile(rows: Rows, connection: sqlite3.Connecti
     agent = rows.agent(1)
     kept, rewound = (rows.event(agent, content="word") for _ in range(2))
     fill(connection)
-    rows.event(agent, "rewind", None, parent=kept)
+    rows.event(agent, "rewind", None, '{"target": 1}', parent=kept)
     shown = [
         finding.shown(connection, Wanted("word", (), live=live), Paths(), [rewound, kept]).hits for live in (None, True)
     ]
@@ -208,9 +208,9 @@ def test_walk_that_takes_long(rows: Rows, connection: sqlite3.Connection, monkey
     """A conversation that often went back is looked through bit by bit, and nothing is missed."""
     agent = rows.agent(1)
     kept = [rows.event(agent, content="word")]
-    for _ in range(20):
+    for number in range(20):
         rows.event(agent, content="word")
-        rows.event(agent, "rewind", None, parent=kept[-1])
+        rows.event(agent, "rewind", None, f'{{"target": {3 * number + 1}}}', parent=kept[-1])
         kept.append(rows.event(agent, content="word"))
     fill(connection)
     monkeypatch.setattr(finding, "_SECONDS", 0.0)
@@ -253,7 +253,7 @@ def test_live_in_a_source(rows: Rows, connection: sqlite3.Connection) -> None:
     """A clone's past belongs to its source, and is live there or not."""
     source, clone = rows.agent(1), rows.agent(2, source=1, at=1)
     said = rows.event(source, content="word")
-    rows.event(clone, "clone", None, parent=said)
+    rows.event(clone, "clone", None, f'{{"from": "{1:032x}", "at": 1}}', parent=said)
     own = rows.event(clone, content="word")
     rows.event(source, "clear", None, parent=None)
     fill(connection)

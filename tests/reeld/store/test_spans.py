@@ -32,6 +32,8 @@ class Log:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.states: dict[int, list[list[tuple[int, int]]]] = {}
+        # The ids of the messages.
+        self.nodes: dict[tuple[int, int], int] = {}
 
     def agent(self, row: int, source: int | None = None, at: int = 0) -> None:
         self.rows.agent(row, source=source, at=at)
@@ -51,7 +53,11 @@ class Log:
     ) -> None:
         """Add an event; one that goes back, to a state, is not itself in effect."""
         states = self.states[row]
-        self.rows.event(row, kind, None, None if data is None else json.dumps(data))
+        before = states[-1] if to is None else to
+        parent = next((self.nodes[event] for event in reversed(before) if event in self.nodes), None)
+        made = self.rows.event(row, kind, None, None if data is None else json.dumps(data), parent=parent)
+        if kind == "user":
+            self.nodes[row, len(states)] = made
         states.append([*states[-1], (row, len(states))] if to is None else to)
 
     def step(self, row: int, chance: random.Random) -> None:
@@ -167,3 +173,43 @@ def test_a_jump_that_cannot_be_read_takes_everything_back(rows: Rows) -> None:
     assert page(rows, live=True) == [(1, 3)]
     rows.event(1, "restore", None, '{"to": 99}')
     assert page(rows, live=True) == [(1, 3)]
+
+
+def test_what_comes_back_by_way_of_a_clone(rows: Rows) -> None:
+    """Where an agent takes over the state of its own clone, what that had from the agent is in effect again."""
+    rows.agent(1)
+    rows.event(1, "note")
+    kept = rows.event(1)
+    rows.event(1)
+    rows.agent(2, source=1, at=2)
+    rows.event(2, "clone", None, f'{{"from": "{1:032x}", "at": 2}}', parent=kept)
+    said = rows.event(2)
+    rows.event(1, "clone", None, f'{{"from": "{2:032x}", "at": 4}}', parent=said)
+    rows.event(1)
+    assert page(rows, live=True) == [(1, 1), (1, 2), (1, 5)]
+    assert page(rows, live=True, last=2) == [(1, 2), (1, 5)]
+
+
+@pytest.mark.parametrize("last", [5, None])
+def test_a_page_after_many_jumps(last: int | None) -> None:
+    """A page of what is newest takes as many steps as if the agent had gone back only once."""
+    steps: list[int] = []
+    for rewinds in (20, 1000):
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            migrate(connection, MIGRATIONS)
+            rows = Rows(connection)
+            rows.agent(1)
+            for seq in range(1, 3 * rewinds, 3):
+                rows.event(1)
+                rows.event(1)
+                rows.event(1, "rewind", None, f'{{"target": {seq}}}')
+            steps.append(0)
+
+            def count() -> None:
+                steps[-1] += 1
+
+            connection.set_progress_handler(count, 1)
+            head = 3 * rewinds
+            found = page(rows, live=True, head=head, last=last, since=0 if last else head - 15)
+            assert [seq for _, seq in found] == [*range(head - 14, head, 3)]
+    assert steps[1] == pytest.approx(steps[0], rel=0.3)
