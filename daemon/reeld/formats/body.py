@@ -10,11 +10,12 @@ from reel.strict_json import Json, encode
 from reeld.core.recent import Recent
 from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
-from reeld.formats.format import Format, Prompt
+from reeld.formats.format import Format, Prompt, PromptPart
 from reeld.formats.model import Change, RenderContext
 from reeld.formats.naming import sent_name
 from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, ServerState, TurnExtents, digest
 from reeld.formats.repair import PLACEHOLDER_TURN
+from reeld.formats.tool_names import rename_tools
 
 # The bytes around the list of items and its key.
 _BRACKETS = len(',"":[]}')
@@ -212,7 +213,7 @@ def assemble(  # noqa: PLR0913 - what a body is made of
     """
     names = dict(state.repair.tool_names)
     context = RenderContext(state.model)
-    part = target.write_prompt(prompt, context)
+    part = PromptPart({}, []) if prompt is None else target.write_prompt(prompt, context)
     if rest.server_state is not None:
         extra, notice = target.continue_state(extra, rest.server_state.value, request.now)
         if notice is not None:
@@ -295,7 +296,7 @@ def _with_sent_names(target: Format, extra: Json, names: dict[str, str]) -> Json
             names[name] = given
         return name
 
-    return target.rename_tools(extra, send)
+    return rename_tools({key: extra[key] for key in extra if key not in target.unsent_keys}, target.tool_names, send)
 
 
 def _fit_budget(

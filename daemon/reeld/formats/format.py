@@ -12,8 +12,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response
-from reeld.formats.model import Action, HistorySettings, RenderContext, Turn
+from reeld.formats.model import Action, HistorySettings, RenderContext, Turn, is_thought
 from reeld.formats.naming import sent_id
+from reeld.formats.tool_names import ToolNames
 
 # Where a block is: in a message of a role, in a tool's result, or in a failed result, for which APIs have different
 # rules.
@@ -90,20 +91,22 @@ class Format(NamedTuple):
         why_unsendable: why this model refuses a block in this position; ``None`` if it does not. Never asked about
             blank texts, calls and results.
         write_turn: converts a turn to items. The results of a user turn come first.
-        write_prompt: converts the prompt, which may be missing.
-        rename_tools: ``extra`` with the names of its tools, and of the tool that it chooses, renamed by a function.
+        write_prompt: converts the prompt.
+        tool_names: where ``extra`` has the names of tools.
         read_request: the messages of a request body; the model wrote the assistant's if the body names none.
         read_response: the message of a response body; the model answered if the body names none. ``None`` if
             conversations are only exchanged in this format, and no provider answers in it.
         tools_key: the key of the body that holds the tools.
         defaults: keys for the top of the body, unless ``extra`` has them.
         has_model: whether the body names the model.
+        unsent_keys: the keys of ``extra`` that are not part of the body, such as a model that is in the URL.
         any_signature: whether it can hold any provider's signatures, as any provider may be the final recipient.
         alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
             then gets a placeholder (rule X11).
         calls_last: whether nothing but calls may follow a call in a turn (rule A2).
         results_first: whether nothing may come between a turn's calls and their results.
-        must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn.
+        must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn; thinking
+            is one nearly everywhere.
         belongs_to_next: whether a message of the assistant's is only the beginning of the one after it.
         requires_reasoning: whether a block of the assistant's cannot be sent unchanged without the reasoning before it.
         server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.
@@ -129,18 +132,19 @@ class Format(NamedTuple):
     reserved_keys: frozenset[str]
     why_unsendable: Callable[[Json, Position, str | None], str | None]
     write_turn: Callable[[Turn, RenderContext], list[Json]]
-    write_prompt: Callable[[Prompt | None, RenderContext], PromptPart]
-    rename_tools: Callable[[Json, Callable[[str], str]], Json]
+    write_prompt: Callable[[Prompt, RenderContext], PromptPart]
+    tool_names: ToolNames
     read_request: Callable[[Json, str | None], LoadedRequest]
     read_response: Callable[[Json, str | None], Response] | None
     tools_key: str = "tools"
     defaults: Mapping[str, Any] = MappingProxyType({})
     has_model: bool = True
+    unsent_keys: frozenset[str] = frozenset()
     any_signature: bool = False
     alternates: bool = False
     calls_last: bool = True
     results_first: bool = True
-    must_precede_content: Callable[[Json], bool] = lambda _block: False
+    must_precede_content: Callable[[Json], bool] = is_thought
     belongs_to_next: Callable[[Json], bool] = lambda _message: False
     requires_reasoning: Callable[[Json], bool] = lambda _block: False
     server_tool_half: Callable[[Json], ServerToolHalf | None] = _nothing

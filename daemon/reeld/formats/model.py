@@ -11,6 +11,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from reel.strict_json import Json
 
+# The blocks of the model's reasoning.
+THOUGHTS = ("thinking", "redacted_thinking")
 # The roles that speak with more authority than the user.
 INSTRUCTION_ROLES = ("system", "developer")
 
@@ -141,7 +143,12 @@ def placeholder() -> Piece:
 
 
 # The role that a block belongs to, whatever the role of its message.
-_ROLE_OF_BLOCK = {"tool_result": "tool", **dict.fromkeys(("tool_call", "thinking", "redacted_thinking"), "assistant")}
+_ROLE_OF_BLOCK = {"tool_result": "tool", **dict.fromkeys(("tool_call", *THOUGHTS), "assistant")}
+
+
+def is_thought(block: Json) -> bool:
+    """Return whether a block is reasoning."""
+    return block["type"] in THOUGHTS
 
 
 def split_by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Json]]]:
@@ -218,3 +225,8 @@ class RenderContext:
     def note(self, piece: Piece, action: Action, why: str) -> None:
         """Report what happened to a block."""
         self.report.append(Change(piece.seq, piece.block_index, action, why))
+
+    def note_lost_role(self, piece: Piece) -> None:
+        """Report that a message is sent as the user's if it had an instruction role."""
+        if (role := piece.privileged_role) is not None:
+            self.note(piece, "downgraded", f"a {role} message is sent as the user's")

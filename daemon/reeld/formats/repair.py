@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 from reel.strict_json import Json
 from reeld.formats.format import Format, LoopThinking
-from reeld.formats.model import AssistantTurn, Change, HistorySettings, ToolCall, UserTurn, placeholder
+from reeld.formats.model import AssistantTurn, Change, HistorySettings, ToolCall, UserTurn, is_thought, placeholder
 from reeld.formats.repair_assistant import repair_assistant_turn
 from reeld.formats.repair_rules import Rules
 from reeld.formats.repair_state import RepairState
@@ -43,7 +43,6 @@ from reeld.formats.repair_user import repair_user_turn
 from reeld.formats.server_tools import MessageGroup, match_server_tools
 
 PLACEHOLDER_TURN = UserTurn([], [placeholder()])
-_THOUGHTS = ("thinking", "redacted_thinking")
 # Each exchange has one of these; looking one up is faster than creating it.
 _LOOPS = {(first, last): LoopThinking(first, last) for first in (False, True) for last in (False, True)}
 
@@ -136,7 +135,7 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
     if not user.results:
         state.loop = None
     if assistant.pieces:
-        thinks = assistant.pieces[0].block["type"] in _THOUGHTS
+        thinks = is_thought(assistant.pieces[0].block)
         state.loop = _LOOPS[state.loop.first if state.loop else thinks, thinks]
     first = next(iter(group.user or group.assistant), None)
     seq = first["seq"] if first else user.results[0].call.seq

@@ -3,7 +3,7 @@
 from reeld.formats.ai_sdk.options import PROVIDER
 from reeld.formats.ai_sdk.read import read_request
 from reeld.formats.ai_sdk.rules import must_precede_content, server_tool_half, unique_ids, why_unsendable
-from reeld.formats.ai_sdk.write import rename_tools, write_prompt, write_turn
+from reeld.formats.ai_sdk.write import TOOL_NAMES, write_prompt, write_turn
 from reeld.formats.format import Format
 
 FORMAT = Format(
@@ -14,7 +14,7 @@ FORMAT = Format(
     why_unsendable=why_unsendable,
     write_turn=write_turn,
     write_prompt=write_prompt,
-    rename_tools=rename_tools,
+    tool_names=TOOL_NAMES,
     read_request=read_request,
     read_response=None,
     has_model=False,

@@ -1,6 +1,6 @@
 """Writes turns and the prompt as ``ModelMessage`` of the AI SDK."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reel.strict_json import Json
@@ -12,7 +12,10 @@ from reeld.formats.format import Position, Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object, load_sendable
 from reeld.formats.metadata import restore_keys
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
-from reeld.formats.openai import by_message, with_error_prefix
+from reeld.formats.tool_names import ToolNames
+from reeld.formats.writing import by_message, with_error_prefix
+
+TOOL_NAMES = ToolNames(frozenset({"toolChoice"}), keys=frozenset({"toolName", "activeTools"}), by_name="tools")
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
@@ -25,28 +28,13 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     return [*messages, *(_user(pieces, context) for pieces in by_message(turn.pieces))]
 
 
-def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
+def write_prompt(prompt: Prompt, _context: RenderContext) -> PromptPart:
     """Return the prompt beside the messages, among which the AI SDK does not allow it (rule V1)."""
-    return PromptPart({} if prompt is None else {"system": prompt.text}, [])
-
-
-def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the tools renamed by a function."""
-    renamed = dict(extra)
-    if type(extra.get("tools")) is dict:
-        renamed["tools"] = {rename(name): tool for name, tool in extra["tools"].items()}
-    if type(extra.get("activeTools")) is list:
-        renamed["activeTools"] = [rename(name) if type(name) is str else name for name in extra["activeTools"]]
-    choice = extra.get("toolChoice")
-    if type(choice) is dict and type(choice.get("toolName")) is str:
-        renamed["toolChoice"] = {**choice, "toolName": rename(choice["toolName"])}
-    return renamed
+    return PromptPart({"system": prompt.text}, [])
 
 
 def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
-    role = pieces[0].privileged_role
-    if role:
-        context.note(pieces[0], "downgraded", f"a {role} message is sent as the user's")
+    context.note_lost_role(pieces[0])
     options = restore_keys(pieces[0].metadata, PROVIDER, (KEPT,)).get(KEPT)
     kept = {KEPT: options} if options and are_options(options) else {}
     content = shortest([part for piece in pieces for part in _parts(piece.block, "user")])
@@ -95,7 +83,7 @@ def _result(result: CallResult, context: RenderContext) -> Json:
 def _output(result: CallResult, context: RenderContext) -> Json:
     """Return the output of a tool, in its original kind if that still fits (rule V3)."""
     if any(block["type"] != "text" for block in result.blocks):
-        blocks = with_error_prefix(result, result.blocks, context)
+        blocks = with_error_prefix(result, result.blocks, context, PROVIDER)
         return {"type": "content", "value": [part for block in blocks for part in _content(block)]}
     text = texts_of(result.blocks)
     kind = restore_keys(result.metadata, PROVIDER, ("output",)).get("output")

@@ -7,12 +7,11 @@ from reeld.formats.anthropic.rules import (
     container_of,
     continue_container,
     history_settings,
-    must_precede_content,
     server_tool_half,
     why_invalid,
     why_unsendable,
 )
-from reeld.formats.anthropic.write import rename_tools, write_prompt, write_turn
+from reeld.formats.anthropic.write import TOOL_NAMES, write_prompt, write_turn
 from reeld.formats.format import Caching, Format
 
 FORMAT = Format(
@@ -23,11 +22,10 @@ FORMAT = Format(
     why_unsendable=why_unsendable,
     write_turn=write_turn,
     write_prompt=write_prompt,
-    rename_tools=rename_tools,
+    tool_names=TOOL_NAMES,
     read_request=read_request,
     read_response=read_response,
     alternates=True,
-    must_precede_content=must_precede_content,
     server_tool_half=server_tool_half,
     history_settings=history_settings,
     why_invalid=why_invalid,

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.strict_json import Json
-from reeld.formats.anthropic.rules import CACHE_CONTROL, MAX_CACHE_BREAKPOINTS, THOUGHTS
+from reeld.formats.anthropic.rules import CACHE_CONTROL, MAX_CACHE_BREAKPOINTS
+from reeld.formats.model import is_thought
 
 
 def count(item: Json) -> int:
@@ -49,7 +50,7 @@ def mark_top(fields: Json, ttl: str, _model: str | None) -> Json:
 def mark_end(item: Json, ttl: str, _model: str | None) -> Json | None:
     """Return a message with a breakpoint at its end; ``None`` if none of its blocks can have one (rule A15)."""
     content = item["content"] if item["role"] != "system" else []
-    index = next((index for index in reversed(range(len(content))) if content[index]["type"] not in THOUGHTS), None)
+    index = next((index for index in reversed(range(len(content))) if not is_thought(content[index])), None)
     if index is None:
         return None
     marked = {**content[index], CACHE_CONTROL: _breakpoint(ttl)}

@@ -9,14 +9,13 @@ from reel.strict_json import Json
 from reeld.formats.content import mime_of
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import HistorySettings
+from reeld.formats.model import THOUGHTS, HistorySettings
 from reeld.formats.naming import why_not_transferable
 
 PROVIDER = "anthropic"
 CACHE_CONTROL = "cache_control"
 # The metadata key of a block of an unknown type in Anthropic's own answer.
 ANSWERED = "answered"
-THOUGHTS = ("thinking", "redacted_thinking")
 PDF = "application/pdf"
 # Blocks that change the tools in mid-history; only a system message may contain them.
 TOOL_CHANGES = ("tool_addition", "tool_removal")
@@ -137,11 +136,6 @@ def _is_complete(value: Json, kind: str) -> bool:
     source = value.get("source")
     known_source = not isinstance(source, dict) or source.get("type") in _SOURCES
     return known_source and all(isinstance(value.get(key), wanted) for key, wanted in required.items())
-
-
-def must_precede_content(block: Json) -> bool:
-    """Whether a block is thinking, in which a turn cannot end (rule A8)."""
-    return block["type"] in THOUGHTS
 
 
 def server_tool_half(block: Json) -> ServerToolHalf | None:

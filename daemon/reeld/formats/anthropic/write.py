@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from itertools import takewhile
-from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.anthropic.rules import (
     CACHE_CONTROL,
     PDF,
     PROVIDER,
-    THOUGHTS,
     TOOL_CHANGES,
     accepted_keys,
     own_keys,
@@ -27,9 +25,13 @@ from reeld.formats.model import (
     RenderContext,
     Turn,
     UserTurn,
+    is_thought,
     placeholder,
 )
 from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.tool_names import ToolNames
+
+TOOL_NAMES = ToolNames(frozenset({"tool_choice"}))
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
@@ -46,28 +48,10 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     return [*_message("user", content), *system]
 
 
-def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
     """Return the system prompt: a text, or the blocks that it was loaded from."""
-    if prompt is None:
-        return PromptPart({}, [])
     blocks = [_block(piece.block, piece, context) for piece in original_prompt_pieces(PROVIDER, prompt)]
     return PromptPart({"system": blocks or prompt.text}, [])
-
-
-def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the tools renamed by a function."""
-    renamed = dict(extra)
-    if isinstance(extra.get("tools"), list):
-        renamed["tools"] = [_renamed(tool, rename) for tool in extra["tools"]]
-    if "tool_choice" in extra:
-        renamed["tool_choice"] = _renamed(extra["tool_choice"], rename)
-    return renamed
-
-
-def _renamed(tool: Any, rename: Callable[[str], str]) -> Any:
-    if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-        return {**tool, "name": rename(tool["name"])}
-    return tool
 
 
 def _message(role: str, content: list[Json]) -> list[Json]:
@@ -79,9 +63,9 @@ def _without_disabled_thinking(pieces: list[Piece], context: RenderContext) -> l
     if context.thinking:
         return pieces
     for piece in pieces:
-        if piece.block["type"] in THOUGHTS:
+        if is_thought(piece.block):
             context.note(piece, "dropped", "the last turn cannot contain thinking unless extra enables it")
-    return [piece for piece in pieces if piece.block["type"] not in THOUGHTS]
+    return [piece for piece in pieces if not is_thought(piece.block)]
 
 
 def _split_instructions(turn: UserTurn, context: RenderContext) -> tuple[list[Piece], list[Piece]]:
@@ -95,13 +79,10 @@ def _split_instructions(turn: UserTurn, context: RenderContext) -> tuple[list[Pi
         said, system = turn.pieces, []
     allowed = []
     for piece in said:
-        if piece.privileged_role:
-            changes_tools = _type_of(piece) in TOOL_CHANGES
-            downgraded = f"a {piece.privileged_role} message is sent as the user's"
-            why = "only a system message can change the tools" if changes_tools else downgraded
-            context.note(piece, "dropped" if changes_tools else "downgraded", why)
-            if changes_tools:
-                continue
+        if piece.privileged_role and _type_of(piece) in TOOL_CHANGES:
+            context.note(piece, "dropped", "only a system message can change the tools")
+            continue
+        context.note_lost_role(piece)
         allowed.append(piece)
     if not allowed and not turn.results and not context.is_last:
         allowed = [placeholder()]

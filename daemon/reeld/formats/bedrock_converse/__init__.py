@@ -6,12 +6,11 @@ from reeld.formats.bedrock_converse.rules import (
     PROVIDER,
     calls_in,
     declare_tools,
-    must_precede_content,
     server_tool_half,
     why_invalid,
     why_unsendable,
 )
-from reeld.formats.bedrock_converse.write import rename_tools, write_prompt, write_turn
+from reeld.formats.bedrock_converse.write import TOOL_NAMES, write_prompt, write_turn
 from reeld.formats.format import Caching, Format
 
 FORMAT = Format(
@@ -22,13 +21,13 @@ FORMAT = Format(
     why_unsendable=why_unsendable,
     write_turn=write_turn,
     write_prompt=write_prompt,
-    rename_tools=rename_tools,
+    tool_names=TOOL_NAMES,
     read_request=read_request,
     read_response=read_response,
     tools_key="toolConfig",
     has_model=False,
+    unsent_keys=frozenset({"model"}),
     alternates=True,
-    must_precede_content=must_precede_content,
     server_tool_half=server_tool_half,
     why_invalid=why_invalid,
     caching=Caching(count, keep_newest, fit_top, mark_top, mark_end),

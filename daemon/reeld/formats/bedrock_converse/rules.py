@@ -12,7 +12,6 @@ from reeld.formats.metadata import opaque_object
 from reeld.formats.naming import why_not_transferable
 
 PROVIDER = "bedrock"
-THOUGHTS = ("thinking", "redacted_thinking")
 
 
 class _Opaque(NamedTuple):
@@ -92,11 +91,6 @@ def accepted_keys(value: Json) -> Json:
     ((kind, found),) = value.items()
     known = _OPAQUE[kind]
     return {kind: {key: inside for key, inside in found.items() if key in known.required or key in known.optional}}
-
-
-def must_precede_content(block: Json) -> bool:
-    """Whether a block is reasoning, in which a turn cannot end (rule B8)."""
-    return block["type"] in THOUGHTS
 
 
 def server_tool_half(block: Json) -> ServerToolHalf | None:

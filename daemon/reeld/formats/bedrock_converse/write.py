@@ -1,21 +1,22 @@
 """Writes turns and the prompt for Converse: messages of blocks, each of one key, with cache points between them."""
 
 from collections.abc import Callable
-from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import document_name, media_block
 from reeld.formats.bedrock_converse.models import caches, is_claude, mixes_results, parts_calls, takes_status
-from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys, must_precede_content
+from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object, load_sendable
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import PLACEHOLDER, AssistantTurn, CallResult, Piece, RenderContext, Turn
+from reeld.formats.model import PLACEHOLDER, AssistantTurn, CallResult, Piece, RenderContext, Turn, is_thought
 from reeld.formats.naming import reads
-from reeld.formats.openai import with_error_prefix
 from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.tool_names import ToolNames
+from reeld.formats.writing import with_error_prefix
 
 CACHE_POINT = "cachePoint"
+TOOL_NAMES = ToolNames(frozenset({"toolConfig", "toolSpec", "toolChoice", "tool"}))
 # The assistant's text between results and the user's text, the user's text between the assistant's text and its calls
 # (rule B2), and the text of a message that has only documents (rule B6).
 _NOTED, _GO_ON, _SHOWN = "(noted)", "(go on)", "(attached)"
@@ -28,8 +29,7 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     if isinstance(turn, AssistantTurn):
         return _assistant(turn.pieces, context)
     for piece in turn.pieces:
-        if piece.privileged_role:
-            context.note(piece, "downgraded", f"a {piece.privileged_role} message is sent as the user's")
+        context.note_lost_role(piece)
     results = [block for result in turn.results for block in _result(result, context)]
     said = _content(turn.pieces, context)
     if any("document" in block for block in said) and not any("text" in block for block in said):
@@ -47,7 +47,7 @@ def _assistant(pieces: list[Piece], context: RenderContext) -> list[Json]:
     if not calls or len(calls) == len(pieces) or not parts_calls(context.model):
         return _message("assistant", _content(pieces, context))
     words = [piece for piece in pieces if piece.block["type"] != "tool_call"]
-    while words and must_precede_content(words[-1].block):  # it led to the calls, which are in another message
+    while words and is_thought(words[-1].block):  # it led to the calls, which are in another message
         context.note(words.pop(), "dropped", "a message cannot end in reasoning, and this model's calls have their own")
     if not words:
         return _message("assistant", _content(calls, context))
@@ -57,34 +57,11 @@ def _assistant(pieces: list[Piece], context: RenderContext) -> list[Json]:
     return [*_message("assistant", said), *between, *_message("assistant", _content(calls, context))]
 
 
-def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
     """Return the system prompt: its text, or the blocks that it was loaded from."""
-    if prompt is None:
-        return PromptPart({}, [])
     return PromptPart(
         {"system": _content(original_prompt_pieces(PROVIDER, prompt), context) or [{"text": prompt.text}]}, []
     )
-
-
-def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the tools renamed by a function, without the model, which is in the URL."""
-    renamed = {key: value for key, value in extra.items() if key != "model"}
-    config = renamed.get("toolConfig")
-    if not isinstance(config, dict):
-        return renamed
-    config = dict(config)
-    if isinstance(config.get("tools"), list):
-        config["tools"] = [_renamed(tool, "toolSpec", rename) for tool in config["tools"]]
-    if "toolChoice" in config:
-        config["toolChoice"] = _renamed(config["toolChoice"], "tool", rename)
-    return {**renamed, "toolConfig": config}
-
-
-def _renamed(value: Any, key: str, rename: Callable[[str], str]) -> Any:
-    named = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(named, dict) or not isinstance(named.get("name"), str):
-        return value
-    return {**value, key: {**named, "name": rename(named["name"])}}
 
 
 def _message(role: str, content: list[Json]) -> list[Json]:

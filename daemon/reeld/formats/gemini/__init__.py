@@ -2,8 +2,8 @@
 
 from reeld.formats.format import Format
 from reeld.formats.gemini.read import read_request, read_response
-from reeld.formats.gemini.rules import PROVIDER, must_precede_content, server_tool_half, why_unsendable
-from reeld.formats.gemini.write import rename_tools, write_prompt, write_turn
+from reeld.formats.gemini.rules import PROVIDER, server_tool_half, why_unsendable
+from reeld.formats.gemini.write import TOOL_NAMES, write_prompt, write_turn
 
 FORMAT = Format(
     name="gemini",
@@ -13,11 +13,11 @@ FORMAT = Format(
     why_unsendable=why_unsendable,
     write_turn=write_turn,
     write_prompt=write_prompt,
-    rename_tools=rename_tools,
+    tool_names=TOOL_NAMES,
     read_request=read_request,
     read_response=read_response,
     has_model=False,
+    unsent_keys=frozenset({"model"}),
     alternates=True,
-    must_precede_content=must_precede_content,
     server_tool_half=server_tool_half,
 )

@@ -103,11 +103,6 @@ def accepted_keys(part: Json) -> Json:
     return accepted
 
 
-def must_precede_content(block: Json) -> bool:
-    """Whether a block is a thought, which cannot form a turn alone (rule G5)."""
-    return str(block["type"]) == "thinking"
-
-
 def server_tool_half(block: Json) -> ServerToolHalf | None:
     """Return which half of a server's tool call a block is; both halves have one id (rule X9)."""
     part = opaque_object(block) or {}

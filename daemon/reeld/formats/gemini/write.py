@@ -1,7 +1,6 @@
 """Writes turns and the prompt for Gemini's API: results, and the user's text after them, in separate contents."""
 
 from collections.abc import Callable
-from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of, texts_of
@@ -11,9 +10,16 @@ from reeld.formats.json_values import arguments_as_object
 from reeld.formats.metadata import opaque_object, restore_keys
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
 from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.tool_names import ToolNames
 
 # Google's own value for a call that never had a signature: another provider's, or a synthesized one (rule G3).
 UNSIGNED = "skip_thought_signature_validator"
+# Google's SDKs write keys in either spelling (rule G8).
+TOOL_NAMES = ToolNames(
+    frozenset({"toolConfig", "functionCallingConfig", "tool_config", "function_calling_config"}),
+    lists=frozenset({"tools", "functionDeclarations", "function_declarations"}),
+    keys=frozenset({"name", "allowedFunctionNames", "allowed_function_names"}),
+)
 # The model's text between results and the user's text (rule G2).
 _NOTED = "(noted)"
 
@@ -23,8 +29,7 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     if isinstance(turn, AssistantTurn):
         return [{"role": "model", "parts": _signed_parts(turn.pieces, context.model)}] if turn.pieces else []
     for piece in turn.pieces:
-        if piece.privileged_role:
-            context.note(piece, "downgraded", f"a {piece.privileged_role} message is sent as the user's")
+        context.note_lost_role(piece)
     contents = []
     if turn.results:
         contents.append({"role": "user", "parts": [_response(result) for result in turn.results]})
@@ -36,56 +41,10 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     return contents
 
 
-def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
+def write_prompt(prompt: Prompt, _context: RenderContext) -> PromptPart:
     """Return the system instruction: one part with its text, or the parts that it was loaded from (rule G9)."""
-    if prompt is None:
-        return PromptPart({}, [])
     texts = [piece.block["text"] for piece in original_prompt_pieces(PROVIDER, prompt)] or [prompt.text]
     return PromptPart({"systemInstruction": {"parts": [{"text": text} for text in texts]}}, [])
-
-
-def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the functions renamed, without the model (rule G9)."""
-    renamed = {key: value for key, value in extra.items() if key != "model"}
-    if isinstance(renamed.get("tools"), list):
-        renamed["tools"] = [_renamed_tool(tool, rename) for tool in renamed["tools"]]
-    for key in ("toolConfig", "tool_config"):
-        if isinstance(renamed.get(key), dict):
-            renamed[key] = _renamed_config(renamed[key], rename)
-    return renamed
-
-
-def _renamed_tool(tool: Any, rename: Callable[[str], str]) -> Any:
-    if not isinstance(tool, dict):
-        return tool
-    renamed = dict(tool)
-    for key in ("functionDeclarations", "function_declarations"):
-        if isinstance(renamed.get(key), list):
-            renamed[key] = [_renamed_function(function, rename) for function in renamed[key]]
-    return renamed
-
-
-def _renamed_function(function: Any, rename: Callable[[str], str]) -> Any:
-    if isinstance(function, dict) and isinstance(function.get("name"), str):
-        return {**function, "name": rename(function["name"])}
-    return function
-
-
-def _renamed_config(config: Json, rename: Callable[[str], str]) -> Json:
-    renamed = dict(config)
-    for key in ("functionCallingConfig", "function_calling_config"):
-        calling = renamed.get(key)
-        if isinstance(calling, dict):
-            renamed[key] = {**calling, **_renamed_choice(calling, rename)}
-    return renamed
-
-
-def _renamed_choice(calling: Json, rename: Callable[[str], str]) -> Json:
-    return {
-        key: [rename(name) if isinstance(name, str) else name for name in calling[key]]
-        for key in ("allowedFunctionNames", "allowed_function_names")
-        if isinstance(calling.get(key), list)
-    }
 
 
 def _signed_parts(pieces: list[Piece], model: str | None) -> list[Json]:

@@ -10,7 +10,7 @@ from reeld.formats.gemini_interactions.rules import (
     why_invalid,
     why_unsendable,
 )
-from reeld.formats.gemini_interactions.write import rename_tools, write_prompt, write_turn
+from reeld.formats.gemini_interactions.write import TOOL_NAMES, write_prompt, write_turn
 
 FORMAT = Format(
     name="gemini-interactions",
@@ -20,7 +20,7 @@ FORMAT = Format(
     why_unsendable=why_unsendable,
     write_turn=write_turn,
     write_prompt=write_prompt,
-    rename_tools=rename_tools,
+    tool_names=TOOL_NAMES,
     read_request=read_request,
     read_response=read_response,
     defaults={"store": False},

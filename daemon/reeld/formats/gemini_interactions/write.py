@@ -1,6 +1,5 @@
 """Writes turns and the prompt for the Interactions API: steps, in their original order."""
 
-from collections.abc import Callable
 from typing import Any
 
 from reel.strict_json import Json
@@ -19,7 +18,14 @@ from reeld.formats.gemini_interactions.steps import (
 from reeld.formats.json_values import arguments_as_object
 from reeld.formats.metadata import restore_keys
 from reeld.formats.model import AssistantTurn, CallResult, RenderContext, Turn
+from reeld.formats.tool_names import ToolNames
 
+# Other tools than functions have names that are not called.
+TOOL_NAMES = ToolNames(
+    frozenset({"generation_config", "tool_choice", "allowed_tools"}),
+    keys=frozenset({"name", "tools"}),
+    kinds=frozenset({"function"}),
+)
 _CITATIONS = ("url_citation", "file_citation", "place_citation", "word_info", "speech_metadata")
 
 
@@ -28,41 +34,15 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     if isinstance(turn, AssistantTurn):
         return _signed([step for piece in turn.pieces for step in _steps(piece.block, context.model)], context.model)
     for piece in turn.pieces:
-        if piece.privileged_role:
-            context.note(piece, "downgraded", f"a {piece.privileged_role} message is sent as the user's")
+        context.note_lost_role(piece)
     results = [_result(result) for result in turn.results]
     content = [_content(piece.block) for piece in turn.pieces]
     return [*results, {"type": "user_input", "content": content}] if content else results
 
 
-def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
+def write_prompt(prompt: Prompt, _context: RenderContext) -> PromptPart:
     """Return the prompt, which is a text."""
-    return PromptPart({} if prompt is None else {"system_instruction": prompt.text}, [])
-
-
-def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with the functions renamed."""
-    renamed = dict(extra)
-    if type(extra.get("tools")) is list:
-        renamed["tools"] = [_renamed_tool(tool, rename) for tool in extra["tools"]]
-    config = extra.get("generation_config")
-    if type(config) is dict and type(config.get("tool_choice")) is dict:
-        renamed["generation_config"] = {**config, "tool_choice": _renamed_choice(config["tool_choice"], rename)}
-    return renamed
-
-
-def _renamed_tool(tool: Any, rename: Callable[[str], str]) -> Any:
-    if type(tool) is dict and tool.get("type") == "function" and type(tool.get("name")) is str:
-        return {**tool, "name": rename(tool["name"])}
-    return tool
-
-
-def _renamed_choice(choice: Json, rename: Callable[[str], str]) -> Json:
-    allowed = choice.get("allowed_tools")
-    if type(allowed) is not dict or type(allowed.get("tools")) is not list:
-        return choice
-    names = [rename(name) if type(name) is str else name for name in allowed["tools"]]
-    return {**choice, "allowed_tools": {**allowed, "tools": names}}
+    return PromptPart({"system_instruction": prompt.text}, [])
 
 
 def _steps(block: Json, model: str | None) -> list[Json]:

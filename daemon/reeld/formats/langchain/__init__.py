@@ -2,8 +2,9 @@
 
 from reeld.formats.format import Format
 from reeld.formats.langchain.read import read_request, read_response
-from reeld.formats.langchain.rules import PROVIDER, rename_tools, sent_id, why_unsendable
+from reeld.formats.langchain.rules import PROVIDER, sent_id, why_unsendable
 from reeld.formats.langchain.write import write_prompt, write_turn
+from reeld.formats.openai import TOOL_NAMES
 
 FORMAT = Format(
     name="langchain",
@@ -13,10 +14,11 @@ FORMAT = Format(
     why_unsendable=why_unsendable,
     write_turn=write_turn,
     write_prompt=write_prompt,
-    rename_tools=rename_tools,
+    tool_names=TOOL_NAMES,
     read_request=read_request,
     read_response=read_response,
     has_model=False,
+    unsent_keys=frozenset({"model"}),
     must_precede_content=lambda block: str(block["type"]) == "thinking",
     sent_id=sent_id,
     any_signature=True,

@@ -1,12 +1,11 @@
 """The content that LangChain's messages can hold, and their names of providers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from reel.strict_json import Json
 from reeld.formats import naming
 from reeld.formats.format import Position
 from reeld.formats.metadata import opaque_object
-from reeld.formats.openai import rename_tools as rename_openai_tools
 
 PROVIDER = "langchain"
 # LangChain's names of the providers whose blocks are understood here (rule L4); the first name is sent.
@@ -72,8 +71,3 @@ def is_native(block: Json) -> bool:
 def sent_id(given: str, used: Mapping[str, None], seq: int, index: int) -> str:
     """Return the id of a call: its own, unless an earlier call has it; nothing restricts its characters."""
     return given if given and given not in used else naming.sent_id(given, used, seq, index)
-
-
-def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Return ``extra`` with its tools renamed by a function, without the model: messages name none."""
-    return rename_openai_tools({key: value for key, value in extra.items() if key != "model"}, rename)

@@ -1,6 +1,6 @@
 """Writes turns and the prompt as LangChain's messages, in the plain form of ``model_dump``."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of, shortest
@@ -8,9 +8,8 @@ from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object
 from reeld.formats.langchain.rules import CALL_SIGNATURES, OPENAI_ROLE, PROVIDER, is_native, model_provider_of
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn, UserTurn
-from reeld.formats.openai import by_message
-from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
+from reeld.formats.writing import by_message, prompt_as_messages, said_and_calls
 
 _KEPT = ("name", "id", "additional_kwargs", "response_metadata", "usage_metadata")
 _OF_RESULTS = ("id", "additional_kwargs", "response_metadata", "artifact")
@@ -19,18 +18,16 @@ _MEDIA_TYPES = ("image", "audio", "video")
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Convert a turn to messages: results directly after their calls, each message separate."""
+    """Convert a turn to messages: each separate, the calls in the last one, results directly after it (rule L2)."""
     if isinstance(turn, UserTurn):
         return [*map(_result, turn.results), *(_user(pieces, context) for pieces in by_message(turn.pieces))]
-    return list(_assistant(turn))
+    return [_message(pieces, calls) for pieces, calls in said_and_calls(turn)]
 
 
-def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
     """Return the prompt as leading messages: those that it was loaded from, or one of its text."""
-    if prompt is None:
-        return PromptPart({}, [])
-    groups = by_message(original_prompt_pieces(PROVIDER, prompt))
-    return PromptPart({}, [_user(pieces, context) for pieces in groups] or [{"type": "system", "content": prompt.text}])
+    plain = {"type": "system", "content": prompt.text}
+    return prompt_as_messages(PROVIDER, prompt, lambda pieces: _user(pieces, context), plain)
 
 
 def _result(result: CallResult) -> Json:
@@ -49,7 +46,7 @@ def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
     """Return a message of the user's, or of the system's if all of it is text; ``developer`` is a mark (rule L1)."""
     role = pieces[0].privileged_role
     if role is not None and any(piece.block["type"] != "text" for piece in pieces):
-        context.note(pieces[0], "downgraded", f"a {role} message is sent as the user's")
+        context.note_lost_role(pieces[0])
         role = None
     message: Json = {
         "type": "human" if role is None else "system",
@@ -60,16 +57,6 @@ def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
         beside = message.get("additional_kwargs")
         message["additional_kwargs"] = {**(beside if type(beside) is dict else {}), OPENAI_ROLE: role}
     return message
-
-
-def _assistant(turn: AssistantTurn) -> Iterator[Json]:
-    """Return the assistant's messages; all calls are in the last one, which their results follow (rule L2)."""
-    calls = [piece for piece in turn.pieces if piece.block["type"] == "tool_call"]
-    said = list(by_message([piece for piece in turn.pieces if piece.block["type"] != "tool_call"]))
-    if calls and not said:
-        said.append([])
-    for pieces in said:
-        yield _message(pieces, calls if pieces is said[-1] else [])
 
 
 def _message(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Json:

@@ -2,9 +2,9 @@
 
 from reeld.formats.format import Format
 from reeld.formats.ollama.read import read_request, read_response
-from reeld.formats.ollama.rules import PROVIDER, must_precede_content, why_unsendable
+from reeld.formats.ollama.rules import PROVIDER, why_unsendable
 from reeld.formats.ollama.write import write_prompt, write_turn
-from reeld.formats.openai import rename_tools
+from reeld.formats.openai import TOOL_NAMES
 
 FORMAT = Format(
     name="ollama",
@@ -14,8 +14,7 @@ FORMAT = Format(
     why_unsendable=why_unsendable,
     write_turn=write_turn,
     write_prompt=write_prompt,
-    rename_tools=rename_tools,
+    tool_names=TOOL_NAMES,
     read_request=read_request,
     read_response=read_response,
-    must_precede_content=must_precede_content,
 )

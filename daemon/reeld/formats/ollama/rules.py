@@ -35,8 +35,3 @@ def _why_media_unsendable(block: Json, position: Position) -> str | None:
     if not is_base64(block["data_base64"]):
         return "media that are not base64"
     return None if mime in _PICTURES or is_own(block, PROVIDER) else f"media of type {mime}"
-
-
-def must_precede_content(block: Json) -> bool:
-    """Whether a block is thinking, which cannot form a turn alone."""
-    return str(block["type"]) == "thinking"

@@ -1,32 +1,28 @@
 """Writes turns and the prompt for Ollama: messages whose content is a text, with pictures and calls beside it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from reel.strict_json import Json
 from reeld.formats.content import texts_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object
-from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn, UserTurn
+from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.ollama.rules import PROVIDER
-from reeld.formats.openai import by_message, with_error_prefix
-from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.writing import by_message, prompt_as_messages, said_and_calls, with_error_prefix
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
-    """Convert a turn to messages."""
+    """Convert a turn to messages; all calls are in the last one, which their results follow (rule O4)."""
     if isinstance(turn, UserTurn):
         results = [_result(result, context) for result in turn.results]
         return [*results, *(_user(pieces, context) for pieces in by_message(turn.pieces))]
-    return list(_assistant(turn))
+    return [_message(said, calls) for said, calls in said_and_calls(turn)]
 
 
-def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
     """Return the prompt as leading messages: those that it was loaded from, or one of its text."""
-    if prompt is None:
-        return PromptPart({}, [])
-    groups = by_message(original_prompt_pieces(PROVIDER, prompt))
-    items = [_user(pieces, context) for pieces in groups] or [{"role": "system", "content": prompt.text}]
-    return PromptPart({}, items)
+    plain = {"role": "system", "content": prompt.text}
+    return prompt_as_messages(PROVIDER, prompt, lambda pieces: _user(pieces, context), plain)
 
 
 def _result(result: CallResult, context: RenderContext) -> Json:
@@ -42,29 +38,20 @@ def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
     pictures = [block["data_base64"] for block in blocks if block["type"] == "media"]
     role = pieces[0].privileged_role
     if role is not None and pictures:
-        context.note(pieces[0], "downgraded", f"a {role} message is sent as the user's")
+        context.note_lost_role(pieces[0])
         role = None
     message: Json = {"role": "system" if role else "user", "content": texts_of(blocks)}
     return {**message, "images": pictures} if pictures else message
 
 
-def _assistant(turn: AssistantTurn) -> Iterator[Json]:
-    """Return the assistant's messages; all calls are in the last one, which their results follow (rule O4)."""
-    calls = [_call(piece.block) for piece in turn.pieces if piece.block["type"] == "tool_call"]
-    said = list(by_message([piece for piece in turn.pieces if piece.block["type"] != "tool_call"]))
-    for number, pieces in enumerate(said, 1):
-        yield _message([piece.block for piece in pieces], calls if number == len(said) else [])
-    if calls and not said:
-        yield _message([], calls)
-
-
-def _message(blocks: Sequence[Json], calls: list[Json]) -> Json:
+def _message(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Json:
+    blocks = [piece.block for piece in pieces]
     thoughts = [block["text"] for block in blocks if block["type"] == "thinking"]
-    message: Json = {"role": "assistant", "content": texts_of(list(blocks))}
+    message: Json = {"role": "assistant", "content": texts_of(blocks)}
     if thoughts:
         message["thinking"] = "\n".join(thoughts)
     if calls:
-        message["tool_calls"] = calls
+        message["tool_calls"] = [_call(call.block) for call in calls]
     return message
 
 

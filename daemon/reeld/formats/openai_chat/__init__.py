@@ -3,11 +3,11 @@
 from functools import cache, partial
 
 from reeld.formats.format import Format
-from reeld.formats.openai import PROVIDER, rename_tools
+from reeld.formats.openai import PROVIDER, TOOL_NAMES
 from reeld.formats.openai_chat.dialect import Dialect
 from reeld.formats.openai_chat.dialects import DIALECTS, dialect_for
 from reeld.formats.openai_chat.read import read_request, read_response
-from reeld.formats.openai_chat.rules import NAME, history_settings, is_thought, why_unsendable
+from reeld.formats.openai_chat.rules import NAME, history_settings, why_unsendable
 from reeld.formats.openai_chat.write import write_prompt, write_turn
 
 
@@ -22,11 +22,10 @@ def _format(dialect: Dialect) -> Format:
         why_unsendable=partial(why_unsendable, dialect),
         write_turn=partial(write_turn, dialect),
         write_prompt=partial(write_prompt, dialect),
-        rename_tools=rename_tools,
+        tool_names=TOOL_NAMES,
         read_request=read_request,
         read_response=read_response,
         alternates=dialect.alternates,
-        must_precede_content=is_thought,
         history_settings=partial(history_settings, dialect),
         sent_id=dialect.sent_id,
     )

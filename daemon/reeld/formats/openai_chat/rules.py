@@ -83,11 +83,6 @@ def _why_opaque_unsendable(dialect: Dialect, block: Json, position: Position) ->
     return "an opaque block that Chat Completions does not accept"
 
 
-def is_thought(block: Json) -> bool:
-    """Whether a block is reasoning, which cannot form a message alone."""
-    return str(block["type"]) == "thinking"
-
-
 def history_settings(dialect: Dialect, extra: Json, _prompt: Prompt | None) -> HistorySettings:
     """Return what ``extra`` leaves to the history: whether the server reads reasoning outside of a tool loop."""
     key = dialect.history_setting

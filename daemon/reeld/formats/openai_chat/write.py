@@ -7,17 +7,12 @@ from reeld.formats.content import media_title, shortest, url_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_text
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import AssistantTurn, Change, Piece, RenderContext, Turn, UserTurn
-from reeld.formats.openai import (
-    CACHE_BREAKPOINT,
-    PROVIDER,
-    by_message,
-    custom_tool_input,
-    with_error_prefix,
-)
+from reeld.formats.model import AssistantTurn, Change, Piece, RenderContext, Turn, UserTurn, is_thought
+from reeld.formats.openai import CACHE_BREAKPOINT, PROVIDER, custom_tool_input
 from reeld.formats.openai_chat.dialect import Dialect
-from reeld.formats.openai_chat.rules import SOUNDS, accepts_instruction_roles, is_speaker_name, is_thought
+from reeld.formats.openai_chat.rules import SOUNDS, accepts_instruction_roles, is_speaker_name
 from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.writing import by_message, with_error_prefix
 
 _DETAILS = ("auto", "low", "high")
 # The assistant's text between results and the user's text (rules D10 and D12).
@@ -32,10 +27,8 @@ def write_turn(dialect: Dialect, turn: Turn, context: RenderContext) -> list[Jso
     return list(_assistant(dialect, turn, context))
 
 
-def write_prompt(dialect: Dialect, prompt: Prompt | None, context: RenderContext) -> PromptPart:
+def write_prompt(dialect: Dialect, prompt: Prompt, context: RenderContext) -> PromptPart:
     """Return the prompt as leading messages: those that it was loaded from, or one of its text."""
-    if prompt is None:
-        return PromptPart({}, [])
     pieces = original_prompt_pieces(PROVIDER, prompt) if dialect.instructions_anywhere else []
     if pieces:
         return PromptPart({}, [_user(dialect, group, context) for group in by_message(pieces)])
@@ -49,7 +42,7 @@ def _user_turn(dialect: Dialect, turn: UserTurn, context: RenderContext) -> Iter
     follows = list(turn.pieces[:1])
     for result in turn.results:
         blocks = result.blocks
-        texts = with_error_prefix(result, [block for block in blocks if block["type"] == "text"], context)
+        texts = with_error_prefix(result, [block for block in blocks if block["type"] == "text"], context, PROVIDER)
         media = [_part(dialect, block) for block in blocks if block["type"] == "media"]
         if media and result.piece is not None:
             context.note(result.piece, "moved", "media of a result follow in a user message after all results")
@@ -62,7 +55,7 @@ def _user_turn(dialect: Dialect, turn: UserTurn, context: RenderContext) -> Iter
     if dialect.alternates:
         said = [_part(dialect, piece.block) for piece in turn.pieces]
         for group in by_message(turn.pieces):
-            _note_lost_role(group, context)
+            context.note_lost_role(group[0])
         if shown or said:
             yield {"role": "user", "content": _joined(dialect, [*shown, *said])}
         return
@@ -83,17 +76,11 @@ def _user(dialect: Dialect, pieces: Sequence[Piece], context: RenderContext) -> 
     role = pieces[0].privileged_role or "user"
     accepted = dialect.instructions_anywhere and accepts_instruction_roles(context.model)
     if role != "user" and not (accepted and all(block["type"] == "text" for block in blocks)):
-        _note_lost_role(pieces, context)
+        context.note_lost_role(pieces[0])
         role = "user"
     if role == "developer" and not dialect.is_openai:
         role = "system"
     return {"role": role, "content": _content(dialect, blocks), **_name(dialect, pieces[0], context)}
-
-
-def _note_lost_role(pieces: Sequence[Piece], context: RenderContext) -> None:
-    """Report that a message is sent as the user's if it had an instruction role."""
-    if (role := pieces[0].privileged_role) is not None:
-        context.note(pieces[0], "downgraded", f"a {role} message is sent as the user's")
 
 
 def _assistant(dialect: Dialect, turn: AssistantTurn, context: RenderContext) -> Iterator[Json]:

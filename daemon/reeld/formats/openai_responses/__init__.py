@@ -1,7 +1,7 @@
 """OpenAI Responses (the R rules of docs/provider-rules.md)."""
 
 from reeld.formats.format import Format
-from reeld.formats.openai import PROVIDER, rename_tools
+from reeld.formats.openai import PROVIDER, TOOL_NAMES
 from reeld.formats.openai_responses.items import is_only_reasoning, is_reasoning
 from reeld.formats.openai_responses.read import read_request, read_response
 from reeld.formats.openai_responses.rules import (
@@ -22,7 +22,7 @@ FORMAT = Format(
     why_unsendable=why_unsendable,
     write_turn=write_turn,
     write_prompt=write_prompt,
-    rename_tools=rename_tools,
+    tool_names=TOOL_NAMES,
     read_request=read_request,
     read_response=read_response,
     calls_last=False,

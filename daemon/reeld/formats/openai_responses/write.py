@@ -11,14 +11,7 @@ from reeld.formats.json_values import arguments_as_text
 from reeld.formats.metadata import is_own, restore_keys
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.naming import sent_id
-from reeld.formats.openai import (
-    CACHE_BREAKPOINT,
-    PROVIDER,
-    by_message,
-    custom_tool_input,
-    filename,
-    with_error_prefix,
-)
+from reeld.formats.openai import CACHE_BREAKPOINT, PROVIDER, custom_tool_input, filename
 from reeld.formats.openai_responses.items import (
     CALL_ITEMS,
     CALL_KINDS,
@@ -35,6 +28,7 @@ from reeld.formats.openai_responses.items import (
 )
 from reeld.formats.openai_responses.rules import DETAILS, PHASES
 from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.writing import by_message, with_error_prefix
 
 _NOTHING: Json = {}
 # The keys of an output beside its content.
@@ -52,10 +46,8 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     return list(_user(turn, context) if isinstance(turn, UserTurn) else _assistant(turn.pieces, context))
 
 
-def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
     """Return the prompt as ``instructions``; of several messages the first, if it is the system's."""
-    if prompt is None:
-        return PromptPart({}, [])
     original = original_prompt_pieces(PROVIDER, prompt)
     messages = [item for group in by_message(original) for item in _message(group, context)]
     if not messages:
@@ -275,7 +267,7 @@ def _output(result: CallResult, context: RenderContext) -> Json:
             shape.output_id_key: call_id,
             **_OUTPUTS[kind](texts_of(parts), parts, result.failed),
         }
-    parts = with_error_prefix(result, parts, context)
+    parts = with_error_prefix(result, parts, context, PROVIDER)
     # A search for tools may be answered with the output of a function.
     output = "function_call_output" if kind == "tool_search_call" else shape.output
     kept = restore_keys(result.metadata, PROVIDER, _OUTPUT_KEYS.get(output, ()))
