@@ -1,5 +1,6 @@
 """What all tests have in common: no settings of the user, no daemon by accident, no silent skips."""
 
+import fcntl
 import gc
 import os
 import re
@@ -7,11 +8,13 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reeld.locks import lasting_directory
 from reeld.memory import give_back, use_one_heap
 from tests.few_variables import allow_few_variables
 from tests.places import FILES
@@ -87,6 +90,16 @@ _UNITS = tuple(str(Path(__file__).parent / folder) + os.sep for folder in ("form
 def pytest_sessionstart() -> None:
     """Prepare what the first property would wait for."""
     read_unicode()
+
+
+def pytest_sessionfinish() -> None:
+    """Remove the locks of databases that are gone: daemons that tests have killed leave them, and no reboot would."""
+    for lock in Path(lasting_directory()).glob("database-*.lock"):
+        with suppress(OSError), lock.open("rb") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _, _, path, *_ = (*opened.read().decode(errors="surrogateescape").split("\n"), "", "")
+            if not os.path.lexists(path):
+                lock.unlink()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

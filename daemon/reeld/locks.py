@@ -7,7 +7,7 @@ A database has two. The one beside it is for everybody who names it by this path
 other one is called after the file's device and inode: through a hard link, a bind mount or a symlink a database has
 another path, and SQLite would keep a second WAL beside that, so that two daemons destroyed each other's commits. A
 daemon that is killed leaves this file, which has the path: until its WAL is in the database, the next daemon must use
-that path, too.
+that path, too, also after a reboot.
 """
 
 import errno
@@ -15,12 +15,14 @@ import fcntl
 import logging
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from glob import glob
 from pathlib import Path
 from shlex import join
 
-from reel.address import default_socket, fallback_directory
+from reel.address import default_socket
 from reeld.startup import AlreadyRunning, StartupError, cannot
 from reeld.store.presence import Held, Identity, identity_of
 
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 _MODE = 0o600
 # Bytes of a lock file: two paths and a number.
 _LONGEST = 3 * 4096
+# Seconds after which a lock file is touched again. Cleaners remove files that are some days or weeks old.
+_FRESH = 3600
 
 
 @contextmanager
@@ -95,11 +99,10 @@ def lock_database(path: str, socket: str = "", *, create: bool = True) -> Iterat
 def _lock_inode(found: Identity, path: str, socket: str) -> Iterator[int | None]:
     """Hold the lock of a file, whatever its path; yield its descriptor, ``None`` if it cannot be locked.
 
-    Its directory is one that no environment variable moves: another ``$HOME`` would lead to another lock. If that
-    directory cannot be used, the database is opened all the same: a full /tmp must not keep a daemon down.
+    If its directory cannot be used, the database is opened all the same: a full /var/tmp must not keep a daemon down.
     """
-    directory = fallback_directory()
-    name = f"{directory}/database-{found[0]:x}-{found[1]}.lock"
+    directory = lasting_directory()
+    name = f"{_of_inode(directory, found)}{found[0]:x}.lock"
     try:
         descriptor = _taken(directory, name, path)
     except OSError as error:
@@ -111,9 +114,11 @@ def _lock_inode(found: Identity, path: str, socket: str) -> Iterator[int | None]
         return
     try:
         path = os.path.abspath(path)
-        _require_no_commits_elsewhere(descriptor, found, path)
-        with suppress(StartupError):  # what it says is for the messages of others
+        for before in _paths_before(directory, found):
+            _require_no_commits_elsewhere(before, found, path)
+        with suppress(StartupError, OSError):  # a full disk must not keep a daemon down
             _sign(descriptor, path, name, socket, path)
+            os.fsync(descriptor)  # a power cut must not lose it
         try:
             yield descriptor
         finally:
@@ -124,7 +129,27 @@ def _lock_inode(found: Identity, path: str, socket: str) -> Iterator[int | None]
         os.close(descriptor)
 
 
-def _require_no_commits_elsewhere(descriptor: int, found: Identity, path: str) -> None:
+def lasting_directory() -> str:
+    """Return the directory of the locks: a reboot does not empty it, and no environment variable moves it.
+
+    Another ``$HOME`` would lead to another lock.
+    """
+    return f"/var/tmp/reel-{os.getuid()}"  # noqa: S108 - its owner is checked
+
+
+def _of_inode(directory: str, found: Identity) -> str:
+    """Return how the names of the lock files of an inode begin; a reboot may give its device another number."""
+    return f"{directory}/database-{found[1]}-"
+
+
+def _paths_before(directory: str, found: Identity) -> Iterator[str]:
+    """Yield the paths that daemons wrote into the lock files of an inode."""
+    for name in glob(f"{_of_inode(directory, found)}*.lock"):
+        with suppress(OSError), open(name, "rb") as opened:
+            yield _read(opened.fileno())[2]
+
+
+def _require_no_commits_elsewhere(before: str, found: Identity, path: str) -> None:
     """Refuse a database if the daemon before was killed and left commits beside another path of it.
 
     SQLite would not see them, and would write over pages on which they depend.
@@ -132,7 +157,6 @@ def _require_no_commits_elsewhere(descriptor: int, found: Identity, path: str) -
     Raises:
         StartupError: so it is.
     """
-    _, _, before = _read(descriptor)
     if before in ("", path) or identity_of(before) != found:
         return
     if _has_commits(before) and identity_of(_wal(before)) != identity_of(_wal(path)):
@@ -180,12 +204,12 @@ def _taken(directory: str, name: str, path: str) -> int:
 
 
 def keep_fresh(held: Held) -> None:
-    """Touch the lock that is in /tmp, or a cleaner removes it when it is some days old.
+    """Touch the lock of the inode, or a cleaner removes it.
 
     Raises:
         OSError: the disk below it fails.
     """
-    if held.of_inode is not None:
+    if held.of_inode is not None and time.time() - os.fstat(held.of_inode).st_mtime > _FRESH:
         os.utime(held.of_inode)
 
 

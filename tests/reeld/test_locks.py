@@ -16,9 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.address import fallback_directory
 from reeld import locks
-from reeld.locks import keep_fresh, lock, lock_database
+from reeld.locks import keep_fresh, lasting_directory, lock, lock_database
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, AlreadyRunning, StartupError
 from tests.patience import PATIENCE
 
@@ -199,6 +198,25 @@ def test_commits_of_a_daemon_that_was_killed(tmp_path: Path, renamed: Callable[[
         pass
 
 
+def test_commits_of_a_machine_that_was_killed(tmp_path: Path) -> None:
+    """The same after a reboot, which empties /tmp and may give the device of the file another number."""
+    path = tmp_path / "r.db"
+    (tmp_path / "other").mkdir()
+    subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False, timeout=PATIENCE)
+    other, inode = _hard_link(path), path.stat().st_ino
+    for lost in Path(f"/tmp/reel-{os.getuid()}").glob(f"*{inode}*"):
+        lost.unlink()
+    (record,) = Path(lasting_directory()).glob(f"*-{inode}-*")
+    record = record.rename(record.with_stem(f"database-{inode}-ffff"))
+    with pytest.raises(StartupError, match="start it once with"), lock_database(str(other)):
+        pass
+    with lock_database(str(path)), closing(sqlite3.connect(path)) as database:
+        assert [("said",)] == database.execute("SELECT name FROM sqlite_schema").fetchall()
+    with lock_database(str(other)):
+        pass
+    record.unlink()
+
+
 def test_a_database_that_was_moved_with_its_wal(tmp_path: Path) -> None:
     """A database whose daemon was killed may be moved: nothing is at the path that it had."""
     path, other = tmp_path / "r.db", tmp_path / "s.db"
@@ -243,7 +261,7 @@ import sys
 from reeld import locks
 from reeld.startup import AlreadyRunning
 directory, path, other = sys.argv[1:]
-locks.fallback_directory = lambda: directory
+locks.lasting_directory = lambda: directory
 with locks.lock_database(path):
     try:
         with locks.lock_database(other):
@@ -290,13 +308,13 @@ def test_a_restore_creates_no_database(tmp_path: Path) -> None:
 
 
 def test_the_lock_of_an_inode_leaves_nothing(tmp_path: Path) -> None:
-    """The file in /tmp is kept fresh, because cleaners remove old ones, and ends with the lock."""
+    """The file in /var/tmp is kept fresh, because cleaners remove old ones, and ends with the lock."""
     with lock_database(str(tmp_path / "r.db")) as held:
         assert held.of_inode is not None
         os.utime(held.of_inode, (0, 0))
         keep_fresh(held)
         left = os.fstat(held.of_inode)
-    here = [entry.stat().st_ino for entry in os.scandir(fallback_directory())]
+    here = [entry.stat().st_ino for entry in os.scandir(lasting_directory())]
 
     assert left.st_mtime > 0
     assert left.st_ino not in here
@@ -313,7 +331,7 @@ def test_a_directory_that_cannot_be_used(
     else:
         directory.mkdir()
         directory.chmod(0o755)
-    monkeypatch.setattr(locks, "fallback_directory", lambda: str(directory))
+    monkeypatch.setattr(locks, "lasting_directory", lambda: str(directory))
     path = str(tmp_path / "r.db")
     with lock_database(path) as held:
         assert held.of_inode is None
