@@ -7,9 +7,10 @@ any more. Then the file is cleaned, while others go on.
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 import anyio
@@ -26,10 +27,10 @@ from reeld.core.stage import Reply
 from reeld.core.state import Profile
 from reeld.store import queries
 from reeld.store.eraser import Eraser
-from reeld.store.erasing_backups import Find, purge_in, redaction_in
-from reeld.store.erasures import Change, Decision, Order, OwnKey, hidden
-from reeld.store.purging import Purge, clones, plan_purge, was_purged
-from reeld.store.redacting import Redactions, Text, plan_past_elsewhere, plan_redaction
+from reeld.store.erasing_backups import FindIn
+from reeld.store.erasures import Change, Order, OwnKey, hidden
+from reeld.store.purging import Purge, plan_purge, plan_purge_elsewhere, purged_with, was_purged
+from reeld.store.redacting import Past, Redactions, Text, plan_past, plan_redaction
 from reeld.store.transactions import Transaction
 
 log = logging.getLogger(__name__)
@@ -78,13 +79,14 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
     redaction = Redaction(_about(time, options.client), os.urandom(16), asked.texts)
 
     async def affected(work: Work) -> set[int]:
-        found[:] = [await eraser.plan(plan_redaction(work.agents[0].row, redaction, asked.seqs))]
-        return found[0].affected
+        past = await eraser.plan(plan_past(work.agents[0].row, asked.seqs))
+        found[:] = [(past, await eraser.plan(plan_redaction(past, redaction)))]
+        return found[0][1].affected
 
-    found: list[Redactions] = []
+    found: list[tuple[Past, Redactions]] = []
     async with eraser.turn():
         async with locked(registry, options, [agent], affected) as work:
-            (planned,) = found
+            ((past, planned),) = found
             target = work.alone()
             stage = target.stage
             told = {"agent": stage.base.uid, "head": stage.head, **await _told(registry, planned)}
@@ -92,26 +94,23 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
                 return told
             if (first := await first_reply(store, options.key)) is not None:
                 return first
-            if planned.is_nothing and not asked.backups:
+            if planned.decision().is_nothing and not asked.backups:
                 return told
             order = Order("redact", stage.base.uid, options.client, time)
-            past = await eraser.plan(plan_past_elsewhere(target.row, asked.seqs)) if asked.backups else None
-            find = None if past is None else redaction_in(target.row, past, redaction, asked.seqs)
             erasure = Erasure(
                 order,
-                [each.change for each in planned.found],
+                planned.changes,
                 texts={each.id: each.text for each in planned.found},
                 backups=asked.backups,
-                find=find,
+                find=partial(plan_redaction, past, redaction),
             )
 
             async def decide(number: int, backups: Reply) -> Reply:
                 command = commands.redacted(stage, len(planned.found), "seqs" if redaction.is_whole else "text")
-                decision = Decision(
-                    number, len(planned.found), planned.labels, planned.keys, milestones=planned.milestones
+                reply = await work.commit({**told, **stage.reply(command), **backups}, planned.decision(number))
+                log.info(
+                    "agent=%s redacted: %d events, for client=%s", stage.base.uid, len(planned.found), options.client
                 )
-                reply = await work.commit({**told, **stage.reply(command), **backups}, decision)
-                log.info("agent=%s redacted: %d events, for client=%s", stage.base.uid, decision.events, options.client)
                 return reply
 
             reply = await erase(eraser, rest, erasure, decide)
@@ -138,12 +137,7 @@ class Erasure(NamedTuple):
     gone: Sequence[int] = ()
     texts: Mapping[int, Text] = {}
     backups: Sequence[str] = ()
-    find: Find | None = None
-
-
-def removals(events: Iterable[int]) -> list[Change]:
-    """Return the changes that remove events; there may be a million, which takes a thread."""
-    return [Change(event, is_gone=True) for event in events]
+    find: FindIn | None = None
 
 
 async def erase(
@@ -202,11 +196,8 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
     store, eraser = registry.store, registry.store.eraser
 
     async def family(work: Work) -> set[int]:
-        found = set(wanted.also)
-        if wanted.cascade or wanted.force:
-            for row in (work.agents[0].row, *wanted.also):
-                found |= await store.read(clones, row, alive=wanted.force)
-        return found
+        rows = {work.agents[0].row, *wanted.also}
+        return await store.read(purged_with, rows, living=wanted.force) if wanted.cascade or wanted.force else rows
 
     async with eraser.turn():
         async with locked(registry, options, [root], family) as work:
@@ -227,8 +218,8 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
             if wanted.dry_run:
                 return told
             order = Order("purge", stage.base.uid, options.client, stage.now)
-            changes = await anyio.to_thread.run_sync(removals, planned.events)
-            find = _purge_in(told["purged"], wanted)
+            changes = await anyio.to_thread.run_sync(lambda: planned.changes)
+            find = _purge_in([profile.uid for profile in profiles], wanted)
             erasure = Erasure(order, changes, planned.events, backups=wanted.backups, find=find)
 
             async def decide(number: int, backups: Reply) -> Reply:
@@ -274,8 +265,8 @@ async def purge_in_backups(registry: Registry, options: CommandOptions, address:
         return {**told, "time": order.time, "backups": done}
 
 
-def _purge_in(uids: Sequence[str], wanted: Wanted) -> Find:
-    return purge_in(uids, cascade=wanted.cascade, force=wanted.force)
+def _purge_in(uids: Sequence[str], wanted: Wanted) -> FindIn:
+    return partial(plan_purge_elsewhere, uids, cascade=wanted.cascade, force=wanted.force)
 
 
 async def _decide_purge(
@@ -285,13 +276,12 @@ async def _decide_purge(
     if options.key is not None:
         row = key_row(options.key, agents[0].row, reply, 0)
         own = OwnKey(row.key, row.digest, hidden(row.address), row.reply)
-    decision = Decision(erasure, len(planned.events), purged=planned.agents, key=own)
 
     def on_commit(_: list[int]) -> None:
         for agent in agents:
             registry.remove(agent)
 
-    await write(registry.store, Transaction([], [], decision=decision), on_commit)
+    await write(registry.store, Transaction([], [], decision=planned.decision(erasure, own)), on_commit)
 
 
 async def _cleaned(registry: Registry, reply: Reply) -> Reply:

@@ -14,13 +14,13 @@ import anyio
 
 from reel.errors import ReelError
 from reeld.agents.agent import now, write
-from reeld.agents.erasing import LISTED, Erasure, Rest, erase, removals
+from reeld.agents.erasing import LISTED, Erasure, Rest, erase
 from reeld.agents.registry import Registry
 from reeld.core.stage import Reply
 from reeld.core.state import Profile
 from reeld.store import queries
 from reeld.store.connection import Error
-from reeld.store.erasures import Decision, Order
+from reeld.store.erasures import Order
 from reeld.store.purging import Purge, count_purge, plan_purge
 from reeld.store.retention import DAY, Noted, Old, Retention, expired, forget, note, noted
 from reeld.store.store import Store
@@ -267,14 +267,14 @@ async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client:
             planned = await eraser.plan(plan_purge({profile.row for profile in gone}))
             heirs = await _uids(registry, planned.heirs)
             order = Order("purge", gone[0].uid, client, now())
-            erasure = Erasure(order, removals(planned.events), planned.events)
+            erasure = Erasure(order, planned.changes, planned.events)
 
             def on_commit(_: list[int]) -> None:
                 for profile in gone:
                     registry.bus.reset(profile)
 
             async def decide(number: int, _: Reply) -> Reply:
-                decision = Decision(number, len(planned.events), purged=planned.agents)
+                decision = planned.decision(number)
                 await write(store, Transaction([], [], decision=decision), on_commit)
                 done.add(gone, planned, heirs)
                 return {}

@@ -19,7 +19,7 @@ from reel.msgpack_codec import packer
 from reeld.store import erasures
 from reeld.store.database import Database, Job
 from reeld.store.engine import Lone
-from reeld.store.erasing_backups import Find, erase_in, require_backup
+from reeld.store.erasing_backups import FindIn, erase_in, require_backup
 from reeld.store.erasures import Change, Order
 from reeld.store.plans import Plan, carry_out_between
 from reeld.store.presence import Presence
@@ -202,7 +202,7 @@ class Eraser:
         for path in paths:
             await anyio.to_thread.run_sync(require_backup, path)
 
-    async def erase_in_backups(self, paths: Sequence[str], order: Order, find: Find) -> list[dict[str, Any]]:
+    async def erase_in_backups(self, paths: Sequence[str], order: Order, find: FindIn) -> list[dict[str, Any]]:
         """Erase in the backups that :meth:`stage` has recorded; return the path of each, and how many events changed.
 
         Raises:

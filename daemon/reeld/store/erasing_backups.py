@@ -7,20 +7,19 @@ erasures: if the daemon is killed, what was decided in a backup is completed at 
 import json
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import NamedTuple
+from typing import TypeAlias
 from urllib.parse import quote
 
 from reel.errors import InvalidParams, Storage
 from reel.msgpack_codec import packer
-from reeld.core.redaction import Redaction
 from reeld.store import erasures
 from reeld.store.backup import require_foreign
-from reeld.store.erasures import Change, Decision, Order
-from reeld.store.plans import carry_out
-from reeld.store.purging import clones, plan_purge
-from reeld.store.redacting import Past, plan_redaction
+from reeld.store.erasures import Order
+from reeld.store.plans import Plan, carry_out
+from reeld.store.purging import Purge
+from reeld.store.redacting import Redactions
 from reeld.store.room import MARGIN, require_room
 from reeld.store.schema import APPLICATION_ID, VERSION
 from reeld.store.sweep import clean, open_descriptor
@@ -31,58 +30,8 @@ log = logging.getLogger(__name__)
 _PATIENCE = 2000
 
 
-class Found(NamedTuple):
-    """What a search of a backup found: the events to erase, and how they change."""
-
-    changes: list[Change]
-    # All of it except for the numbers.
-    decision: Decision
-
-
-# Finds what to erase in an open backup.
-Find = Callable[[sqlite3.Connection], Found]
-
-
-def redaction_in(row: int, past: Past, redaction: Redaction, seqs: list[int] | None) -> Find:
-    """Return the function that finds a redaction in a backup.
-
-    Args:
-        row: the agent.
-        past: its past according to the database. The backup may lack states that it took over later. If an older
-            backup was restored since, or if it is of another database, it may have other agents and events in place of
-            these.
-        redaction: what is removed.
-        seqs: the only events that are redacted; ``None`` for all.
-    """
-
-    def find(connection: sqlite3.Connection) -> Found:
-        planned = carry_out(plan_redaction(row, redaction, seqs, past=past), connection)
-        decision = Decision(0, 0, labels=planned.labels, keys=planned.keys, milestones=planned.milestones)
-        return Found([each.change for each in planned.found], decision)
-
-    return find
-
-
-def purge_in(uids: Sequence[str], *, cascade: bool, force: bool) -> Find:
-    """Return the function that finds a purge in a backup.
-
-    Args:
-        uids: the ids of the agents.
-        cascade: whether clones that are killed there go as well, recursively.
-        force: whether all clones go.
-    """
-
-    def find(connection: sqlite3.Connection) -> Found:
-        query = "SELECT id, name FROM agents WHERE uid IN (SELECT value FROM json_each(?))"
-        named = connection.execute(query, (json.dumps(list(uids)),)).fetchall()
-        rows = {row for row, name in named if name}
-        rows = rows.union(*(clones(connection, row, alive=force) for row, _ in named if cascade or force))
-        if not rows:
-            return Found([], Decision(0, 0))
-        planned = carry_out(plan_purge(rows), connection)
-        return Found([Change(event, is_gone=True) for event in planned.events], Decision(0, 0, purged=planned.agents))
-
-    return find
+# Plans what is erased in an open backup.
+FindIn: TypeAlias = Callable[[], Plan[Redactions | Purge]]
 
 
 def require_backup(path: str) -> None:
@@ -96,13 +45,13 @@ def require_backup(path: str) -> None:
         require_room(path, MARGIN, f"nothing was erased in the backup {path}")
 
 
-def erase_in(path: str, order: Order, find: Find) -> int:
+def erase_in(path: str, order: Order, find: FindIn) -> int:
     """Erase something in a backup; return how many events were changed or removed.
 
     Args:
         path: the backup.
         order: who asks for it.
-        find: finds it there.
+        find: makes the plan.
 
     Raises:
         InvalidParams: there is no such file, or it is not a backup of this version.
@@ -110,16 +59,16 @@ def erase_in(path: str, order: Order, find: Find) -> int:
     """
     with _opened(path) as (connection, descriptor):
         _carry_through(connection, path, descriptor)
-        changes, decision = find(connection)
-        if not (changes or decision.labels or decision.keys or decision.purged):
+        planned = carry_out(find(), connection)
+        changes = planned.changes
+        if planned.decision().is_nothing:
             return 0
         require_room(path, erasures.room_for(changes), f"nothing was erased in the backup {path}")
         erasure = erasures.begin(connection, order)
         for part in erasures.slices(changes):
             erasures.stage(connection, part)
         connection.execute("BEGIN IMMEDIATE")
-        decision = decision._replace(erasure=erasure, events=len(changes))
-        erasures.decide(connection.cursor(), decision, erasures.newest(connection), packer())
+        erasures.decide(connection.cursor(), planned.decision(erasure), erasures.newest(connection), packer())
         connection.execute("COMMIT")
         _carry_through(connection, path, descriptor)
         return len(changes)

@@ -130,6 +130,11 @@ class Decision(NamedTuple):
     milestones: Outdated | None = None
     key: OwnKey | None = None
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is erased."""
+        return not (self.events or self.labels or self.keys or self.purged)
+
 
 def hidden(address: str | None) -> str | None:
     """Return what is stored in place of an erased address of an agent: it still tells whether another one equals it."""

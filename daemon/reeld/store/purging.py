@@ -4,13 +4,15 @@ An agent that was cloned from a purged one may restore any state up to the posit
 all events up to there. An agent that took over a state with ``clone`` into it needs the events of that state alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from reeld.store.connection import Connection
+from reeld.store.connection import Connection, Texts
+from reeld.store.erasures import Change, Decision, OwnKey
 from reeld.store.history import lineage
 from reeld.store.plans import Plan
+from reeld.store.queries import clones
 from reeld.store.spans import NEWEST
 
 # Events that are read at a time.
@@ -36,6 +38,15 @@ class Purge(NamedTuple):
     events: list[int]
     kept: int
     heirs: set[int]
+
+    @property
+    def changes(self) -> list[Change]:
+        """The removals; there may be a million, which takes a thread."""
+        return [Change(event, is_gone=True) for event in self.events]
+
+    def decision(self, erasure: int = 0, key: OwnKey | None = None) -> Decision:
+        """Return what decides the erasure with a number."""
+        return Decision(erasure, len(self.events), purged=self.agents, key=key)
 
 
 class _Kept(NamedTuple):
@@ -89,16 +100,32 @@ def _count(agents: list[int], rows: set[int], take: Callable[[list[int]], None])
     return Counted(gone, stay, kept.heirs)
 
 
-def clones(connection: Connection, row: int, *, alive: bool) -> set[int]:
-    """Return the clones of an agent, recursively: all, or only those that were killed."""
-    found: set[int] = set()
-    waiting = [row]
-    while waiting:
-        query = "SELECT id FROM agents WHERE source = ? AND name <> '' AND (? OR killed IS NOT NULL)"
-        later = {clone for (clone,) in connection.execute(query, (waiting.pop(), alive))}
-        found |= later
-        waiting += later
-    return found
+def purged_with(connection: Connection, rows: Iterable[int], *, living: bool) -> set[int]:
+    """Return some agents, and the clones that go with them, recursively: all, or only those that were killed."""
+    going = set(rows)
+    for clone in clones(connection, rows):
+        if clone.source in going and not clone.is_purged and (living or not clone.is_alive):
+            going.add(clone.row)
+    return going
+
+
+def plan_purge_elsewhere(uids: Sequence[str], *, cascade: bool, force: bool) -> Plan[Purge]:
+    """Plan the purge of agents in a backup, which may not have them, or have other clones of them.
+
+    Args:
+        uids: the ids of the agents.
+        cascade: whether clones that are killed there go as well, recursively.
+        force: whether all clones go.
+    """
+    rows = yield partial(_going, uids=Texts(uids), cascade=cascade, force=force)
+    return (yield from plan_purge(rows)) if rows else Purge([], [], 0, set())
+
+
+def _going(connection: Connection, uids: Texts, *, cascade: bool, force: bool) -> set[int]:
+    query = "SELECT id, name FROM agents WHERE uid IN (SELECT value FROM json_each(?))"
+    named = dict(connection.execute(query, (uids,)).fetchall())
+    going = purged_with(connection, named, living=force) if cascade or force else {*named}
+    return {row for row in going if named.get(row) != ""}
 
 
 def was_purged(connection: Connection, uid: str) -> bool:
@@ -116,7 +143,7 @@ def _kept(connection: Connection, purged: set[int], now: set[int]) -> _Kept:
     kept = _Kept({}, set(), set())
     # The agents that inherit from a purged agent, and up to which seq.
     claims: dict[int, list[tuple[int, int]]] = {}
-    for heir in _descendants(connection, purged) - purged:
+    for heir in {clone.row for clone in clones(connection, purged)} - purged:
         for owner, _, upto in lineage(connection, heir, NEWEST)[:-1]:
             if owner in purged and _has_events(connection, owner, upto):
                 kept.bounds[owner] = max(upto, kept.bounds.get(owner, 0))
@@ -156,16 +183,6 @@ def _walk(
         has_some = has_some or is_now
         paths[passed] = has_some
     return [passed for passed, _ in walked]
-
-
-def _descendants(connection: Connection, rows: set[int]) -> set[int]:
-    found, waiting = set(rows), list(rows)
-    while waiting:
-        query = "SELECT id FROM agents WHERE source = ?"
-        later = {clone for (clone,) in connection.execute(query, (waiting.pop(),))} - found
-        found |= later
-        waiting += later
-    return found
 
 
 def _events(connection: Connection, agent: int, after: int) -> tuple[list[tuple[int, int]], int | None]:

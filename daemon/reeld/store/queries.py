@@ -5,7 +5,7 @@ The rules of the model are in :mod:`reeld.core`; this module only queries the lo
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from reel.errors import NotFound
@@ -13,7 +13,7 @@ from reel.msgpack_codec import packer
 from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
-from reeld.store.connection import Connection, DatabaseError
+from reeld.store.connection import Connection, DatabaseError, Numbers
 from reeld.store.erasures import first_reply, newest
 from reeld.store.loss import Known
 from reeld.store.schema import UNKNOWN_KIND
@@ -33,6 +33,13 @@ _FIND = f"""
             ORDER BY (SELECT id FROM events WHERE agent = named.id ORDER BY seq DESC LIMIT 1) DESC NULLS LAST LIMIT 1
         )
     )
+"""
+_CLONES = """
+    WITH RECURSIVE kin (id) AS (
+        SELECT id FROM agents WHERE source IN (SELECT value FROM json_each(?))
+        UNION SELECT a.id FROM kin JOIN agents a ON a.source = kin.id
+    )
+    SELECT a.id, a.source, a.killed IS NULL, a.name = '' FROM kin JOIN agents a ON a.id = kin.id
 """
 _UNDOABLE = tuple(sorted(UNDOABLE_KINDS))
 _NEWEST = f"""
@@ -54,6 +61,15 @@ _KEY = f"""
     SELECT {_KEY_COLUMNS}, k.checksum, coalesce(a.uid, ''), coalesce(a.name, '?')
     FROM keys k LEFT JOIN agents a ON a.id = coalesce(k.about, k.agent) WHERE k.key = ?
 """
+
+
+class Clone(NamedTuple):
+    """A clone: its row and that of its source."""
+
+    row: int
+    source: int
+    is_alive: bool
+    is_purged: bool
 
 
 class StoredKey(NamedTuple):
@@ -121,16 +137,16 @@ def read_profile(row: Sequence[Any]) -> Profile:
     return Profile(number, uid, name, title, json.loads(tags), origin, created, updated, killed, head)
 
 
+def clones(connection: Connection, rows: Iterable[int]) -> list[Clone]:
+    """Return the clones of some agents, recursively and through killed and purged ones; sources come first."""
+    # Sorted here: with ORDER BY, PostgreSQL would scan all agents. A clone has a greater row than its source.
+    found = connection.execute(_CLONES, (Numbers(rows),)).fetchall()
+    return [Clone(row, source, bool(alive), bool(purged)) for row, source, alive, purged in sorted(found)]
+
+
 def descendants(connection: Connection, row: int) -> dict[int, bool]:
-    """Return the clones of an agent, recursively and through killed ones, and whether each is alive."""
-    query = """
-        WITH RECURSIVE kin (id) AS (
-            SELECT id FROM agents WHERE source = ? UNION SELECT a.id FROM kin JOIN agents a ON a.source = kin.id
-        )
-        SELECT kin.id, a.killed IS NULL FROM kin JOIN agents a ON a.id = kin.id WHERE a.name <> ''
-    """
-    # Sorted here: with ORDER BY, PostgreSQL would scan all agents.
-    return {number: bool(alive) for number, alive in sorted(connection.execute(query, (row,)))}
+    """Return the clones of an agent, recursively, and whether each is alive."""
+    return {clone.row: clone.is_alive for clone in clones(connection, [row]) if not clone.is_purged}
 
 
 def unknown_kinds(connection: Connection, row: int, at: int) -> list[Skip]:

@@ -9,7 +9,7 @@ A plan is a generator of jobs for a reading connection, so that others read in b
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,9 +21,10 @@ from reeld.core.item_forms import place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
 from reeld.core.reply_redaction import redacted_reply
 from reeld.store.connection import Connection, Numbers
-from reeld.store.erasures import Change, KeptKey, Labels, Outdated, hidden
+from reeld.store.erasures import Change, Decision, KeptKey, Labels, Outdated, hidden
 from reeld.store.history import lineage
 from reeld.store.plans import Plan
+from reeld.store.queries import clones
 from reeld.store.spans import NEWEST
 
 # The kind, the content and the data of an event.
@@ -33,7 +34,7 @@ Text: TypeAlias = tuple[str, str | None, str | None]
 _PAGE = 500
 _KEYS = 5000
 # Kinds that a seq may name: the others have content only in a title or a tag.
-_BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed"}
+_BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed", "rewind"}
 _COLUMNS = "e.id, e.agent, e.seq, e.kind, e.content, e.data_json, e.ref, e.time"
 _SPAN = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = :owner AND e.seq > :after AND e.seq <= :upto"
 _ORDER = " ORDER BY e.seq LIMIT :limit"
@@ -53,7 +54,7 @@ _TAKEN_OVER = """
         UNION
         SELECT e.id, e.agent, e.parent FROM path JOIN events e ON e.id = path.parent
     )
-    SELECT id FROM path WHERE agent <> :row ORDER BY id
+    SELECT id, agent FROM path WHERE agent <> :row ORDER BY id
 """
 _TAKERS = """
     SELECT c.agent, c.seq, p.agent, p.seq FROM events c JOIN events p ON p.id = c.parent
@@ -102,9 +103,34 @@ class Redactions(NamedTuple):
     milestones: Outdated | None
 
     @property
-    def is_nothing(self) -> bool:
-        """Whether nothing is redacted."""
-        return not (self.found or self.labels or self.keys)
+    def changes(self) -> list[Change]:
+        """The new form of the events."""
+        return [each.change for each in self.found]
+
+    def decision(self, erasure: int = 0) -> Decision:
+        """Return what decides the erasure with a number."""
+        return Decision(erasure, len(self.found), self.labels, self.keys, milestones=self.milestones)
+
+
+class Past(NamedTuple):
+    """The past of an agent, or some events of it, in a form in which a backup can be searched for it as well.
+
+    A backup may lack states that the agent took over later. If an older backup was restored since, or if it is of
+    another database, it may have other agents and events under the same numbers.
+
+    Args:
+        row: the agent.
+        uids: the ids of the agents in whose logs it is, by their rows.
+        line: the logs that belong to it, each with the last seq.
+        events: the ids of other events.
+        times: when these were written, if some were selected.
+    """
+
+    row: int
+    uids: Mapping[int, str]
+    line: Sequence[tuple[int, int]]
+    events: Sequence[int]
+    times: Mapping[int, int]
 
 
 class _Scan:
@@ -112,41 +138,35 @@ class _Scan:
 
     Args:
         redaction: what is removed.
-        seqs: the only seqs to consider; ``None`` for all.
-        known: what identifies the past if this file is another one than that in which it was found.
+        past: where to look.
     """
 
-    def __init__(self, redaction: Redaction, seqs: list[int] | None, known: "Known | None") -> None:
+    def __init__(self, redaction: Redaction, past: Past) -> None:
         self._redaction = redaction
-        self._seqs = seqs
-        self._known = known
+        self._past = past
         self._names: dict[int, str] = {}
+        # The agents of the past that this file has.
+        self.agents: set[int] = set()
         self.found: dict[int, Found] = {}
         # Who killed others for which redacted reason: the id of the agent, and the reason.
         self.kills: set[tuple[Any, Any]] = set()
-        # The seqs of events that may have content.
-        self.seen: set[int] = set()
+
+    def identify(self, connection: Connection) -> None:
+        """Learn which agents of the past this file has: a backup may have others in their rows, or none."""
+        self.agents = {row for row, _ in self._past.uids.items() & _uids(connection, self._past.uids).items()}
 
     def span(self, connection: Connection, owner: int, after: int, upto: int) -> int | None:
         """Look at a page of an agent's log; return the seq after which the next one begins, ``None`` at the end."""
-        values = {"owner": owner, "after": after, "upto": upto, "seqs": Numbers(self._seqs or ()), "limit": _PAGE}
-        rows = connection.execute(_SPAN + (_OF_SEQS if self._seqs is not None else "") + _ORDER, values).fetchall()
-        self._take(connection, filter(self._is_known, rows))
+        values = {"owner": owner, "after": after, "upto": upto, "limit": _PAGE}
+        rows = connection.execute(_SPAN + _ORDER, values).fetchall()
+        self._take(connection, rows)
         return rows[-1][2] if len(rows) == _PAGE else None
 
-    def ids(self, connection: Connection, ids: list[int]) -> None:
-        """Look at events by their ids."""
-        rows = connection.execute(_BY_ID, (Numbers(ids),)).fetchall()
-        wanted = None if self._seqs is None else set(self._seqs)
-        self._take(connection, [row for row in rows if (wanted is None or row[2] in wanted) and self._is_known(row)])
-
-    def _is_known(self, row: tuple[Any, ...]) -> bool:
-        """Return whether an event of this file is one of the past."""
-        if self._known is None:
-            return True
-        event, owner, *_, time = row
-        times = self._known.times
-        return owner in self._known.uids and (times is None or times.get(event) == time)
+    def ids(self, connection: Connection, ids: Sequence[int]) -> None:
+        """Look at events by their ids, unless this file has other events under these."""
+        times = self._past.times
+        rows = _by_id(connection, ids)
+        self._take(connection, [row for row in rows if row[1] in self.agents and times.get(row[0], row[-1]) == row[-1]])
 
     def forms(self, connection: Connection) -> None:
         """Remove the form of each item that has a redacted message; it is stored with the item's first message."""
@@ -182,9 +202,6 @@ class _Scan:
         for event, owner, seq, kind, content, data_json, ref, _ in rows:
             if event in self.found:
                 continue
-            if self._seqs is not None and kind not in (*_BY_SEQ, "rewind"):
-                continue
-            self.seen.add(seq)
             made = self._redaction.event(kind, content, data_json, ref, self._name(connection, owner))
             if made is not None:
                 self.found[event] = Found(event, owner, seq, kind, content, data_json, made)
@@ -195,114 +212,56 @@ class _Scan:
         return self._names[owner]
 
 
-class Past(NamedTuple):
-    """The past of an agent.
-
-    Args:
-        line: the agent and its sources, each with the last seq that belongs to it.
-        foreign: the ids of the events that a ``clone`` into one of them brought.
-        known: if this past is to be found in another file, what identifies it there.
-    """
-
-    line: list[tuple[int, int]]
-    foreign: list[int]
-    known: "Known | None" = None
-
-
-class Known(NamedTuple):
-    """What identifies a past in another file, where the same numbers may mean other agents and events.
-
-    Args:
-        uids: the ids of the agents, by their rows.
-        times: the times of the only events that are redacted, by their ids; ``None`` for all events.
-    """
-
-    uids: Mapping[int, str]
-    times: Mapping[int, int] | None
-
-
-def plan_past(row: int) -> Plan[Past]:
-    """Find the past of an agent."""
-    found = yield partial(lineage, row=row, head=NEWEST)
-    line = [(owner, last) for owner, _, last in found]
-    foreign: list[int] = []
-    for owner, last in line:
-        foreign += yield partial(_ids_taken_over, row=owner, upto=last)
-    return Past(line, foreign)
-
-
-def plan_past_elsewhere(row: int, seqs: list[int] | None) -> Plan[Past]:
-    """Find the past of an agent, and what identifies it in another file.
+def plan_past(row: int, seqs: list[int] | None) -> Plan[Past]:
+    """Find the past of an agent.
 
     Args:
         row: the agent.
         seqs: the only events that are to be redacted; ``None`` for all.
-    """
-    past = yield from plan_past(row)
-    known = yield partial(_identify, past=past, seqs=seqs)
-    return past._replace(known=known)
-
-
-def _identify(connection: Connection, past: Past, seqs: list[int] | None) -> Known:
-    owners = {owner for owner, _ in past.line}
-    times: dict[int, int] = {}
-    for first in range(0, len(past.foreign), _PAGE):
-        rows = connection.execute(_BY_ID, (Numbers(past.foreign[first : first + _PAGE]),)).fetchall()
-        owners.update(row[1] for row in rows)
-        times.update((row[0], row[-1]) for row in rows)
-    for owner, last in past.line if seqs is not None else ():
-        values = {"owner": owner, "after": 0, "upto": last, "seqs": Numbers(seqs or ())}
-        times.update((row[0], row[-1]) for row in connection.execute(_SPAN + _OF_SEQS, values))
-    return Known(_uids(connection, owners), None if seqs is None else times)
-
-
-def _uids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
-    """Return the ids of the agents in these rows, by their rows."""
-    query = "SELECT id, uid FROM agents WHERE id IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(query, (Numbers(sorted(rows)),)).fetchall())
-
-
-def _in_this_file(connection: Connection, past: Past) -> Past:
-    """Return the part of a past that this file has: in its place, this file may have other agents."""
-    assert past.known is not None, "it is not a past of another file"  # noqa: S101
-    uids = dict(past.known.uids.items() & _uids(connection, past.known.uids).items())
-    line = [(owner, last) for owner, last in past.line if owner in uids]
-    return Past(line, past.foreign, past.known._replace(uids=uids))
-
-
-def plan_redaction(
-    row: int, redaction: Redaction, seqs: list[int] | None, *, past: Past | None = None
-) -> Plan[Redactions]:
-    """Find what is redacted in the past of an agent.
-
-    Args:
-        row: the agent.
-        redaction: what is removed.
-        seqs: the only events that are redacted; ``None`` for all.
-        past: the agent's past according to another file, see :func:`plan_past_elsewhere`; this file has a part of it,
-            or nothing. Default: that in this file.
 
     Raises:
         InvalidParams: a seq is of no event that may have content.
     """
-    line, foreign, known = (yield from plan_past(row)) if past is None else (yield partial(_in_this_file, past=past))
-    scan = _Scan(redaction, seqs, known)
-    own = {row} if known is None else {row} & {*known.uids}
+    found = yield partial(lineage, row=row, head=NEWEST)
+    line = [(owner, last) for owner, _, last in found]
+    owners = {owner for owner, _ in line}
+    brought: list[int] = []
     for owner, last in line:
-        after: int | None = 0
-        while after is not None:
-            after = yield partial(scan.span, owner=owner, after=after, upto=last)
-    for first in range(0, len(foreign), _PAGE):
-        yield partial(scan.ids, ids=foreign[first : first + _PAGE])
-    if seqs is not None:
-        yield scan.forms
-    if past is None and (missing := sorted({*(seqs or ())} - scan.seen)):
+        ids, others = yield partial(_taken_over, row=owner, upto=last)
+        brought += ids
+        owners |= others
+    uids = yield partial(_uids, rows=owners)
+    if seqs is None:
+        return Past(row, uids, line, brought, {})
+    rows: list[tuple[Any, ...]] = []
+    for owner, last in line:
+        rows += yield partial(_with_seqs, owner=owner, upto=last, seqs=seqs)
+    for first in range(0, len(brought), _PAGE):
+        rows += yield partial(_by_id, ids=brought[first : first + _PAGE])
+    selected = [row for row in rows if row[2] in seqs and row[3] in _BY_SEQ]
+    if missing := sorted({*seqs} - {row[2] for row in selected}):
         raise InvalidParams(
             f"seqs: {missing[0]} is not a message or another event with content in the past of this agent;"
             " reel log shows all, and text redacts titles and tags",
             field="seqs",
             seq=missing[0],
         )
+    return Past(row, uids, [], [row[0] for row in selected], {row[0]: row[-1] for row in selected})
+
+
+def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
+    """Find what is redacted in the past of an agent, in the database or in a backup of it."""
+    scan = _Scan(redaction, past)
+    yield scan.identify
+    own = {past.row} & scan.agents
+    for owner, last in past.line:
+        after: int | None = 0 if owner in scan.agents else None
+        while after is not None:
+            after = yield partial(scan.span, owner=owner, after=after, upto=last)
+    for first in range(0, len(past.events), _PAGE):
+        yield partial(scan.ids, ids=past.events[first : first + _PAGE])
+    if redaction.is_whole:
+        yield scan.forms
     affected: set[int] = yield partial(_affected, found=list(scan.found.values()))
     affected |= yield partial(_killed_with, scan=scan)
     if not redaction.is_whole:
@@ -324,8 +283,26 @@ def plan_redaction(
     return Redactions(found, affected, labels, keys, outdated)
 
 
-def _ids_taken_over(connection: Connection, row: int, upto: int) -> list[int]:
-    return [event for (event,) in connection.execute(_TAKEN_OVER, {"row": row, "upto": upto})]
+def _taken_over(connection: Connection, row: int, upto: int) -> tuple[list[int], set[int]]:
+    """Return the ids of the events that an agent took over, and their agents."""
+    rows = connection.execute(_TAKEN_OVER, {"row": row, "upto": upto}).fetchall()
+    return [event for event, _ in rows], {owner for _, owner in rows}
+
+
+def _with_seqs(connection: Connection, owner: int, upto: int, seqs: list[int]) -> list[tuple[Any, ...]]:
+    return connection.execute(
+        _SPAN + _OF_SEQS, {"owner": owner, "after": 0, "upto": upto, "seqs": Numbers(seqs)}
+    ).fetchall()
+
+
+def _by_id(connection: Connection, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+    return connection.execute(_BY_ID, (Numbers(ids),)).fetchall()
+
+
+def _uids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+    """Return the ids of the agents in these rows, by their rows."""
+    query = "SELECT id, uid FROM agents WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(query, (Numbers(sorted(rows)),)).fetchall())
 
 
 def _affected(connection: Connection, found: list[Found]) -> set[int]:
@@ -363,7 +340,7 @@ def _killed_with(connection: Connection, scan: _Scan) -> set[int]:
     uids = _uids(connection, roots)
     scan.kills = {(uids[each.owner], _kill(each.data_json)[1]) for each in kills}
     killed: set[int] = set()
-    for row in _clones_of(connection, roots) if roots else ():
+    for row in _with_clones(connection, roots):
         rows = connection.execute("SELECT data_json FROM events WHERE agent = ? AND kind = 'agent_killed'", (row,))
         if any(_kill(data_json) in scan.kills for (data_json,) in rows.fetchall()):
             killed.add(row)
@@ -376,20 +353,13 @@ def _kill(data_json: str | None) -> tuple[Any, Any]:
     return data.get("by"), data.get("reason")
 
 
-def _clones_of(connection: Connection, rows: Iterable[int]) -> set[int]:
-    """Return agents and their clones, recursively."""
-    seen = set(rows)
-    waiting = list(seen)
-    while waiting:
-        later = {clone for clone, _ in connection.execute(_CLONES, (waiting.pop(),))} - seen
-        seen |= later
-        waiting += later
-    return seen
+def _with_clones(connection: Connection, rows: set[int]) -> set[int]:
+    return rows.union(clone.row for clone in clones(connection, rows))
 
 
 def _with_labels(connection: Connection, redaction: Redaction, rows: set[int]) -> set[int]:
     """Return the agents, among these and their clones, whose title or tags change: a clone has both from its source."""
-    return {labels.row for labels in _labels(connection, redaction, _clones_of(connection, rows))}
+    return {labels.row for labels in _labels(connection, redaction, _with_clones(connection, rows))}
 
 
 def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> list[Labels]:

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +15,11 @@ import pytest
 from reel.database_url import is_url
 from reel.errors import Storage
 from reel.msgpack_codec import packer
+from reeld.core.redaction import Redaction
 from reeld.store import eraser, erasing_backups, erasures, sweep
-from reeld.store.erasing_backups import Found, erase_in
+from reeld.store.erasing_backups import erase_in
 from reeld.store.erasures import Change, Decision, Order
+from reeld.store.redacting import Past, plan_redaction
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, query, write
@@ -213,7 +216,8 @@ async def test_a_backup_that_somebody_reads(store: Store, tmp_path: Path) -> Non
     await filled(store)
     await store.backup(copy)
     query(copy, "PRAGMA journal_mode = WAL")
-    find = lambda _: Found([Change(2, "gone")], Decision(0, 0))  # noqa: E731 - it is a value
+    past = Past(1, {1: f"{1:032x}"}, [(1, 9)], [], {})
+    find = partial(plan_redaction, past, Redaction("now", b"k", ["secret"]))
     with reading(copy), pytest.raises(Storage, match="another program reads it"):
         erase_in(copy, ORDER, find)
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:

@@ -21,7 +21,8 @@ from reeld.serving.call import Services
 from reeld.serving.handlers import erasing as erasing_handlers
 from reeld.store import erasing_backups, erasures, schema
 from reeld.store.erasures import Order
-from reeld.store.redacting import Known, Past
+from reeld.store.plans import carry_out
+from reeld.store.redacting import Past, plan_redaction
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts
 
@@ -605,12 +606,11 @@ async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Pat
         await backed_up(peer, path)
     order = Order("redact", "a", None, 1)
     with closing(erasing_backups._open(str(path))) as connection:
-        known = Known(dict(connection.execute("SELECT id, uid FROM agents")), None)
-        past = Past([(1, 1 << 40)], [], known)
-        found = erasing_backups.redaction_in(1, past, Redaction("now", b"k", ["secret"]), None)(connection)
+        past = Past(1, dict(connection.execute("SELECT id, uid FROM agents")), [(1, 1 << 40)], [], {})
+        planned = carry_out(plan_redaction(past, Redaction("now", b"k", ["secret"])), connection)
         number = erasures.begin(connection, order)
-        erasures.stage(connection, found.changes)
-        erasures.decide(connection.cursor(), found.decision._replace(erasure=number), 1, packer())
+        erasures.stage(connection, planned.changes)
+        erasures.decide(connection.cursor(), planned.decision(number), 1, packer())
     with closing(sqlite3.connect(tmp_path / "r.db", isolation_level=None)) as connection:
         schema.migrate(connection, schema.MIGRATIONS)
         erasures.begin(connection, order, json.dumps([str(path), "/missing"]))
