@@ -343,6 +343,8 @@ class Client:
         except ReelError:
             self._disconnect()  # else the next call would skip the greeting
             raise
+        if deadline is None:
+            self._socket.settimeout(None)  # the greeting had a limit, and the call has none
         return deadline
 
     def _reach(self, deadline: float | None) -> tuple[socket.socket, bool]:

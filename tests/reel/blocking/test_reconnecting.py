@@ -111,6 +111,18 @@ def test_a_call_that_was_lost_late(script: Script) -> None:
         assert client.ping() is True
 
 
+def test_a_slow_call_after_a_restart(script: Script) -> None:
+    """Only the greeting of a new connection has a limit: a call without one may take as long as before the restart."""
+    script.play(
+        lambda line: line.answer(HELLO).take(),
+        lambda line: line.answer(HELLO, {"pong": True}).wait(),
+    )
+    with connect(script.path, patience=PATIENCE) as client:
+        assert client.ping() is True
+        assert client._socket is not None
+        assert client._socket.gettimeout() is None
+
+
 def test_reconnecting_counts_for_the_timeout(script: Script) -> None:
     """A call on which the daemon hangs up again and again does not get its whole time each time."""
 
