@@ -90,6 +90,17 @@ def test_a_conversation_goes_on_from_its_last_message(server: Server, daemon: Da
         assert "ERROR" in daemon.log.read_text()
 
 
+def test_agents_that_are_gone_are_no_problem(server: Server, daemon: Daemon) -> None:
+    """An agent that was lost as a whole has no state to compare with the log, though it was in use."""
+    with daemon.client() as client:
+        client.add("demo", "kept", create=True)
+        with set_back(server):
+            client.add("gone", "lost", create=True)
+        eventually(client)
+
+        assert [] == client.verify().problems
+
+
 def test_what_is_based_on_lost_events_is_refused(server: Server, daemon: Daemon) -> None:
     """An `if_seq`, a position and a key of before mean nothing else afterwards."""
     with daemon.client() as client:

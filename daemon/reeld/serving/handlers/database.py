@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from reel.errors import ReelError
+from reel.errors import NotFound, ReelError
 from reeld.agents.agent import Agent
 from reeld.agents.jobs import Read
 from reeld.core.commands import not_found
@@ -49,6 +49,8 @@ async def _compare(services: Services, verifier: Verifier, agent: Agent) -> None
         return  # it was evicted, so there is nothing to compare
     try:
         profile, conversation = await _look(services, agent)
+    except NotFound:
+        return  # it is gone: the server came back with less than it had
     except ReelError as error:
         verifier.report.note([Problem("unchecked", f"the running state of agent {agent.row}: {error}")])
         return
