@@ -4,8 +4,10 @@ No read transaction is longer than a slice, because a checkpoint cannot pass a r
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
+from typing import Any
 
 from reel.msgpack_codec import packer, unpack
 from reeld.core.conversation import Conversation
@@ -126,25 +128,29 @@ class LogChecker:
         self._report = report
         self._only = row
         self._pack = packer()
-        # Progress: agents up to this row, keys up to this one.
+        # Progress: agents up to this row, and rows of the table that is being checked up to this one.
         self._row = 0 if row is None else row - 1
-        self._key = 0
-        self._milestone = 0
-        self._erasure = 0
+        self._place = 0
+        # When the slice is over.
+        self._until = 0.0
         # The agent whose log is being checked, and the seq up to which it has been.
         self._validator: LogValidator | None = None
         self._seq = _LOWEST
-        self._steps = [self._agents, self._keys, *([self._erasures, self._milestones] if row is None else [])]
+        self._steps: list[Callable[[Connection], bool]] = [self._agents, partial(self._rows, _KEYS, self._key)]
+        if row is None:
+            self._steps.append(partial(self._rows, _ERASURES, self._erasure))
+            self._steps.append(partial(self._rows, _MILESTONES, self._milestone))
 
     def work(self, connection: Connection) -> bool:
         """Work for one slice; return whether there is more to do."""
-        until = time.monotonic() + SLICE
+        self._until = time.monotonic() + SLICE
         try:
-            more = self._steps[0](connection, until)
+            more = self._steps[0](connection)
         except DatabaseError as error:
             more = self._pass_over(error)
         if not more:
             del self._steps[0]
+            self._place = 0
         return bool(self._steps)
 
     def _pass_over(self, error: DatabaseError) -> bool:
@@ -160,16 +166,16 @@ class LogChecker:
         else:
             self._report.note(problems, agent.uid, agent.name)
 
-    def _agents(self, connection: Connection, until: float) -> bool:
+    def _agents(self, connection: Connection) -> bool:
         while True:
             if self._validator is None:
                 self._validator = self._next(connection)
             if self._validator is None:
                 return False
-            if self._check_events(connection, self._validator, until):
+            if self._check_events(connection, self._validator):
                 self._note(self._validator.end(), self._validator.agent)
                 self._validator = None
-            if time.monotonic() >= until:
+            if time.monotonic() >= self._until:
                 return True
 
     def _next(self, connection: Connection) -> LogValidator | None:
@@ -184,7 +190,7 @@ class LogChecker:
         self._note(check_agent(agent), agent)
         return LogValidator(agent, _LogLookup(connection))
 
-    def _check_events(self, connection: Connection, validator: LogValidator, until: float) -> bool:
+    def _check_events(self, connection: Connection, validator: LogValidator) -> bool:
         """Check events until the slice is over; return whether these were the last."""
         # Events written after the start are not checked: with a busy agent, the check would never end.
         with closing(
@@ -194,49 +200,43 @@ class LogChecker:
                 event_id, agent, seq, command, kind, content, data_json, parent, _, written, *_ = row
                 if agent != validator.agent.row:
                     raise DatabaseError(f"the index has an event of the agent {agent} among those of this one")
+                sound = is_intact(self._pack, row, stored)
                 event = EventRow(
-                    *(event_id, seq, command, kind, content, data_json, parent, written, parent_kind),
-                    is_intact=is_intact(self._pack, row, stored),
+                    event_id, seq, command, kind, content, data_json, parent, written, parent_kind, is_intact=sound
                 )
                 self._note(validator.check(event), validator.agent)
                 self._seq = event.seq
                 self._report.events += 1
-                if time.monotonic() >= until:
+                if time.monotonic() >= self._until:
                     return False
         return True
 
-    def _keys(self, connection: Connection, until: float) -> bool:
-        with closing(connection.execute(_KEYS, (self._key,))) as rows:
-            for place, *columns, stored, uid, name, begins in ascending(rows, 0, self._key):
-                self._key = place
-                key, row, command, digest, reply, _, _ = columns
-                if self._only in (None, row):
-                    self._report.note(_check_key(key, command, len(digest or b""), reply, uid, begins), uid, name)
-                    if not is_unchanged(self._pack, columns, stored):
-                        self._report.note([Problem("key", f"{key}: it is not what was written")], uid, name)
-                if time.monotonic() >= until:
+    def _rows(self, query: str, check: Callable[[Connection, Sequence[Any]], None], connection: Connection) -> bool:
+        """Check rows of a table after the last one until the slice is over; return whether there are more."""
+        with closing(connection.execute(query, (self._place,))) as rows:
+            for row in ascending(rows, 0, self._place):
+                self._place = row[0]
+                check(connection, row)
+                if time.monotonic() >= self._until:
                     return True
         return False
 
-    def _erasures(self, connection: Connection, until: float) -> bool:
-        with closing(connection.execute(_ERASURES, (self._erasure,))) as rows:
-            for *columns, state, stored in ascending(rows, 0, self._erasure):
-                self._erasure, method = columns[:2]
-                if state not in STATES or not is_unchanged(self._pack, columns, stored):
-                    text = f"the {method} with the number {self._erasure} is not what was written"
-                    self._report.note([Problem("erasure", text)])
-                if time.monotonic() >= until:
-                    return True
-        return False
+    def _key(self, _: Connection, found: Sequence[Any]) -> None:
+        _, *columns, stored, uid, name, begins = found
+        key, row, command, digest, reply, _, _ = columns
+        if self._only in (None, row):
+            self._report.note(_check_key(key, command, len(digest or b""), reply, uid, begins), uid, name)
+            if not is_unchanged(self._pack, columns, stored):
+                self._report.note([Problem("key", f"{key}: it is not what was written")], uid, name)
 
-    def _milestones(self, connection: Connection, until: float) -> bool:
-        with closing(connection.execute(_MILESTONES, (self._milestone,))) as rows:
-            for (place,) in ascending(rows, 0, self._milestone):
-                self._milestone = place
-                self._report.note(_check_milestone(connection, place, self._pack))
-                if time.monotonic() >= until:
-                    return True
-        return False
+    def _erasure(self, _: Connection, found: Sequence[Any]) -> None:
+        *columns, state, stored = found
+        number, method = columns[:2]
+        if state not in STATES or not is_unchanged(self._pack, columns, stored):
+            self._report.note([Problem("erasure", f"the {method} with the number {number} is not what was written")])
+
+    def _milestone(self, connection: Connection, found: Sequence[Any]) -> None:
+        self._report.note(_check_milestone(connection, found[0], self._pack))
 
 
 def _check_milestone(connection: Connection, place: int, pack: Pack) -> Iterator[Problem]:
