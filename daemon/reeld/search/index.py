@@ -23,7 +23,7 @@ from reeld.search import volumes
 from reeld.search.texts import text_of
 from reeld.search.volumes import Document
 from reeld.search.words import indexed
-from reeld.store.connection import Connection
+from reeld.store.connection import Connection, transaction
 from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
@@ -180,17 +180,6 @@ class Filled(NamedTuple):
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise
-
-
-@contextmanager
 def _reading_the_log() -> Iterator[None]:
     try:
         yield
@@ -211,7 +200,7 @@ def _cut_back(connection: sqlite3.Connection) -> None:
     survivor = _survivor(connection, event)
     if survivor is None:
         raise Outdated("is of another database")
-    with _transaction(connection):
+    with transaction(connection):
         # FTS5 finds what to delete by its words, which are gone. So whole volumes are read again.
         event, checksum = _newest(connection, volumes.cut(connection, survivor))
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
@@ -251,7 +240,7 @@ def fill(connection: sqlite3.Connection) -> Filled:
     """
     _cut_back(connection)
     ends = time.monotonic() + _SECONDS
-    with _transaction(connection):
+    with transaction(connection):
         event, checksum = _progress(connection)
         with _reading_the_log():
             newest = log_of(connection).execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
@@ -359,7 +348,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
         others = [document for text in texts if (document := _document(*text)) is not None]
         if documents or others:
             require_room(path, _ROOM, "nothing can be erased in it")
-            with _transaction(connection):
+            with transaction(connection):
                 volumes.replace(connection, volume, documents, others)
 
 
@@ -376,7 +365,7 @@ def settle(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
         sqlite3.OperationalError: a reader still has an old snapshot.
         Storage: an older version made the index, so that it cannot be cleared.
     """
-    with _transaction(connection):
+    with transaction(connection):
         event, checksum = _newest(connection, progress(connection))
         connection.execute("UPDATE progress SET checksum = ?, event = ?", (checksum, event))
     clean(connection, path, descriptor)

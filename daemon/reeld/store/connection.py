@@ -9,6 +9,7 @@ Failures raise the exceptions of PEP 249, under the names of this module. They a
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -80,3 +81,16 @@ class Connection(Protocol):
 
     def executemany(self, sql: str, parameters: Sequence[Parameters], /) -> Cursor:
         """Run a statement with each of several parameters."""
+
+
+@contextmanager
+def transaction(connection: Connection) -> Iterator[None]:
+    """Make the statements of the block one transaction, which is rolled back if the block fails."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

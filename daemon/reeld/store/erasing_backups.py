@@ -16,6 +16,7 @@ from reel.errors import InvalidParams, Storage
 from reel.msgpack_codec import packer
 from reeld.store import erasures
 from reeld.store.backup import require_foreign
+from reeld.store.connection import transaction
 from reeld.store.erasures import Order
 from reeld.store.plans import Plan, carry_out
 from reeld.store.purging import Purge
@@ -67,9 +68,8 @@ def erase_in(path: str, order: Order, find: FindIn) -> int:
         erasure = erasures.begin(connection, order)
         for part in erasures.slices(changes):
             erasures.stage(connection, part)
-        connection.execute("BEGIN IMMEDIATE")
-        erasures.decide(connection.cursor(), planned.decision(erasure), erasures.newest(connection), packer())
-        connection.execute("COMMIT")
+        with transaction(connection):
+            erasures.decide(connection.cursor(), planned.decision(erasure), erasures.newest(connection), packer())
         _carry_through(connection, path, descriptor)
         return len(changes)
 

@@ -10,14 +10,13 @@ A row in the table of erasures remains: when something was erased, by whom and o
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
 from reeld.core.events import Pack
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
-from reeld.store.connection import Connection, Cursor, Numbers
+from reeld.store.connection import Connection, Cursor, Numbers, transaction
 from reeld.store.plans import Plan
 from reeld.store.room import MARGIN
 from reeld.store.sealed import ERASURE, change_key, is_unchanged, seal_erasure
@@ -143,18 +142,6 @@ def hidden(address: str | None) -> str | None:
     return f"{_HIDDEN}{blake2b(address.encode(), digest_size=16).hexdigest()}"
 
 
-@contextmanager
-def _transaction(connection: Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
 def begin(connection: Connection, order: Order, backups: str = "[]") -> int:
     """Begin an erasure, empty so far; return its number.
 
@@ -172,7 +159,7 @@ def begin(connection: Connection, order: Order, backups: str = "[]") -> int:
 
 def stage(connection: Connection, changes: Sequence[Change]) -> None:
     """Write the new form of some events beside the log."""
-    with _transaction(connection):
+    with transaction(connection):
         connection.executemany(
             "INSERT INTO erased_events (event, content, data_json, ref, is_gone) VALUES (?, ?, ?, ?, ?)", changes
         )
@@ -180,7 +167,7 @@ def stage(connection: Connection, changes: Sequence[Change]) -> None:
 
 def abandon(connection: Connection) -> None:
     """Abandon an erasure that was not decided."""
-    with _transaction(connection):
+    with transaction(connection):
         connection.execute("DELETE FROM erased_events")
         connection.execute("DELETE FROM erasures WHERE state = ?", (STAGED,))
 
@@ -242,7 +229,7 @@ def size_of(change: Change) -> int:
 
 def apply(connection: Connection, pack: Pack, limit: int = SLICE) -> bool:
     """Apply a slice of the decided erasure; return whether there is more."""
-    with _transaction(connection):
+    with transaction(connection):
         if events := _next_slice(connection, _CHANGED, limit):
             _change(connection, pack, events[-1])
         elif events := _next_slice(connection, _GONE, limit):
@@ -285,7 +272,7 @@ def _change(connection: Connection, pack: Pack, last: int) -> None:
 def forget_keys(connection: Connection, after: int) -> int | None:
     """Delete a slice of the keys of purged agents; return where the next slice begins, ``None`` at the end."""
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
-    with _transaction(connection):
+    with transaction(connection):
         connection.execute(_FORGET_KEYS, {"after": after, "last": after + _KEYS})
     return after + _KEYS if after + _KEYS < newest else None
 
@@ -302,7 +289,7 @@ def forget_agents(connection: Connection, below: int | None = None) -> int | Non
     """
     # A clone is younger than its source. So the youngest come first, and their sources follow.
     query = "SELECT id FROM agents WHERE name = '' AND id < coalesce(?, id + 1) ORDER BY id DESC LIMIT ?"
-    with _transaction(connection):
+    with transaction(connection):
         rows = [row for (row,) in connection.execute(query, (below, _AGENTS)).fetchall()]
         for row in rows:
             connection.execute(
