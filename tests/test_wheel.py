@@ -71,7 +71,7 @@ def test_the_daemon_without_its_dependencies(place: Path) -> None:
     """In the thin installation the daemon says what is missing."""
     ran = run([place / "bin" / "reeld"], status=CANNOT_START)
 
-    assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install reeld\n"
+    assert ran.stderr == "reeld: anyio is missing; the daemon comes with: pip install reeld\n"
 
 
 def test_the_text_of_a_package_page(wheel: Path) -> None:

@@ -37,14 +37,10 @@ def _serve() -> int:
     # Imported modules are never freed, so the garbage collector would scan them for nothing; the daemon enables it.
     gc.disable()
     try:
-        import aiosqlite  # noqa: F401, PLC0415 - to see whether it is there
-        import anyio  # noqa: F401, PLC0415 - as above
-        import trio  # noqa: F401, PLC0415 - as above
-    except ImportError as error:
+        from reeld import app, config  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as error:
         print(f"reeld: {error.name} is missing; the daemon comes with: pip install reeld", file=sys.stderr)  # noqa: T201 - it cannot log yet
         return CANNOT_START
-    from reeld import app, config  # noqa: PLC0415 - not before the check above
-
     return app.main(config.parse())
 
 

@@ -93,7 +93,6 @@ def set_up(level: str) -> None:
     handler = logging.NullHandler() if sys.stderr is None else PatientHandler(2)  # if closed, 2 is another file
     handler.setFormatter(Line(journal=in_journal()))
     logging.basicConfig(handlers=[handler], level=level.upper())
-    logging.getLogger("aiosqlite").setLevel(logging.WARNING)
 
 
 def print_fatal(text: str) -> None:

@@ -24,8 +24,7 @@ from reel.wakeup import Signal
 from reeld.search import finding, index
 from reeld.search.finding import Paths, Wanted
 from reeld.search.index import Outdated, Text
-from reeld.store.bridge import AsyncioBridge, open_bridge
-from reeld.store.database import Database, Job, T, open_database
+from reeld.store.database import Database, Job, T
 from reeld.store.presence import LOCK
 from reeld.store.room import NoRoomError, require_room
 from reeld.store.store import Store
@@ -273,7 +272,6 @@ class Search:
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Database]:
         async with AsyncExitStack() as stack:
-            bridge = await stack.enter_async_context(open_bridge())
             if not self._store.is_file:
                 Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             else:
@@ -281,9 +279,10 @@ class Search:
             setup = partial(index.prepare, database=self._log)
             self._is_damaged = self._is_removed = False
             self._descriptor = stack.enter_context(open_descriptor(self.path, os.O_CREAT | os.O_NOFOLLOW))
-            writer = await stack.enter_async_context(_open_index(bridge, self.path, setup, readonly=False))
+            writer = await stack.enter_async_context(self._open_index(setup, readonly=False))
             self.indexed = await writer.run(index.progress)
-            readers = [await stack.enter_async_context(self._open_reader(bridge)) for _ in range(_READERS)]
+            setup = partial(index.prepare_reader, database=self._log)
+            readers = [await stack.enter_async_context(self._open_index(setup, readonly=True)) for _ in range(_READERS)]
             self._readers, self.problem, self._writer = readers, None, writer
             self._opened.set()
             try:
@@ -291,9 +290,15 @@ class Search:
             finally:
                 self._readers, self._opened, self._writer = [], anyio.Event(), None
 
-    def _open_reader(self, bridge: AsyncioBridge) -> Any:
-        setup = partial(index.prepare_reader, database=self._log)
-        return _open_index(bridge, self.path, setup, readonly=True)
+    @asynccontextmanager
+    async def _open_index(self, setup: Job[None], *, readonly: bool) -> AsyncIterator[Database]:
+        """Open a connection to the index, and to a log on a server; close them when the block ends."""
+        async with self._store.open_beside(self.path, setup, readonly=readonly) as database:
+            try:
+                yield database
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await database.run(index.close_log)
 
     async def _read(self, job: Job[T]) -> T:
         """Run a job on a reading connection; abort it if nobody waits for the result any more.
@@ -387,17 +392,6 @@ def pause_after(seconds: float, *, is_busy: bool) -> float:
         is_busy: whether others wrote during the batch.
     """
     return _RESTS * seconds if is_busy else 0.0
-
-
-@asynccontextmanager
-async def _open_index(bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool) -> AsyncIterator[Database]:
-    """Open a connection to the index, and to a log on a server; close them when the block ends."""
-    async with open_database(bridge, path, setup, readonly=readonly) as database:
-        try:
-            yield database
-        finally:
-            with anyio.CancelScope(shield=True):
-                await database.run(index.close_log)
 
 
 def _interruptible(job: Job[T], abandoned: Callable[[], bool], connection: sqlite3.Connection) -> T:

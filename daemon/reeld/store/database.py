@@ -1,12 +1,13 @@
 """A connection to the database: the one module that knows aiosqlite.
 
-A job is a plain function of an ``sqlite3.Connection``. It runs as a whole on aiosqlite's thread, so that a transaction
-of a hundred statements crosses threads only once. aiosqlite itself gets a single call that lasts as long as the
-connection: :meth:`Database.serve` takes jobs from a queue and hands their results straight to trio. One aiosqlite call
-per job would go through the asyncio loop, one more thread to wake before the disk is reached; one hop instead of three
-awaits saves 100 us of a single commit.
+This project's connections to SQLite are aiosqlite's: that is a condition, not a choice. Its thread runs our jobs, plain
+functions of an ``sqlite3.Connection``, each as a whole, so that a transaction of a hundred statements crosses threads
+only once. aiosqlite itself gets a single call that lasts as long as the connection: :meth:`Database.serve` takes jobs
+from a queue and hands their results straight to trio. One aiosqlite call per job would go through the asyncio loop, one
+more thread to wake before the disk is reached; one hop instead of three awaits saves 100 us of a single commit.
 """
 
+import logging
 import os
 import sqlite3
 import stat
@@ -24,6 +25,8 @@ import anyio
 from reeld.poller import Poller
 from reeld.store.bridge import AsyncioBridge, Callback, Future
 from reeld.store.schema import open_regular
+
+logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # it would log each of its calls
 
 SQLITE = sqlite3.sqlite_version
 # For the owner only. SQLite gives the WAL and the -shm file the same mode as the database.

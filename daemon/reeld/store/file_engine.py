@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reel.msgpack_codec import packer
-from reeld.store.bridge import open_bridge
+from reeld.store.bridge import AsyncioBridge
 from reeld.store.copying import require_whole
 from reeld.store.database import open_database
 from reeld.store.engine import READERS, Engine
@@ -22,12 +22,11 @@ from reeld.store.transactions import EventWriter
 
 
 @asynccontextmanager
-async def open_file(path: str, durability: str, held: Held | None) -> AsyncIterator[Engine]:
+async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Held | None) -> AsyncIterator[Engine]:
     """Open a file until the block ends; see :func:`reeld.store.store.open_store`."""
     with opening(path):
         Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
-        bridge = await stack.enter_async_context(open_bridge())
         with opening(path):
             presence = Presence(path, held)
             descriptor = stack.enter_context(open_descriptor(path, os.O_CREAT | os.O_NOFOLLOW))

@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any, Concatenate, NamedTuple, ParamSpec
@@ -22,8 +22,9 @@ from reeld.core.reading import Before, Reader
 from reeld.core.state import State
 from reeld.store import queries, states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
+from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.connection import Connection
-from reeld.store.database import Database, Job, T
+from reeld.store.database import Database, Job, T, open_database
 from reeld.store.engine import Channel, Engine
 from reeld.store.eraser import Eraser
 from reeld.store.file_engine import open_file
@@ -52,9 +53,10 @@ class Rebuilt(NamedTuple):
 class Store:
     """An open database; see :func:`open_store`."""
 
-    def __init__(self, writer: Writer, engine: Engine, path: str) -> None:
+    def __init__(self, writer: Writer, engine: Engine, path: str, bridge: AsyncioBridge) -> None:
+        self._bridge = bridge
         # The poller, which delivers the outcomes of commits.
-        self.poller = engine.database.poller
+        self.poller = bridge.poller
         self._database = engine.database
         self._readers = engine.readers
         self._next_row = engine.next_row
@@ -306,6 +308,10 @@ class Store:
         async with self._long_read, self._reader() as database:
             yield database
 
+    def open_beside(self, path: str, setup: Job[None], *, readonly: bool) -> AbstractAsyncContextManager[Database]:
+        """Open a connection to another file of SQLite's, such as the search index, until the block ends."""
+        return open_database(self._bridge, path, setup, readonly=readonly)
+
     async def backup(self, path: str, check: Callable[[Copy], Awaitable[None]] | None = None) -> int:
         """Write a copy of everything that was committed into a new file; return its size in bytes.
 
@@ -408,6 +414,7 @@ async def open_store(database: str, durability: str = FULL, held: Held | None = 
             what to do.
     """
     async with AsyncExitStack() as stack:
+        bridge = await stack.enter_async_context(open_bridge())
         if is_url(database):
             try:
                 from reeld.store.postgres.engine import open_engine  # noqa: PLC0415 - only who has a server needs psycopg
@@ -415,14 +422,14 @@ async def open_store(database: str, durability: str = FULL, held: Held | None = 
                 raise Storage(
                     f"to use {printable(database)}, reeld needs psycopg; install it with: pip install 'reeld[postgres]'"
                 ) from error
-            engine = await stack.enter_async_context(open_engine(database, durability))
+            engine = await stack.enter_async_context(open_engine(bridge.poller, database, durability))
         else:
-            engine = await stack.enter_async_context(open_file(database, durability, held))
+            engine = await stack.enter_async_context(open_file(bridge, database, durability, held))
         writer = Writer(engine.database, engine.events, engine.presence)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:
-            store = Store(writer, engine, database)
+            store = Store(writer, engine, database, bridge)
             if engine.listen is None:
                 yield store
             else:

@@ -11,7 +11,7 @@ from reel.address import state_directory
 from reel.database_url import printable
 from reel.msgpack_codec import packer
 from reeld.core.events import Pack
-from reeld.poller import Poller, open_poller
+from reeld.poller import Poller
 from reeld.store import erasures
 from reeld.store.connection import Connection, Error
 from reeld.store.copying import require_whole
@@ -39,10 +39,11 @@ _STEP = 1 << 24
 
 
 @asynccontextmanager
-async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
+async def open_engine(poller: Poller, url: str, durability: str) -> AsyncIterator[Engine]:
     """Open a database on a server until the block ends.
 
     Args:
+        poller: delivers the outcomes of its jobs.
         url: says where it is.
         durability: whether each commit waits for the server's disk (``full``) or not (``normal``).
 
@@ -55,7 +56,6 @@ async def open_engine(url: str, durability: str) -> AsyncIterator[Engine]:
     }
     async with AsyncExitStack() as stack:
         await anyio.to_thread.run_sync(require_usable, url)
-        poller = await stack.enter_async_context(open_poller())
         try:
             setup = partial(prepare, url=url)
             database = await stack.enter_async_context(_open(poller, url, setup, readonly=False, settings=writing))
