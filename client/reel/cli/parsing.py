@@ -108,8 +108,6 @@ def _take(option: Option, words: Iterator[str], values: dict[str, Any]) -> None:
     if action == "store_true":
         values[name] = True
         return
-    if not isinstance(number, int):
-        raise _Uncertain
     given = [_value(next(words, None), details) for _ in range(number)]
     value = given if "nargs" in details else given[0]
     values[name] = [*(values[name] or ()), value] if action == "append" else value

@@ -30,13 +30,15 @@ def show(ctx: Context) -> int:
     """Show the conversation, or print texts of it."""
     args = ctx.args
     forms = {"--records": args.records, "--text": args.text, "--last-answer": args.last_answer}
-    given = [flag for flag, form in {**forms, "--code": args.code is not None}.items() if form]
+    block = args.block if args.block is not None else 1 if args.code else None
+    forms["--code" if args.code else "--block"] = block is not None
+    given = [flag for flag, form in forms.items() if form]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} cannot be combined")
     if args.brief and args.full:
         raise UsageError("--brief and --full cannot be combined")
-    if args.last_answer or args.code is not None:
-        return _print_answer(ctx)
+    if args.last_answer or block is not None:
+        return _print_answer(ctx, block)
     if args.text:
         _print_texts(ctx)
         return OK
@@ -138,19 +140,26 @@ def _print_texts(ctx: Context) -> None:
             begun = True
 
 
-def _print_answer(ctx: Context) -> int:
-    """Print the last answer, or code in it."""
-    code = ctx.args.code
+def _print_answer(ctx: Context, block: int | None) -> int:
+    """Print the last answer, or a code block of the last one that has any."""
     for text in _answers(ctx):
-        if code is None:
+        if block is None:
             ctx.out.piece(f"{text}\n")
             return OK
-        from reel.cli.markdown import code_blocks  # noqa: PLC0415 - only --code needs it
+        from reel.cli.markdown import code_blocks  # noqa: PLC0415 - only code needs it
 
         if blocks := code_blocks(text):
-            return _print_block(ctx, blocks, code)
-    ctx.out.warn(f"{ctx.agent} has no answer yet" if code is None else f"no answer of {ctx.agent} has code in fences")
+            return _print_block(ctx, blocks, block)
+    ctx.out.warn(_nothing_printed(ctx, block))
     return REFUSED
+
+
+def _nothing_printed(ctx: Context, block: int | None) -> str:
+    if block is None:
+        return f"{ctx.agent} has no answer yet"
+    # A number after --code is a message, and was the number of the block in version 0.1.
+    hint = "" if ctx.word is None else f"; {ctx.word} is the message, and --block N the N-th code block"
+    return f"no answer of {ctx.agent} has code in fences{hint}"
 
 
 def _print_block(ctx: Context, blocks: list[str], number: int) -> int:

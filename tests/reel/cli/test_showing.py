@@ -29,8 +29,9 @@ def coded(reel: Reel, client: Client, name: str) -> str:
     [
         (["--last-answer"], ANSWER + "\n"),
         (["--code"], "ls -l\n"),
-        (["--code", "2"], "du\n"),
-        (["--code", "-1"], "du\n"),
+        (["--code", "--block", "2"], "du\n"),
+        (["--block", "2"], "du\n"),
+        (["--block", "-1"], "du\n"),
         (["--text", "--last", "4"], f"{ANSWER}\n\nAnd now?\n"),
         (["3", "--text"], "How do I list files?\n"),
         (["5..", "--text"], "And now?\n"),
@@ -43,13 +44,19 @@ def test_texts_for_pipes(reel: Reel, coded: str, options: list[str], expected: s
     assert (0, expected, "") == reel("show", coded, *options)
 
 
+def test_options_before_the_agent(reel: Reel, coded: str) -> None:
+    """An option without a value does not take the agent for one."""
+    assert (0, "ls -l\n", "") == reel("show", "--code", coded)
+    assert (0, "du\n", "") == reel("show", "--block=2", coded)
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         (["3", "--last-answer"], "{} has no answer yet"),
-        (["3", "--code"], "no answer of {} has code in fences"),
-        (["--code", "3"], "there is no code block 3; the answer has 2"),
-        (["--code", "0"], "there is no code block 0; the answer has 2"),
+        (["3", "--code"], "no answer of {} has code in fences; 3 is the message, and --block N the N-th code block"),
+        (["--block", "3"], "there is no code block 3; the answer has 2"),
+        (["--block", "0"], "there is no code block 0; the answer has 2"),
         (["99"], "invalid_params: the conversation of {} has no message #99; see every event with: reel log {}"),
     ],
 )
@@ -62,6 +69,7 @@ def test_nothing_to_print(reel: Reel, coded: str, options: list[str], problem: s
     "options",
     [
         ("--text", "--code"),
+        ("--last-answer", "--block", "2"),
         ("--brief", "--full"),
         ("3", "--last", "2"),
         ("3", "--records"),

@@ -7,6 +7,7 @@ from importlib import import_module
 import pytest
 
 from reel.cli.arguments import text
+from reel.cli.command import options_of
 from reel.cli.parser import command_parser, top_parser
 from reel.cli.table import GROUPS, Group, all_commands, look_up
 from tests.documents import DOCS
@@ -41,6 +42,13 @@ def test_function_of_each_command() -> None:
         function = getattr(import_module(f"reel.cli.{module}"), name)
 
         assert list(inspect.signature(function).parameters) == ["ctx"], command.name
+
+
+def test_no_option_has_an_optional_value() -> None:
+    """An option takes a fixed number of arguments: it cannot take the agent for its value."""
+    counts = {option[1].get("nargs", 1) for command in all_commands() for option in options_of(command)}
+
+    assert {1, 2, 3} == counts
 
 
 def test_help_fits_80_columns_and_has_an_example() -> None:

@@ -79,13 +79,9 @@ COMMANDS = (
             option("--full", action="store_true", help="fold nothing"),
             option("--text", action="store_true", help="print only the texts, without headings"),
             option("--last-answer", action="store_true", help="print only the text of the assistant's last answer"),
+            option("--code", action="store_true", help="print only the first code block of the last answer with code"),
             option(
-                "--code",
-                metavar="N",
-                nargs="?",
-                const=1,
-                type=number,
-                help="print only the N-th code block (default: the first) of the last answer that has one",
+                "--block", metavar="N", type=number, help="print only its N-th code block; -1 is the last of the answer"
             ),
             option(
                 "--records", action="store_true", help="show the records as they are stored, with the system prompt"
