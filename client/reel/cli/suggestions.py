@@ -44,6 +44,9 @@ _SYNONYMS = {
     "restore-backup": "recover",
     "doctor": "diagnose debug config settings",
 }
+# How much two words have in common if one is a slip of the other, from 0 to 1. With difflib's 0.6, `foo` is like
+# `follow`; one wrong letter in four gives 0.75.
+_ALIKE = 0.7
 # What is not a command at all.
 _OPTIONS = {"version": "reel --version", "restart": "reel stop; reel start", "-v": "reel --version"}
 
@@ -75,5 +78,6 @@ def like(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - it costs 4 ms
 
     choices = list(known)
-    close = get_close_matches(word, choices, n=1) or [choice for choice in choices if choice.startswith(word)]
-    return f" (did you mean {close[0]}?)" if close and word else ""
+    close = get_close_matches(word, choices, n=1, cutoff=_ALIKE)
+    meant = close or [choice for choice in choices if choice.startswith(word)]
+    return f" (did you mean {meant[0]}?)" if meant and word else ""

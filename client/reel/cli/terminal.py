@@ -68,9 +68,10 @@ def cut_front(text: str, width: int) -> str:
     text = safe(text)
     if cells(text) <= width:
         return text
-    while cells(text) >= width:
-        text = text[max(cells(text) - width, 1) if text.isascii() else 1 :]
-    return "…" + text
+    start, left = len(text), width - 1
+    while (left := left - cells(text[start - 1])) >= 0:
+        start -= 1
+    return "…" + text[start:]
 
 
 def count(number: int, noun: str) -> str:

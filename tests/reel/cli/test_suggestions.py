@@ -16,6 +16,9 @@ from reel.cli.suggestions import like, like_argument, like_command
         ("ps", " (did you mean list?)"),
         ("version", " (did you mean `reel --version`?)"),
         ("zzzzzz", ""),
+        ("foo", ""),
+        ("lst", " (did you mean list?)"),
+        ("exprot", " (did you mean export?)"),
     ],
 )
 def test_command_that_does_not_exist(typed: str, meant: str) -> None:

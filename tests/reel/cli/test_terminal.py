@@ -1,6 +1,8 @@
 """Text and times as a terminal shows them; no text can control the terminal."""
 
+import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -119,6 +121,19 @@ def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) ->
 def test_cut_front_begins_with_an_ellipsis(text: str, width: int, expected: str) -> None:
     """A text that is too wide loses its beginning."""
     assert expected == cut_front(text, width)
+
+
+def test_cut_front_reads_a_long_text_once() -> None:
+    """The width of a character is looked up about once, even in a text that is not ASCII."""
+    calls = Counter[str]()
+    sys.setprofile(lambda frame, what, _: calls.update([f"{what} {frame.f_code.co_name}"]))
+    try:
+        shown = cut_front("日" * 1000, 7)
+    finally:
+        sys.setprofile(None)
+
+    assert "…日日日" == shown
+    assert 1000 <= calls["call _cell"] <= 1010
 
 
 @pytest.fixture
