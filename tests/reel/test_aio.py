@@ -317,6 +317,46 @@ async def test_the_async_client_reports_what_is_not_a_reply(tmp_path: Path) -> N
                 assert await client.ping()
 
 
+async def test_the_async_client_stops_waiting(daemon: Daemon) -> None:
+    """A call that takes too long raises an error, which says that it may still be executed; others share its client."""
+    async with reel.aio.connect(daemon.socket, timeout=PATIENCE) as client:
+        made = await client.create("demo")
+        client._limit.seconds = 0.2  # it is reached
+        with pytest.raises(reel.Timeout, match=r"wait took longer than 0.2 s; it may still be carried out"):
+            await client.wait("demo", made.head)
+        client._limit.seconds = PATIENCE
+
+        assert await client.ping()
+
+
+async def test_the_async_client_waits_for_no_greeting(tmp_path: Path) -> None:
+    """Connecting has the same limit as a call, if what listens there never answers."""
+    path = str(tmp_path / "s")
+    async with await anyio.create_unix_listener(path):
+        with anyio.fail_after(PATIENCE), pytest.raises(reel.Timeout, match=r"did not answer within 0.2 s$"):
+            await reel.aio.connect(path, timeout=0.2).__aenter__()  # it is reached
+
+
+async def test_the_async_client_waits_for_no_subscription(tmp_path: Path) -> None:
+    """Subscribing has the same limit as a call."""
+    path = str(tmp_path / "s")
+    with anyio.fail_after(PATIENCE):
+        async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
+
+            async def greet_once() -> None:
+                stream, framing = await listener.accept(), MessagePack(error_maps=True)
+                await stream.send(framing.answer((await _request(stream, framing)).id, HELLO))
+                async with stream, await listener.accept():
+                    await anyio.sleep_forever()
+
+            tasks.start_soon(greet_once)
+            async with reel.aio.connect(path, timeout=PATIENCE) as client:
+                client._limit.seconds = 0.2  # it is reached
+                with pytest.raises(reel.Timeout, match=r"subscribe took longer than 0.2 s$"):
+                    await client.subscribe("demo").__aenter__()
+            tasks.cancel_scope.cancel()
+
+
 async def test_a_command_is_asked_again_under_its_key(tmp_path: Path) -> None:
     """A command without a reply, or refused by a daemon about to stop, is repeated under its key."""
     path = str(tmp_path / "s")

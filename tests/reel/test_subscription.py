@@ -20,6 +20,7 @@ from anyio.abc import SocketStream
 import reel
 from reel import requests
 from reel.aio.subscription import Subscription as AsyncSubscription
+from reel.aio.time_limit import TimeLimit
 from reel.pushes import DraftPush, EventPush
 from reel.subscription_state import SubscriptionState
 from reel.sync.client import Client
@@ -441,7 +442,8 @@ async def test_ended_while_it_comes_back(daemon: Daemon) -> None:
         return dialled[-1]
 
     with anyio.fail_after(PATIENCE):
-        subscription = AsyncSubscription(SubscriptionState(requests.subscribe("demo"), "test"), dial, 20.0)
+        state = SubscriptionState(requests.subscribe("demo"), "test")
+        subscription = AsyncSubscription(state, dial, 20.0, TimeLimit(None))
         await subscription.__aenter__()
         await anyio.to_thread.run_sync(daemon.kill)
 

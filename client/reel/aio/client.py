@@ -21,6 +21,7 @@ from reel import replies, requests
 from reel.address import default_socket
 from reel.aio.outgoing import Outgoing, Waiting
 from reel.aio.subscription import LOST, Subscription
+from reel.aio.time_limit import TimeLimit
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
 from reel.messages import Event, Item, Message, Record
@@ -58,7 +59,7 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
 
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> "Subscription":
         state = SubscriptionState(request(*args, **kwargs), self._name)
-        return Subscription(state, self._reach, self._patience)
+        return Subscription(state, self._reach, self._patience, self._limit)
 
     return describe(method, request, "Subscription")
 
@@ -79,11 +80,12 @@ def _answer(
 class Client:
     """A connection to the daemon that many tasks share; :func:`connect` makes one."""
 
-    def __init__(self, path: str, *, autostart: bool, patience: float, name: str) -> None:
+    def __init__(self, path: str, *, autostart: bool, patience: float, timeout: float | None, name: str) -> None:
         self.path = path
         self.server: replies.Hello | None = None
         self._autostart = autostart
         self._patience = patience
+        self._limit = TimeLimit(timeout)
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
         self._waiting: dict[Id, Waiting] = {}
@@ -106,6 +108,7 @@ class Client:
         Raises:
             ReelError: the daemon refused the request.
             NotRunning: the daemon cannot be reached.
+            Timeout: the call took longer than ``timeout``.
         """
         if call.steps is not None:
             return await self._carry_out(call.steps(lambda: self.server))
@@ -139,7 +142,8 @@ class Client:
             if self._connected:
                 self._post(waiting)
             self._wanted.set()
-            await waiting.answered.wait()
+            with self._limit.within(f"{call.method} took longer than", "; it may still be carried out"):
+                await waiting.answered.wait()
         finally:
             self._waiting.pop(number, None)
         if waiting.error is not None:
@@ -339,6 +343,10 @@ class Client:
 
     async def open(self) -> SocketStream:
         """Connect and greet."""
+        with self._limit.within(f"what listens on {self.path} did not answer within"):
+            return await self._open()
+
+    async def _open(self) -> SocketStream:
         stream = await self._reach()
         try:
             await self._greet(stream)
@@ -370,7 +378,8 @@ class Client:
                 raise
             from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
-            await anyio.to_thread.run_sync(partial(autostart, self.path))
+            with self._limit.paused():
+                await anyio.to_thread.run_sync(partial(autostart, self.path))
             return await anyio.connect_unix(self.path)
 
     async def _greet(self, stream: SocketStream) -> None:
@@ -440,7 +449,12 @@ class Client:
 
 
 def connect(
-    path: str | None = None, *, autostart: bool = False, patience: float = RECONNECT_SECONDS, name: str = "python"
+    path: str | None = None,
+    *,
+    autostart: bool = False,
+    patience: float = RECONNECT_SECONDS,
+    timeout: float | None = None,
+    name: str = "python",
 ) -> "Connecting":
     """Connect to the daemon.
 
@@ -452,12 +466,15 @@ def connect(
         path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
         patience: how long to try to reconnect after the connection was lost, in seconds.
+        timeout: how long one call may take, in seconds, not counting the start of a daemon. Default: no limit.
         name: the name of this client, which the daemon stores with its events.
 
     Raises:
         NotRunning: no daemon answers on the socket.
+        Timeout: what listens there does not accept the connection or answer within ``timeout``.
     """
-    return Connecting(Client(path or default_socket(), autostart=autostart, patience=patience, name=name))
+    path = path or default_socket()
+    return Connecting(Client(path, autostart=autostart, patience=patience, timeout=timeout, name=name))
 
 
 class Connecting(AbstractAsyncContextManager[Client], Awaitable[Client]):

@@ -8,6 +8,7 @@ from typing import Self
 import anyio
 from anyio.abc import SocketStream
 
+from reel.aio.time_limit import TimeLimit
 from reel.errors import NotRunning, ReelError, ShuttingDown
 from reel.peer import ATTEMPT, RETRY_INTERVAL
 from reel.pushes import Push
@@ -29,12 +30,20 @@ class Subscription(AsyncIterator[Push]):
         state: what is subscribed to.
         dial: opens a connection.
         patience: how long to try to reconnect after the connection was lost, in seconds.
+        limit: how long the daemon may take to accept the subscription.
     """
 
-    def __init__(self, state: SubscriptionState, dial: Callable[[], Awaitable[SocketStream]], patience: float) -> None:
+    def __init__(
+        self,
+        state: SubscriptionState,
+        dial: Callable[[], Awaitable[SocketStream]],
+        patience: float,
+        limit: TimeLimit,
+    ) -> None:
         self._state = state
         self._dial = dial
         self._patience = patience
+        self._limit = limit
         self._ready: deque[Push] = deque()
         self._stream: SocketStream | None = None
         self._closed = False
@@ -50,8 +59,9 @@ class Subscription(AsyncIterator[Push]):
 
     async def __aenter__(self) -> Self:
         try:
-            while self._state.head is None:
-                await self._read()
+            with self._limit.within("subscribe took longer than"):
+                while self._state.head is None:
+                    await self._read()
         except LOST as error:
             await self._hang_up()
             raise NotRunning(f"the daemon hung up: {str(error) or 'connection closed'}") from error

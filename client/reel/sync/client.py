@@ -454,10 +454,11 @@ def connect(
         path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
         patience: how long to try to reconnect after the connection was lost, in seconds.
-        timeout: how long one call may take, in seconds. Default: no limit.
+        timeout: how long one call may take, in seconds, not counting the start of a daemon. Default: no limit.
         name: the name of this client, which the daemon stores with its events.
 
     Raises:
         NotRunning: no daemon answers on the socket.
+        Timeout: what listens there does not accept the connection or answer within ``timeout``.
     """
     return Client(path, autostart=autostart, patience=patience, timeout=timeout, name=name).connect()
