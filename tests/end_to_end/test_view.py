@@ -163,6 +163,13 @@ def test_what_was_taken_over(view: View, cookie: str, client: Client) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("since", ["9" * 30, "-1", "x", "%D9%A1"])
+def test_live_from_what_is_no_seq(view: View, cookie: str, since: str) -> None:
+    """A page cannot be followed from what is not the number of an event; the browser does not ask again."""
+    assert 400 == view.ask(f"/live?agent=demo&since={since}", Cookie=cookie).status
+
+
+@pytest.mark.slow
 def test_what_is_not_http(view: View) -> None:
     """It is refused, and the server goes on."""
     host, port = view.host.split(":")

@@ -18,12 +18,16 @@ class Request(NamedTuple):
 
     def number(self, name: str) -> int | None:
         """Return a parameter as a seq; ``None`` if it is missing or not a number."""
-        text = self.query.get(name, "")
-        return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
+        return as_seq(self.query.get(name, ""))
 
 
 # No seq has more digits.
 _DIGITS = 15
+
+
+def as_seq(text: str) -> int | None:
+    """Return a text from a browser as a seq; ``None`` if it is not a number."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
 class Response(NamedTuple):

@@ -2,7 +2,8 @@
 
 Each event is one line of JSON: a text of a conversation may have any line break, which must not end the line. The
 events are ``parts`` to append, with the seq that they lead up to; ``changed``: reload the page; ``draft``, an answer
-being written; ``list``: reload the list; ``lost`` and ``back``, about the daemon; ``gone``: the conversation is gone.
+being written; ``list``: reload the list; ``lost`` and ``back``, about the daemon; ``gone``: the conversation is gone; ``failed``: why the
+page cannot be followed.
 """
 
 import json
@@ -12,7 +13,7 @@ import anyio
 
 from reel import requests
 from reel.aio import Client
-from reel.errors import NotFound, ReelError
+from reel.errors import Busy, NotFound, NotRunning, ReelError, ShuttingDown, Storage
 from reel.exporting.story import Happened, Said
 from reel.peer import RETRY_INTERVAL
 from reel.pushes import DraftPush, EventPush, Push
@@ -22,6 +23,9 @@ from reel.viewing.reading import piece
 
 # Seconds between two updates of the list, and of a draft.
 _LIST_EVERY, _DRAFT_EVERY = 1.0, 0.1
+# What may pass, and how many seconds are at most between two attempts; any other refusal would come again.
+_PASSING = (Busy, NotRunning, ShuttingDown, Storage)
+_LONGEST_PAUSE = 10.0
 # Seconds between two keep-alives, which detect a browser that went away without closing the connection.
 _BEAT = 15.0
 # A page that has missed more events than this is reloaded.
@@ -84,10 +88,11 @@ class Live:
 
     async def _follow_list(self) -> None:
         """Watch for changes in all conversations, and for the loss of the daemon."""
-        is_lost = False
+        is_lost, pause = False, RETRY_INTERVAL
         while True:
             try:
                 async with self._client.subscribe(view="none") as pushes:
+                    pause = RETRY_INTERVAL
                     if is_lost:
                         is_lost = False
                         await self._tell(event("back"))
@@ -95,11 +100,14 @@ class Live:
                     async for push in pushes:
                         if self._changes_list(push):
                             self._listed.set()
-            except ReelError:
+            except _PASSING:
                 if not is_lost:
                     is_lost = True
                     await self._tell(event("lost"))
-                await anyio.sleep(RETRY_INTERVAL)
+                pause = await _longer(pause)
+            except ReelError as error:
+                await self._fail(error)
+                return
 
     def _changes_list(self, push: Push) -> bool:
         if not isinstance(push, DraftPush):
@@ -120,10 +128,12 @@ class Live:
 
     async def _follow_agent(self, agent: str) -> None:
         """Send updates of the conversation, from the end of the page."""
+        pause = RETRY_INTERVAL
         while True:
             try:
                 await self._learn(agent)
                 async with self._client.subscribe(agent, since=self._since) as pushes:
+                    pause = RETRY_INTERVAL
                     # A log shorter than the page comes from a backup.
                     if not 0 <= pushes.head - self._since <= _MANY:
                         self._since = pushes.head
@@ -134,8 +144,14 @@ class Live:
             except NotFound:  # it was erased
                 await self._tell(event("gone"))
                 return
-            except ReelError:
-                await anyio.sleep(RETRY_INTERVAL)
+            except _PASSING:
+                pause = await _longer(pause)
+            except ReelError as error:
+                await self._fail(error)
+                return
+
+    async def _fail(self, error: ReelError) -> None:
+        await self._tell(event("failed", why=error.message))
 
     async def _learn(self, agent: str) -> None:
         """Tell the layout the tools of later results."""
@@ -181,3 +197,9 @@ class Live:
         self._drafts.clear()
         for push in drafts:
             await self._tell(event("draft", connection=push.connection, html=draft(push)))
+
+
+async def _longer(pause: float) -> float:
+    """Wait for so many seconds, and return how long to wait the next time."""
+    await anyio.sleep(pause)
+    return min(2 * pause, _LONGEST_PAUSE)

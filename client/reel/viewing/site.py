@@ -12,7 +12,7 @@ from reel.exporting.page import style
 from reel.replies import AgentInfo
 from reel.viewing import reading
 from reel.viewing.conversation import body, head
-from reel.viewing.exchange import Request, Response, Send, html_response, message_page
+from reel.viewing.exchange import Request, Response, Send, as_seq, html_response, message_page
 from reel.viewing.frame import closing, link, opening
 from reel.viewing.guard import Guard
 from reel.viewing.live import Live
@@ -151,14 +151,18 @@ class Site:
 
     async def _live(self, request: Request) -> Response:
         """Answer with a stream of updates."""
-        since = request.headers.get("last-event-id") or request.query.get("since", "")
-        agent = request.query.get("agent") or None
+        given = request.headers.get("last-event-id") or request.query.get("since", "")
+        since = as_seq(given)
+        if given and since is None:
+            return html_response(
+                message_page("This cannot be shown", f"since={given} is not the number of an event."), 400
+            )
+        # A page that shows the past has no since, and only its list is live.
+        agent = None if since is None else request.query.get("agent") or None
 
         async def send_events(send: Send) -> None:
-            await Live(self._client, send, agent, int(since)).run()
+            await Live(self._client, send, agent, since or 0).run()
 
-        if agent is None or not (since.isascii() and since.isdecimal()):
-            agent, since = None, "0"
         return Response(200, "text/event-stream", send_events)
 
     async def _style(self, _request: Request) -> Response:

@@ -141,6 +141,10 @@ function listen() {
   };
   on("lost", () => notify("The daemon does not answer. This page goes on when it is back."));
   on("back", () => notify(""));
+  on("failed", ({ why }) => {
+    events.close(); // asking again would get the same answer
+    notify(`This page is no longer live: ${why}. Reload it to try again.`);
+  });
   on("list", readList);
   on("parts", (data) => append(data));
   on("changed", (data) => {
