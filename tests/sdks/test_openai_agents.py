@@ -236,6 +236,21 @@ def test_what_is_added_between_a_call_and_its_result(session: ReelSession, clien
     assert {**RESULT, "call_id": "c2"} == asyncio.run(session.pop_item())
 
 
+def test_what_is_known_of_messages_does_not_grow(session: ReelSession, client: Client) -> None:
+    """Who added a message is asked once, and forgotten when the message is no longer read."""
+    for _ in range(3):
+        asyncio.run(session.add_items([CALL]))
+        client.add(session.agent, "Hurry up.")
+        asyncio.run(session.add_items([RESULT]))
+        asyncio.run(session.get_items())
+        before = requests_of(session)
+        asyncio.run(session.get_items())
+        assert 1 == requests_of(session) - before
+        asyncio.run(session.clear_session())
+
+    assert 1 == len(session._is_added)
+
+
 def test_what_a_clone_brings_between_a_call_and_its_result(session: ReelSession, client: Client) -> None:
     """It comes behind the result, even if the session's own log has an item of the SDK with the same seq."""
     asyncio.run(session.add_items([HELLO, HELLO, HELLO, HELLO]))

@@ -50,6 +50,14 @@ def _found(text: str, added: AddedItems) -> list[Item]:
     return [Item(seq=seq, time=added.time, item=item) for seq, item in zip(added.seqs, parse(text), strict=True)]
 
 
+def _is_foreign(client: Client, agent: str, place: Place) -> bool:
+    """Ask whether a client other than the SDK added the message at a place."""
+    events = client.history(agent, since=place[0] - 1, limit=1, inherited=True).events
+    # What a clone into the agent brought is not in its history, and came from others.
+    own = [event["client"] == _NAME for event in events if (event["seq"], event["time"]) == place]
+    return own != [True]
+
+
 class ReelSession:
     """A session of OpenAI's Agents SDK, for ``Runner.run(…, session=ReelSession("demo"))``.
 
@@ -83,7 +91,8 @@ class ReelSession:
         self._copy = ItemCopy(self.agent, _FORMAT)
         # The items left to pop, unless another client has written since.
         self._newest: _Newest | None = None
-        # For messages between a call and its result, by agent and place: whether another client added them.
+        # For messages between a call and its result in the last read, by agent and place: whether another client added
+        # them. Others are forgotten, so that a session that lives long does not keep what was cleared or popped.
         self._is_added: dict[tuple[str, Place], bool] = {}
         self._worker = Worker(socket, autostart=autostart, name=_NAME)
 
@@ -177,14 +186,11 @@ class ReelSession:
     def _arranged(self, client: Client, uid: str, items: list[Any], places: list[Place]) -> list[Any]:
         """Return items in an order that models accept: no foreign message is between a call and its result."""
 
+        known, self._is_added = self._is_added, {}
+
         def is_added(index: int) -> bool:
             key = uid, places[index]
-            if key not in self._is_added:
-                seq, time = places[index]
-                events = client.history(uid, since=seq - 1, limit=1, inherited=True).events
-                # What a clone into the agent brought is not in its history, and came from others.
-                own = [event["client"] == _NAME for event in events if (event["seq"], event["time"]) == (seq, time)]
-                self._is_added[key] = own != [True]
+            self._is_added[key] = known[key] if key in known else _is_foreign(client, *key)
             return self._is_added[key]
 
         return arranged(readable(items), is_added)
