@@ -25,7 +25,7 @@ _WAITING = "waiting for the daemon's answer"
 # the size of the database took 15 s: the one to a load of the largest size.
 _SCRIPT_LIMIT = 60.0
 # The larger the database, the longer these take: they have a limit only if one was asked for.
-_UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "purge", "retention"})
+UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "purge", "retention"})
 
 
 class PrefixResolvingClient(Client):
@@ -51,7 +51,7 @@ class PrefixResolvingClient(Client):
     ) -> None:
         if limit is None and not sys.stderr.isatty():
             limit = _SCRIPT_LIMIT
-            self._unlimited = _UNLIMITED
+            self._unlimited = UNLIMITED
         super().__init__(socket, autostart=autostart, timeout=limit, name="reel")
         self._out = out
         self._exact = exact

@@ -185,7 +185,6 @@ class ReelSession:
 
     def _arranged(self, client: Client, uid: str, items: list[Any], places: list[Place]) -> list[Any]:
         """Return items in an order that models accept: no foreign message is between a call and its result."""
-
         known, self._is_added = self._is_added, {}
 
         def is_added(index: int) -> bool:

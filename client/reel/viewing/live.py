@@ -2,8 +2,8 @@
 
 Each event is one line of JSON: a text of a conversation may have any line break, which must not end the line. The
 events are ``parts`` to append, with the seq that they lead up to; ``changed``: reload the page; ``draft``, an answer
-being written; ``list``: reload the list; ``lost`` and ``back``, about the daemon; ``gone``: the conversation is gone; ``failed``: why the
-page cannot be followed.
+being written; ``list``: reload the list; ``lost`` and ``back``, about the daemon; ``gone``: the conversation is gone;
+``failed``: why the page cannot be followed.
 """
 
 import json

@@ -8,6 +8,7 @@ import pytest
 
 from reel.cli.arguments import text
 from reel.cli.command import options_of
+from reel.cli.names import UNLIMITED
 from reel.cli.parser import command_parser, top_parser
 from reel.cli.table import GROUPS, Group, all_commands, look_up
 from tests.documents import DOCS
@@ -33,6 +34,15 @@ def test_commands_that_do_not_start_the_daemon_are_documented() -> None:
     assert {each.name for each in all_commands() if not each.starts_daemon} == set(
         re.findall(r"`([\w-]+)`", documented[1])
     )
+
+
+def test_commands_without_a_time_limit_are_documented() -> None:
+    """docs/cli.md lists the commands that have no time limit in a script."""
+    documented = re.search(r"limit is 60 seconds\. (.*?) have\s+none", (DOCS / "cli.md").read_text(), re.DOTALL)
+    commands = {each.name for each in all_commands()}
+
+    assert documented is not None
+    assert UNLIMITED & commands == set(re.findall(r"`([\w-]+)`", documented[1]))
 
 
 def test_function_of_each_command() -> None:
