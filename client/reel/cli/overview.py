@@ -4,7 +4,7 @@ from reel.cli.table import GROUPS
 
 DESCRIPTION = """\
 Talk to reeld, the daemon that owns the conversations of LLM agents.
-An agent is one named conversation and the task that owns it."""
+An agent is a named conversation."""
 
 AGENT_RULE = """\
 AGENT is a name, a prefix of a name that no other agent's name begins with, or

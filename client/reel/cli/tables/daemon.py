@@ -95,7 +95,13 @@ COMMANDS = (
         "replace the database with a backup",
         "database.restore_backup",
         "reel restore-backup ~/backups/monday.db",
-        (option("--force", action="store_true", help="lose what the backup does not have; accept a damaged one"),),
+        (
+            option(
+                "--force",
+                action="store_true",
+                help="discard everything newer than the backup; accept a damaged backup",
+            ),
+        ),
         notes="Refuses if the backup lacks anything that the database has, and says what. The\n"
         "backup is checked first. A running daemon is stopped and started again. The\n"
         "replaced database is kept beside the new one.",

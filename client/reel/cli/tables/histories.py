@@ -36,9 +36,9 @@ COMMANDS = (
         (option("--list", action="store_true", help="list all of them, the newest first"), *ANSWERING),
         notes="Of the agents whose tag cwd is this directory, it is the one with the newest\n"
         "message. Imported conversations have that tag, and `reel tag AGENT cwd=$PWD`\n"
-        "sets it. If no agent has this directory, its nearest parent counts. At a\n"
-        "terminal, it opens reel chat if --via or reel.toml says who answers; otherwise\n"
-        "it shows the last messages. In a script, it prints the name.",
+        "sets it. If no agent has this directory, its nearest parent counts. Opens reel\n"
+        "chat if a provider is configured, else prints the last messages. In a script, it\n"
+        "prints the name.",
     ),
     Command(
         "export",

@@ -16,7 +16,7 @@ _DIALECT = option(
     "--dialect",
     choices=DIALECTS,
     metavar="NAME",
-    help=f"for openai-chat, the server that speaks it, if the model's name does not tell it: {', '.join(DIALECTS)}",
+    help=f"for openai-chat: the server's variant, if the model name does not imply it: {', '.join(DIALECTS)}",
 )
 _SET = option("--set", metavar="K=V", action="append", type=text, help="set a key of the body; V is JSON or text")
 _TOOLS = option("--tools", metavar="FILE", help="file with the tools of the body, as JSON")
@@ -24,7 +24,7 @@ _ONLY_TOOLS = option(
     "--only-tools",
     metavar="NAME,...",
     type=text,
-    help="tools that the model has; calls of others, such as another program's, are sent as text",
+    help="tools this model may call; earlier calls of other tools are sent as text",
 )
 _VIA = option(
     "--via", metavar="COMMAND", help="command that turns a request into a response, or a provider of reel.toml"

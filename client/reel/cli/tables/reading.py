@@ -187,9 +187,9 @@ COMMANDS = (
         (_COLOR, _NO_PAGER),
         notes="Each line is a stretch of messages: its seqs, how many there are, its marks, the\n"
         "clones that were made from it, and its first words. * marks what is in the\n"
-        "conversation now. A stretch goes on below in the same column; what was rewound,\n"
-        "cleared or undone branches off. reel restore and reel clone --at take any of\n"
-        "these seqs.",
+        "conversation now. The current line continues in the same column; abandoned lines\n"
+        "branch off to the right. reel restore and reel clone --at take any of these\n"
+        "seqs.",
     ),
     Command(
         "view",
