@@ -23,25 +23,29 @@ class Browser:
         self.received.append((fields["event"], json.loads(fields["data"])))
 
 
-async def test_a_page_that_is_refused(daemon: Daemon) -> None:
-    """A refusal that would come again is said once, with its reason; it is not asked for again and again."""
+def follow(daemon: Daemon, agent: str, since: int) -> list[tuple[str, dict[str, Any]]]:
+    """Return what a browser receives until the page is no longer followed; ``reel view`` runs on asyncio."""
     browser = Browser()
+
+    async def run() -> None:
+        with anyio.fail_after(PATIENCE):
+            async with reel.aio.connect(daemon.socket) as connected:
+                await Live(connected, browser.send, agent, since)._follow_agent(agent)
+
+    anyio.run(run)
+    return browser.received
+
+
+def test_a_page_that_is_refused(daemon: Daemon) -> None:
+    """A refusal that would come again is said once, with its reason; it is not asked for again and again."""
     with daemon.client() as client:
         agent = client.create("refused").id
-    with anyio.fail_after(PATIENCE):
-        async with reel.aio.connect(daemon.socket) as connected:
-            await Live(connected, browser.send, agent, 1 << 60)._follow_agent(agent)
 
-    ((name, data),) = browser.received
+    ((name, data),) = follow(daemon, agent, 1 << 60)
     assert "failed" == name
     assert "since" in data["why"]
 
 
-async def test_a_page_whose_conversation_is_gone(daemon: Daemon) -> None:
+def test_a_page_whose_conversation_is_gone(daemon: Daemon) -> None:
     """The page of a conversation that was erased is told so, once."""
-    browser = Browser()
-    with anyio.fail_after(PATIENCE):
-        async with reel.aio.connect(daemon.socket) as connected:
-            await Live(connected, browser.send, "0" * 32, 1)._follow_agent("0" * 32)
-
-    assert [("gone", {"seq": None})] == browser.received
+    assert [("gone", {"seq": None})] == follow(daemon, "0" * 32, 1)
