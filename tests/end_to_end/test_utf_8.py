@@ -26,7 +26,7 @@ ESCAPED = r'{"needle \ud83d": "\udfff needle", "\u0000": ["\ud800"]}'
 BODY = json.dumps({"choices": [{"message": {"content": HALF, "tool_calls": [
     {"id": "c1", "type": "function", "function": {"name": "f", "arguments": ESCAPED}},
     {"id": "c2", "type": "function", "function": {"name": "g", "arguments": HALF}},
-]}}], "model": HALF, "é": HALF})  # fmt: skip
+]}, HALF: HALF}], "model": HALF, "usage": {HALF: 1}, "é": HALF, HALF: HALF})  # fmt: skip
 ITEM = {"role": "user", "content": HALF, HALF: ESCAPED}
 REQUEST = json.dumps({"model": HALF, "system": HALF, "messages": [{"role": "user", "content": HALF}]})
 SAID: list[Any] = [

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from reel.blocks import kind_of
 from reel.errors import InvalidMessage
 from reel.strict_json import Json
+from reel.values import clean_deep
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import Change
@@ -139,7 +140,9 @@ def response_metadata(provider: str, beside: Mapping[str, Any], read: Iterable[s
         found: the values that every provider has, under neutral names.
     """
     kept = preserve_keys(provider, beside, (*read, *_OWN_METADATA)).get("provider_metadata", {})
-    return {**kept, "provider": provider, **{key: value for key, value in found.items() if value is not None}}
+    # A map, such as the token counts, may have keys that cannot be stored; texts are cleaned later, and counted.
+    own = {key: clean_deep(value)[0] if type(value) is dict else value for key, value in found.items()}
+    return {**kept, "provider": provider, **{key: value for key, value in own.items() if value is not None}}
 
 
 def usage_in(body: Mapping[str, Any], key: str = "usage") -> Json | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reel.strict_json import Json
-from reel.values import has_large_number, why_not_plain
+from reel.values import clean, has_large_number, why_not_plain
 from reeld.formats.json_values import dump, load_sendable
 
 # The suffix of a key whose value is kept as JSON text, because metadata holds only plain values.
@@ -13,6 +13,8 @@ _AS_TEXT = "_json"
 
 def preserve_keys(provider: str, values: Mapping[str, Any], without: Iterable[str] = ()) -> Json:
     """Return a provider's own keys as metadata: plain values unchanged, nested ones as JSON text.
+
+    What cannot be stored in the name of a key is replaced by U+FFFD, as it is in a value.
 
     Args:
         provider: the provider.
@@ -38,7 +40,11 @@ def _is_simple(value: Any) -> bool:
 
 def _meaningful(values: Mapping[str, Any], without: Iterable[str]) -> list[tuple[str, Any]]:
     skipped = {"provider", *without}
-    return [(key, value) for key, value in values.items() if key not in skipped and value not in (None, [], {}, "")]
+    return [
+        (clean(key)[0], value)
+        for key, value in values.items()
+        if key not in skipped and value not in (None, [], {}, "")
+    ]
 
 
 def restore_keys(metadata: Mapping[str, Any] | None, provider: str, keys: Iterable[str]) -> Json:

@@ -258,3 +258,19 @@ def test_a_stream_that_is_cut_inside_its_first_event_broke_off(sample: Sample) -
     for end in range(1, first):
         with pytest.raises(InvalidMessage, match="the answer broke off"):
             read_response(sample.format, data[:end])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"\ud800": 1},
+        {"usage": {"\ud800": 1}},
+        {"choices": [{"message": {"content": "Hi"}, "\ud800": 1}]},
+        {"choices": [{"message": {"content": "Hi", "\ud800": {"\ud800": 1}}}]},
+    ],
+)
+def test_half_a_character_in_a_field_name(change: dict[str, Any]) -> None:
+    """An answer with it is added, wherever it is."""
+    rows, _ = rows_from(read_response("openai-chat", json.dumps({**CHAT_BODY, **change})))
+
+    assert "Hi" == rows[0].row.content

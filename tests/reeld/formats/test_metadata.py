@@ -35,6 +35,15 @@ def test_plain_keys_are_kept_under_their_names() -> None:
     assert check_map(kept["provider_metadata"]) is None
 
 
+def test_half_a_character_in_a_name() -> None:
+    """It is replaced, as in a value: an answer that was paid for is not refused because of it."""
+    kept = preserve_keys("openai", {"\ud800": 1, "a\x00b": MARK, "b\udfff": NESTED})
+
+    assert {"provider": "openai", "\ufffd": 1, "a\ufffdb": MARK, "b\ufffd_json": dump(NESTED)} == kept[
+        "provider_metadata"
+    ]
+
+
 def test_a_block_without_own_keys_has_no_metadata() -> None:
     """Nothing is added to it."""
     assert {} == preserve_keys("openai", {"provider": "x", "refusal": None})
