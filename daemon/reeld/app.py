@@ -55,8 +55,8 @@ from reeld.store.unavailable import Unavailable
 log = logging.getLogger(__name__)
 
 # Allocations before a young collection, and young collections before an older one; Python's default is
-# (700, 10, 10). All threads wait for a collection. The second looks at 100,000 objects, which takes 10 ms.
-_GC = (20_000, 5, 1000)
+# (700, 10, 10). All threads wait for a collection. The second looks at 25,000 objects, which takes 7 ms.
+_GC = (5000, 5, 4000)
 # The interpreter's switch interval in seconds. With Python's default of 5 ms, an `add` waits up to 5 ms at each
 # handover between threads while another thread parses a request.
 _TURN = 0.001

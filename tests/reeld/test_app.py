@@ -1,6 +1,7 @@
 """The daemon as a whole, in this process: its exit status, and what it leaves behind."""
 
 import errno
+import gc
 import os
 import signal
 import socket
@@ -281,3 +282,25 @@ def test_everything_is_its_owners(config: Config) -> None:
     app.main(config)
 
     assert os.umask(0o077) == 0o077
+
+
+def test_a_collection_looks_at_few_objects() -> None:
+    """No collection but a full one looks at more than 50,000 objects, while all threads wait."""
+    seen: list[int] = []
+
+    def look(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 1:
+            seen.append(len(gc.get_objects(0)) + len(gc.get_objects(1)))
+
+    before = gc.get_threshold()
+    gc.set_threshold(*app._GC)
+    gc.callbacks.append(look)
+    try:
+        made = [[number] for number in range(300_000)]
+    finally:
+        gc.callbacks.remove(look)
+        gc.set_threshold(*before)
+
+    assert len(made) == 300_000
+    assert len(seen) > 1
+    assert max(seen[1:]) <= 50_000  # the first one looks at what was made before
