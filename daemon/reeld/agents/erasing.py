@@ -7,11 +7,11 @@ any more. Then the file is cleaned, while others go on.
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import anyio
 
@@ -22,6 +22,7 @@ from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import not_found
+from reeld.core.freeing import let_go
 from reeld.core.redaction import Redaction
 from reeld.core.stage import Reply
 from reeld.core.state import Profile
@@ -80,13 +81,14 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
 
     async def affected(work: Work) -> set[int]:
         past = await eraser.plan(plan_past(work.agents[0].row, asked.seqs))
-        found[:] = [(past, await eraser.plan(plan_redaction(past, redaction)))]
-        return found[0][1].affected
+        plans.append((past, await eraser.plan(plan_redaction(past, redaction))))
+        lists.append(plans[-1][1].found)
+        return plans[-1][1].affected
 
-    found: list[tuple[Past, Redactions]] = []
-    async with eraser.turn():
+    plans: list[tuple[Past, Redactions]] = []
+    async with eraser.turn(), freeing() as lists:
         async with locked(registry, options, [agent], affected) as work:
-            ((past, planned),) = found
+            past, planned = plans[-1]
             target = work.alone()
             stage = target.stage
             told = {"agent": stage.base.uid, "head": stage.head, **await _told(registry, planned)}
@@ -100,7 +102,7 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
             erasure = Erasure(
                 order,
                 planned.changes,
-                texts={each.id: each.text for each in planned.found},
+                texts=planned.texts,
                 backups=asked.backups,
                 find=partial(plan_redaction, past, redaction),
             )
@@ -133,11 +135,23 @@ class Erasure(NamedTuple):
     """
 
     order: Order
-    changes: Sequence[Change]
+    changes: Iterable[Change]
     gone: Sequence[int] = ()
     texts: Mapping[int, Text] = {}
     backups: Sequence[str] = ()
     find: FindIn | None = None
+
+
+@asynccontextmanager
+async def freeing() -> AsyncIterator[list[list[Any]]]:
+    """Free the items of the lists that are put into this one after the block, in a thread: there may be a million."""
+    lists: list[list[Any]] = []
+    try:
+        yield lists
+    finally:
+        with anyio.CancelScope(shield=True):
+            for items in lists:
+                await anyio.to_thread.run_sync(let_go, items)
 
 
 async def erase(
@@ -199,12 +213,13 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
         rows = {work.agents[0].row, *wanted.also}
         return await store.read(purged_with, rows, living=wanted.force) if wanted.cascade or wanted.force else rows
 
-    async with eraser.turn():
+    async with eraser.turn(), freeing() as lists:
         async with locked(registry, options, [root], family) as work:
             stage = work.alone().stage
             if (first := await first_reply(store, options.key)) is not None:
                 return first
             planned = await eraser.plan(plan_purge({each.row for each in work.agents}))
+            lists.append(planned.events)
             profiles = [each.committed.profile for each in work.agents]
             heirs = [found.uid for found in await store.read(queries.profiles, sorted(planned.heirs))]
             told: Reply = {
@@ -218,9 +233,8 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
             if wanted.dry_run:
                 return told
             order = Order("purge", stage.base.uid, options.client, stage.now)
-            changes = await anyio.to_thread.run_sync(lambda: planned.changes)
             find = _purge_in([profile.uid for profile in profiles], wanted)
-            erasure = Erasure(order, changes, planned.events, backups=wanted.backups, find=find)
+            erasure = Erasure(order, planned.changes, planned.events, backups=wanted.backups, find=find)
 
             async def decide(number: int, backups: Reply) -> Reply:
                 reply = {**told, "time": stage.now, **backups}

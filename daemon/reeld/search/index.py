@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
@@ -329,7 +330,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     Args:
         connection: the writing connection.
         events: their ids.
-        instead: replacement texts for some of them, by their ids.
+        instead: replacement texts of more events, by their ids.
         path: the index.
 
     Raises:
@@ -337,7 +338,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     """
     query = "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?"
     below = progress(connection) + 1
-    rest = sorted({event for event in events if event < below})
+    rest = sorted({event for event in chain(events, instead) if event < below})
     log = log_of(connection)
     for volume in volumes.down_from(connection, below):
         first = bisect_left(rest, volume.first)

@@ -179,7 +179,7 @@ class Search:
             instead: replacement texts of others, by their ids.
         """
         async with self._turn:
-            replace = partial(index.replace, events=[*events, *instead], instead=instead, path=self.path)
+            replace = partial(index.replace, events=events, instead=instead, path=self.path)
             is_sound = await self._try(replace)
             try:
                 yield

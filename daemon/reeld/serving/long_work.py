@@ -6,14 +6,6 @@ from typing import TypeVar
 import anyio
 
 T = TypeVar("T")
-# Items that are freed at once: less than a millisecond.
-_FREED = 2000
-
-
-def let_go(items: list[T]) -> None:
-    """Free the items of a list, a few at a time: a million at once keep all threads waiting for 0.1 s."""
-    while items:
-        del items[-_FREED:]
 
 
 class LongWork:

@@ -7,7 +7,7 @@ is erased.
 import json
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -168,7 +168,7 @@ class Eraser:
         """Run the jobs of a plan interleaved with other reads; return the result of the plan."""
         return await carry_out_between(plan, self._read)
 
-    async def stage(self, order: Order, changes: Sequence[Change], backups: Sequence[str] = ()) -> int:
+    async def stage(self, order: Order, changes: Iterable[Change], backups: Sequence[str] = ()) -> int:
         """Write the new form of events beside the log; return the number of the erasure.
 
         Raises:

@@ -9,10 +9,10 @@ is completed at the next start, and one that was only staged is abandoned; its c
 A row in the table of erasures remains: when something was erased, by whom and of which agent, without the content.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from reeld.core.events import Pack
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
@@ -21,6 +21,7 @@ from reeld.store.plans import Plan
 from reeld.store.room import MARGIN
 from reeld.store.sealed import ERASURE, change_key, is_unchanged, seal_erasure
 
+T = TypeVar("T")
 STAGED, DECIDED, APPLIED, DONE = STATES = "staged", "decided", "applied", "done"
 INCOMPLETE = "something is to be erased, and could not all be overwritten"
 # Events of a slice: 20 ms. And their bytes: a slice must fit into a WAL of a few megabytes.
@@ -65,6 +66,25 @@ class Change(NamedTuple):
     data_json: str | None = None
     ref: str | None = None
     is_gone: bool = False
+
+
+class Changes(Generic[T]):
+    """What an erasure does to each of some events, made when it is needed: there may be a million.
+
+    Args:
+        events: the events.
+        change: returns the change of one.
+    """
+
+    def __init__(self, events: Sequence[T], change: Callable[[T], Change]) -> None:
+        self._events = events
+        self._change = change
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __iter__(self) -> Iterator[Change]:
+        return map(self._change, self._events)
 
 
 class Labels(NamedTuple):
@@ -217,7 +237,7 @@ def slices(changes: Iterable[Change]) -> Iterator[list[Change]]:
         yield part
 
 
-def room_for(changes: Sequence[Change]) -> int:
+def room_for(changes: Iterable[Change]) -> int:
     """Return how many bytes of room an erasure needs: a text goes beside the log, and into the WAL and the log."""
     return MARGIN + sum(_ROW_BYTES + 3 * size_of(change) for change in changes)
 

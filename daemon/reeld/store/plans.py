@@ -1,13 +1,21 @@
 """Long work in short jobs, between which others work: a generator that yields each job and receives its result."""
 
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import anyio
 
 from reeld.store.connection import Connection
 
 T = TypeVar("T")
 
 Plan: TypeAlias = Generator[Callable[[Connection], Any], Any, T]
+
+
+class _End(NamedTuple):
+    """The end of a plan: a thread cannot raise ``StopIteration``."""
+
+    result: Any
 
 
 def carry_out(plan: Plan[T], connection: Connection, between: Callable[[], object] = lambda: None) -> T:
@@ -26,15 +34,21 @@ def carry_out(plan: Plan[T], connection: Connection, between: Callable[[], objec
 async def carry_out_between(plan: Plan[T], run: Callable[[Callable[[Connection], Any]], Awaitable[Any]]) -> T:
     """Run the jobs of a plan between those of others; return the result of the plan.
 
+    What the plan does between two jobs runs in a thread: it may sort what it has found of a million events.
+
     Args:
         plan: the plan.
         run: runs a job when it is its turn.
     """
-    result = None
-    while True:
+
+    def go_on() -> Callable[[Connection], Any] | _End:
         try:
-            job = plan.send(result)
+            return plan.send(result)
         except StopIteration as end:
-            planned: T = end.value
-            return planned
+            return _End(end.value)
+
+    result = None
+    while not isinstance(job := await anyio.to_thread.run_sync(go_on), _End):
         result = await run(job)
+    planned: T = job.result
+    return planned

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from reeld.store.connection import Connection, Texts
-from reeld.store.erasures import Change, Decision, OwnKey
+from reeld.store.erasures import Change, Changes, Decision, OwnKey
 from reeld.store.history import lineage
 from reeld.store.plans import Plan
 from reeld.store.queries import clones
@@ -40,9 +40,9 @@ class Purge(NamedTuple):
     heirs: set[int]
 
     @property
-    def changes(self) -> list[Change]:
-        """The removals; there may be a million, which takes a thread."""
-        return [Change(event, is_gone=True) for event in self.events]
+    def changes(self) -> Changes[int]:
+        """The removals."""
+        return Changes(self.events, partial(Change, is_gone=True))
 
     def decision(self, erasure: int = 0, key: OwnKey | None = None) -> Decision:
         """Return what decides the erasure with a number."""

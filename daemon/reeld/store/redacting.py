@@ -9,8 +9,10 @@ A plan is a generator of jobs for a reading connection, so that others read in b
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import InvalidParams
@@ -21,12 +23,13 @@ from reeld.core.item_forms import place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
 from reeld.core.reply_redaction import redacted_reply
 from reeld.store.connection import Connection, Numbers
-from reeld.store.erasures import Change, Decision, KeptKey, Labels, Outdated, hidden
+from reeld.store.erasures import Change, Changes, Decision, KeptKey, Labels, Outdated, hidden
 from reeld.store.history import lineage
 from reeld.store.plans import Plan
 from reeld.store.queries import clones
 from reeld.store.spans import NEWEST
 
+_id = attrgetter("id")
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
 
@@ -103,13 +106,41 @@ class Redactions(NamedTuple):
     milestones: Outdated | None
 
     @property
-    def changes(self) -> list[Change]:
+    def changes(self) -> Changes[Found]:
         """The new form of the events."""
-        return [each.change for each in self.found]
+        return Changes(self.found, attrgetter("change"))
+
+    @property
+    def texts(self) -> Mapping[int, Text]:
+        """Their new texts in the search index, by their ids."""
+        return _Texts(self.found)
 
     def decision(self, erasure: int = 0) -> Decision:
         """Return what decides the erasure with a number."""
         return Decision(erasure, len(self.found), self.labels, self.keys, milestones=self.milestones)
+
+
+class _Texts(Mapping[int, Text]):
+    """The new texts of events, by their ids, made when they are needed: there may be a million.
+
+    Args:
+        found: the events, in the order of their ids.
+    """
+
+    def __init__(self, found: Sequence[Found]) -> None:
+        self._found = found
+
+    def __getitem__(self, event: int) -> Text:
+        index = bisect_left(self._found, event, key=_id)
+        if index < len(self._found) and self._found[index].id == event:
+            return self._found[index].text
+        raise KeyError(event)
+
+    def __iter__(self) -> Iterator[int]:
+        return map(_id, self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 class Past(NamedTuple):
@@ -271,7 +302,7 @@ def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
         while after is not None:
             after = yield partial(scan.repeats, owner=agent, after=after)
     labels: list[Labels] = yield partial(_labels, redaction=redaction, rows=affected)
-    found = sorted(scan.found.values())
+    found = [scan.found[event] for event in sorted(scan.found)]
     # A clone's former name is nowhere but in its keys.
     rows = affected if redaction.is_whole else affected | own
     keys = (yield from _plan_keys(redaction, rows)) if rows else []

@@ -9,6 +9,7 @@ from reeld.agents.jobs import Read
 from reeld.core.commands import no_such_mark, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
+from reeld.core.freeing import let_go
 from reeld.core.milestones import Milestone
 from reeld.core.recent import Recent, recent
 from reeld.core.state import State
@@ -19,7 +20,6 @@ from reeld.formats.render_state import RenderState
 from reeld.protocol.params import Render
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.queries import profile_of
-from reeld.serving.long_work import let_go
 from reeld.store import states
 from reeld.store.store import Store
 

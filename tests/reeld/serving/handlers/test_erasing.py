@@ -609,7 +609,7 @@ async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Pat
         past = Past(1, dict(connection.execute("SELECT id, uid FROM agents")), [(1, 1 << 40)], [], {})
         planned = carry_out(plan_redaction(past, Redaction("now", b"k", ["secret"])), connection)
         number = erasures.begin(connection, order)
-        erasures.stage(connection, planned.changes)
+        erasures.stage(connection, list(planned.changes))
         erasures.decide(connection.cursor(), planned.decision(number), 1, packer())
     with closing(sqlite3.connect(tmp_path / "r.db", isolation_level=None)) as connection:
         schema.migrate(connection, schema.MIGRATIONS)

@@ -1,0 +1,51 @@
+"""Long work in short jobs: what a plan does between them holds up nobody."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from reeld.store.plans import Plan, carry_out_between
+
+
+async def test_a_plan_goes_on_in_a_thread() -> None:
+    """Between its jobs a plan may sort a million events, so it does not run in the event loop; no job is missed."""
+    threads: set[threading.Thread] = set()
+
+    def answer(_: Any, number: int) -> int:
+        return number
+
+    def plan() -> Plan[list[int]]:
+        found = []
+        for number in range(3):
+            threads.add(threading.current_thread())
+            found.append((yield partial(answer, number=number)))
+        return found
+
+    async def run(job: Callable[[Any], Any]) -> Any:
+        return job(None)
+
+    assert [0, 1, 2] == await carry_out_between(plan(), run)
+    assert threads
+    assert threading.current_thread() not in threads
+
+
+async def test_a_plan_that_fails() -> None:
+    """The error of a plan is raised, and so is that of a job."""
+
+    def plan() -> Plan[None]:
+        yield lambda _: None
+        raise ValueError("no")
+
+    async def run(job: Callable[[Any], Any]) -> Any:
+        return job(None)
+
+    async def fail(_: Callable[[Any], Any]) -> Any:
+        raise OSError
+
+    with pytest.raises(ValueError, match=r"^no$"):
+        await carry_out_between(plan(), run)
+    with pytest.raises(OSError):  # noqa: PT011 - it has no text
+        await carry_out_between(plan(), fail)
