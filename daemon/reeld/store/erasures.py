@@ -36,12 +36,12 @@ _KEYS = 2000
 _AGENTS = 500
 _CONTENT, _DATA, _REF = (COLUMNS.index("content"), COLUMNS.index("data_json"), len(COLUMNS) + ORIGIN.index("ref"))
 _ROW = ", ".join(f"e.{column}" for column in (*COLUMNS, *ORIGIN))
-_SIZES = """
-    SELECT x.event, coalesce(length(x.content), 0) + coalesce(length(x.data_json), 0)
+# All kinds of changes in one query: one that looks for a kind passes a million of the other with each slice.
+_SLICE = """
+    SELECT x.event, x.is_gone, coalesce(length(x.content), 0) + coalesce(length(x.data_json), 0)
         + coalesce(length(e.content), 0) + coalesce(length(e.data_json), 0)
-    FROM erased_events x JOIN events e ON e.id = x.event WHERE {which} ORDER BY x.event LIMIT ?
+    FROM erased_events x JOIN events e ON e.id = x.event ORDER BY x.event LIMIT ?
 """
-_CHANGED, _GONE = (_SIZES.format(which=which) for which in ("NOT x.is_gone", "x.is_gone"))
 _NEXT = f"""
     SELECT {_ROW}, e.checksum, x.content, x.data_json, x.ref
     FROM erased_events x JOIN events e ON e.id = x.event WHERE NOT x.is_gone AND x.event <= ? ORDER BY x.event
@@ -250,12 +250,13 @@ def size_of(change: Change) -> int:
 def apply(connection: Connection, pack: Pack, limit: int = SLICE) -> bool:
     """Apply a slice of the decided erasure; return whether there is more."""
     with transaction(connection):
-        if events := _next_slice(connection, _CHANGED, limit):
+        events, gone = _next_slice(connection, limit)
+        if len(gone) < len(events):
             _change(connection, pack, events[-1])
-        elif events := _next_slice(connection, _GONE, limit):
-            gone = [(event,) for event in events]
-            connection.executemany("DELETE FROM events WHERE id = ?", gone)
-            connection.executemany("DELETE FROM milestones WHERE id = ?", gone)
+        if gone:
+            removed = [(event,) for event in gone]
+            connection.executemany("DELETE FROM events WHERE id = ?", removed)
+            connection.executemany("DELETE FROM milestones WHERE id = ?", removed)
         if events:
             done = "DELETE FROM erased_events WHERE event IN (SELECT value FROM json_each(?))"
             connection.execute(done, (Numbers(events),))
@@ -267,15 +268,19 @@ def apply(connection: Connection, pack: Pack, limit: int = SLICE) -> bool:
     return more
 
 
-def _next_slice(connection: Connection, query: str, limit: int) -> list[int]:
-    found: list[int] = []
+def _next_slice(connection: Connection, limit: int) -> tuple[list[int], list[int]]:
+    """Return the next events to change or remove, and those among them that are removed."""
+    events: list[int] = []
+    gone: list[int] = []
     size = 0
-    for event, length in connection.execute(query, (limit,)).fetchall():
-        found.append(event)
+    for event, is_gone, length in connection.execute(_SLICE, (limit,)).fetchall():
+        events.append(event)
+        if is_gone:
+            gone.append(event)
         size += length
         if size > _BYTES:
             break
-    return found
+    return events, gone
 
 
 def _change(connection: Connection, pack: Pack, last: int) -> None:

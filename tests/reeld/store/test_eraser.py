@@ -305,3 +305,36 @@ async def test_an_erasure_that_could_not_be_abandoned(store: Store) -> None:
     assert "it is not known whether anything is left of an erasure: broken" == problem
     assert [(None,), ("secret",), ("gone",)] == await store.read(lambda opened: opened.execute(_CONTENTS).fetchall())
     assert None is store.eraser.problem
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("is_gone", [False, True])
+async def test_a_slice_costs_the_same_however_much_is_left(path: str, is_gone: bool) -> None:
+    """Each slice of an erasure looks at its own events alone: commits of others wait for it."""
+    steps: list[int] = []
+
+    def apply(connection: sqlite3.Connection) -> bool:
+        steps.append(0)
+
+        def count() -> None:
+            steps[-1] += 1
+
+        connection.set_progress_handler(count, 100)
+        try:
+            return erasures.apply(connection, packer(), limit=100)
+        finally:
+            connection.set_progress_handler(None, 0)
+
+    def stage(connection: sqlite3.Connection) -> None:
+        number = erasures.begin(connection, ORDER)
+        erasures.stage(connection, [Change(event_id, is_gone=is_gone) for event_id in range(2, 5002)])
+        erasures.decide(connection.cursor(), Decision(number, 5000), 5002, packer())
+
+    async with open_store(path) as store:
+        await write(store, made(1, *(event(seq, content="secret") for seq in range(2, 5002))))
+        await store._database.run(stage)
+        while await store._database.run(apply):
+            pass
+
+    assert len(steps) == 50
+    assert max(steps) <= 1.5 * min(steps)
