@@ -48,6 +48,9 @@ log = logging.getLogger(__name__)
 MAILBOX = 8192
 # The most commands in one transaction. Without a bound, a client that pipelines forever would never be answered.
 _MAX_RUN = 1024
+# The most entries of a conversation that stay in memory, however small they are: to cut off, drop or compare so many
+# takes the event loop up to 15 ms. One command may put more there until it is done.
+MOST_HELD = 50_000
 # The most events of other daemons that are remembered while the state is read.
 _MAX_NEWS = 1024
 
@@ -464,6 +467,8 @@ class Agent:
     def _limit(self) -> None:
         if self._has_grown:
             self._has_grown = False
+            self.committed.conversation.trim(MOST_HELD)
+            self._count()
             self._on_growth()
 
     def repair_from_log(self, conversation: Conversation) -> None:

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 
 from reel.errors import Busy, ReelError
 from reeld.agents import many_rows
-from reeld.agents.agent import MAILBOX, Agent, Held
+from reeld.agents.agent import MAILBOX, MOST_HELD, Agent, Held
 from reeld.agents.event_bus import EventBus
 from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import gone, not_found
@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 MAX_LIVE = 1000
 MEMORY = 256 << 20
 IDLE = 600.0
+# The most bytes that are dropped in advance when there are too many, which takes the event loop 10 ms.
+_SLACK = 16 << 20
 # The share that remains after an eviction: evicting a tenth at a time sorts the live agents once per hundred starts.
 _KEPT_WHEN_FULL = 0.9
 
@@ -430,7 +432,7 @@ class Registry:
 
     def has_room_for(self, conversation: Conversation) -> bool:
         """Return whether a conversation from the log may be kept in memory: it takes half of the room at most."""
-        return conversation.size <= self._memory // 2
+        return conversation.size <= self._memory // 2 and len(conversation.entries) <= MOST_HELD
 
     @property
     def waiting(self) -> int:
@@ -442,7 +444,7 @@ class Registry:
         excess = self.size - self._memory
         if excess <= 0:
             return
-        excess += self._memory // 10  # one check covers many commits
+        excess += min(self._memory // 10, _SLACK)  # one check covers many commits
         oldest = sorted(self._live.values(), key=lambda agent: agent.last_used)
         for agent in oldest:
             before = agent.size

@@ -317,21 +317,25 @@ class Conversation:
             del self.entries[:before]
             del self._prompts[: max(0, bisect_right(self._prompts, self.base.id, key=_id) - 1)]
 
-    def prepend(self, older: "Conversation") -> None:
-        """Put earlier entries in front of those in memory.
+    def extend(self, newer: "Conversation") -> None:
+        """Become another conversation, with the entries of this one in memory as well.
+
+        The cost is that of the newer entries: there may be a million earlier ones.
 
         Args:
-            older: the prefix up to :attr:`base`, with more of its entries in memory.
+            newer: the conversation, of which this is the prefix up to its base.
         """
-        assert self.base is not None, "nothing is before"  # noqa: S101
-        at_base = [] if older.milestones[-1:] == [self.base] else [self.base]
-        after = bisect_right(self._prompts, self.base.id, key=_id)
-        self.entries[:0] = older.entries
-        self.milestones[:0] = [*older.milestones, *at_base]
-        self._prompts[:after] = older._prompts
-        self._answered = {**older._answered, **self._answered}
-        self.size += older.size
-        self.base = older.base
+        assert newer.base is not None, "nothing is before"  # noqa: S101
+        if self.milestones[-1:] != [newer.base]:
+            self.milestones.append(newer.base)
+        self.entries += newer.entries
+        self.milestones += newer.milestones
+        self.marks = newer.marks[:]
+        self._prompts += newer._prompts[bisect_right(newer._prompts, newer.base.id, key=_id) :]
+        self._answered.update(newer._answered)
+        self.open_calls = newer.open_calls.copy()
+        self.message_count, self.size = newer.message_count, self.size + newer.size
+        self._since, self._new = newer._since, newer._new[:]
 
     def apply(self, event_id: int, event: Event, past: Takeover | None = None) -> Extent:
         """Fold one committed event; return how long a prefix it left unchanged.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import InvalidParams, ReelError
+from reeld.agents.agent import MOST_HELD
 from reeld.agents.registry import Registry
 from reeld.core.milestones import STEP
 from reeld.core.reading import LEAST_READ
@@ -103,6 +104,21 @@ async def test_a_clone_of_what_is_not_in_memory(cold: DirectClient) -> None:
 
     assert await texts(cold, "new") == await texts(cold, "other")
     assert (await length(cold, "new"))[0] == len(await texts(cold, "new"))
+
+
+async def test_many_small_messages(opened: Open) -> None:
+    """However small the messages of a conversation are, no step drops, cuts off or compares more than so many."""
+    async with opened() as client:
+        for begin in range(0, MOST_HELD + 20_000, 10_000):
+            await client.add("long", *map(str, range(begin, begin + 10_000)), create=True)
+            assert (await length(client))[1] <= MOST_HELD + STEP
+        conversation = (await client.state("long")).conversation
+
+        assert MOST_HELD + 20_000 == conversation.extent.records
+        assert MOST_HELD <= len(conversation.entries)
+        assert client.registry.size == conversation.size
+        assert not client.registry.has_room_for(await client.store.whole(conversation.tip))
+        assert (await client.replay("long")).matched
 
 
 async def test_a_budget_for_all(opened: Open) -> None:

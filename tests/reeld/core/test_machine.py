@@ -317,7 +317,9 @@ class Conversations(RuleBasedStateMachine):
             assert [] == made
             whole = state.conversation.copy()
             if whole.base is not None:
-                whole.prepend(Conversation(self.reader.whole(whole.base.id), step=self.step))
+                older = Conversation(self.reader.whole(whole.base.id), step=self.step)
+                older.extend(whole)
+                whole = older
             assert (None, self.log.live(row)) == (whole.base, whole)
             if whole.entries:
                 middle = whole.entries[len(whole.entries) // 2].id

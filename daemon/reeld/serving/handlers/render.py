@@ -99,16 +99,19 @@ async def _take_snapshot(
         require_position(at, profile.head, profile.name)
         position = await store.read(states.position, agent.row, at)
         then = State(profile, await _read(store, position.tip, size))
-        return await _with_first(store, _snapshot_of(then, position.at, pin, size))
+        return await _with_first(store, _snapshot_of(then, position.at, pin, size, is_shared=False))
     older: Conversation | None = None
 
     def look(state: State) -> _Snapshot:
-        conversation = state.conversation
-        if older is not None and conversation.base is not None and conversation.base.id == older.tip:
-            if not registry.has_room_for(older):  # it would be dropped at once
-                state = State(state.profile, conversation.copy())
-            state.conversation.prepend(older)
-        return _snapshot_of(state, state.profile.head, pin, size)
+        base, is_shared = state.conversation.base, True
+        if older is not None and base is not None and base.id == older.tip:
+            older.extend(state.conversation)
+            is_shared = registry.has_room_for(older)
+            if is_shared:
+                state.conversation = older
+            else:  # it would be dropped at once
+                state = State(state.profile, older)
+        return _snapshot_of(state, state.profile.head, pin, size, is_shared=is_shared)
 
     while True:
         found: _Snapshot = await registry.ask(agent, lambda answer: Read(look, answer))
@@ -123,7 +126,8 @@ async def _read(store: Store, tip: int | None, size: int | None) -> Conversation
     return await (store.whole(tip) if size is None or tip is None else store.newest(tip, 2 * size))
 
 
-def _snapshot_of(state: State, at: int, pin: str | None, size: int | None) -> _Snapshot:
+def _snapshot_of(state: State, at: int, pin: str | None, size: int | None, *, is_shared: bool) -> _Snapshot:
+    """Return a snapshot of a state; if it is not shared, its entries need not be copied, which may be a million."""
     conversation = state.conversation
     mark = None if pin is None else conversation.mark_for(pin)
     if pin is not None and mark is None:
@@ -132,7 +136,7 @@ def _snapshot_of(state: State, at: int, pin: str | None, size: int | None) -> _S
     if size is not None:
         history = recent(conversation, size)
     elif conversation.base is None:
-        history = Recent(conversation.entries[:])
+        history = Recent(conversation.entries[:] if is_shared else conversation.entries)
     lacks = conversation.base if history is None else None
     return _Snapshot(at, history or Recent([]), conversation.prompt, mark.seq if mark else 0, lacks)
 
