@@ -1,6 +1,7 @@
 """The rules for imports: they point one way, and each library is used in one place."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,6 +70,12 @@ def dependencies(module: str) -> set[str]:
             found |= submodules if len(submodules) == len(node.names) else {*submodules, str(node.module)}
     packages = {package for name in found for package in parents(name) if not inside(module, package)}
     return (found | packages) & statements().keys()
+
+
+def path_of(module: str) -> Path:
+    """Return the file of a module."""
+    path = SOURCES[module.partition(".")[0]].joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def parents(module: str) -> list[str]:
@@ -211,6 +218,40 @@ def test_imports_point_one_way(package: str, allowed: tuple[str, ...]) -> None:
     known = (*sys.stdlib_module_names, *allowed)
 
     assert [] == [found for found in imports() if inside(found.module, package) and not inside(found.name, *known)]
+
+
+def format_packages() -> list[str]:
+    """Return the packages of the formats: those that have a reader."""
+    return sorted(
+        name.removesuffix(".read") for name in statements() if re.fullmatch(r"reeld\.formats\.\w+\.read", name)
+    )
+
+
+@pytest.mark.parametrize("start", ["reeld.formats.history_builder", "reeld.formats.table", "reeld.formats.ingest"])
+def test_formats_may_move_to_the_client(start: str) -> None:
+    """The builder of histories and the tables of all formats need only what could move to ``client/reel`` with them.
+
+    That is ``reel``, other modules of formats, and the standard library.
+    """
+    needed = {start, *reachable(start)}
+    names = {name for module, name in imports() if module in needed and inside(module, "reeld")}
+
+    assert [] == [name for name in sorted(names) if not inside(name, *sys.stdlib_module_names, "reel", "reeld.formats")]
+    assert [] == [module for module in sorted(needed) if not inside(module, "reel", "reeld.formats")]
+
+
+def test_the_table_alone_knows_the_formats() -> None:
+    """A further format is a package and a row of the table: no other module imports one, or has the name of one."""
+    packages = format_packages()
+    others = [module for module in statements() if inside(module, "reeld") and not inside(module, *packages)]
+    names = "|".join(re.escape(package.rpartition(".")[2].replace("_", "-")) for package in packages)
+    quoted = re.compile(rf"""["'](?:{names})["']""")
+
+    assert len(packages) > 1
+    assert {"reeld.formats.table"} == {
+        module for module, name in imports() if module in others and inside(name, *packages)
+    }
+    assert [] == [module for module in others if quoted.search(path_of(module).read_text())]
 
 
 def test_no_import_cycle() -> None:

@@ -1,6 +1,6 @@
 """Reads the fields of a provider's body; errors name the place. Also says which fields an object may have."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -80,6 +80,48 @@ def require_elements(value: Any, where: str) -> list[Any]:
     return [value] if type(value) is dict else require_list(value, where)
 
 
+class Element(NamedTuple):
+    """An object of a body, and its place in it, which errors name."""
+
+    value: Json
+    where: str
+
+    def get(self, key: str) -> Any:
+        """Return the value of a field; ``None`` if it is missing."""
+        return self.value.get(key)
+
+    def at(self, key: str) -> str:
+        """Return the place of a field."""
+        return f"{self.where}.{key}"
+
+    def text(self, key: str) -> str:
+        """Return a field that must be a text."""
+        return require_str(self.value.get(key), self.at(key))
+
+    def text_or_none(self, key: str) -> str:
+        """Return a field that must be a text if it says anything; an empty text if it does not."""
+        return require_str(self.value.get(key) or "", self.at(key))
+
+    def inside(self, key: str) -> "Element":
+        """Return a field that must be an object."""
+        return Element(require_map(self.value.get(key), self.at(key)), self.at(key))
+
+    def elements(self, key: str) -> Iterator["Element"]:
+        """Yield the elements of a field, each of which must be an object."""
+        return elements_of(self.value.get(key), self.at(key))
+
+    def kept(self, provider: str, *without: str) -> Json:
+        """Return all fields but these as metadata of their provider."""
+        return preserve_keys(provider, self.value, without)
+
+
+def elements_of(value: Any, where: str) -> Iterator[Element]:
+    """Yield the elements of an array, each of which must be an object."""
+    for index, found in enumerate(require_elements(value, where)):
+        place = f"{where}[{index}]"
+        yield Element(require_map(found, place), place)
+
+
 def require_role(value: Any, where: str, api: str) -> str:
     """Return the neutral role (user, assistant, system, developer or tool) for a role of any API (rule X12)."""
     role = _ROLES.get(value) if type(value) is str else None
@@ -97,6 +139,13 @@ def require_history(value: Any, where: str, api: str) -> list[Any]:
     if not items:
         raise invalid_at(where, "is empty; a history has at least one item")
     return items
+
+
+def require_whole(body: Json, outside: Iterable[str]) -> None:
+    """Refuse a request with one of the keys that continue a history outside of its body (rules R8 and I8)."""
+    for key in outside:
+        if body.get(key) is not None:
+            raise invalid_at(key, "the history begins outside this body; load a request that contains all of it")
 
 
 def arguments_of(given: Any) -> str:
@@ -153,7 +202,8 @@ def usage_in(body: Mapping[str, Any], key: str = "usage") -> Json | None:
 
 def id_prefix(body: Json, key: str) -> str:
     """Return a prefix for the ids of calls that have none: a hash of the answer's id, or of the whole answer."""
-    return sha256(repr(body.get(key) or body).encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    hashed = sha256(repr(body.get(key) or body).encode("utf-8", "replace")).hexdigest()
+    return f"call_{hashed[:_DIGITS]}"
 
 
 class Shape(NamedTuple):

@@ -10,19 +10,23 @@ from typing import Any, TypeAlias
 
 from reel.strict_json import Json
 from reeld.formats.fields import (
+    Element,
     LoadedRequest,
     Response,
+    arguments_of,
     report_unused_keys,
     require_elements,
     require_map,
     response_metadata,
 )
-from reeld.formats.model import INSTRUCTION_ROLES, Change
+from reeld.formats.metadata import opaque_block
+from reeld.formats.model import INSTRUCTION_ROLES, Change, split_by_role
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompt import system_message
 
-# Reads a part at its place in the body; ``None`` if the part has no neutral form.
-PartReader: TypeAlias = Callable[[Json, str], Json | None]
+# Reads a part of a content; ``None`` if the part has no neutral form.
+PartReader: TypeAlias = Callable[[Element], Json | None]
+_NOTHING: Json = {}
 
 
 def text(value: str) -> Json:
@@ -30,9 +34,14 @@ def text(value: str) -> Json:
     return {"type": "text", "text": value}
 
 
-def known_model(*names: Any) -> str | None:
-    """Return the first of some names of a model that is one, ``None`` if there is none."""
-    return next((name for name in names if type(name) is str and name), None)
+def tool_call(call_id: str, name: str, arguments: Any, kept: Json = _NOTHING) -> Json:
+    """Return a call; truncated arguments are a text, as received. ``kept`` has its metadata."""
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments_of(arguments), **kept}
+
+
+def tool_result(call_id: str, content: str | list[Json], kept: Json = _NOTHING, *, failed: bool = False) -> Json:
+    """Return a result; ``kept`` has its metadata."""
+    return {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": failed, **kept}
 
 
 def made_by(model: str | None) -> Json:
@@ -40,21 +49,32 @@ def made_by(model: str | None) -> Json:
     return {} if model is None else {"model": model}
 
 
-def blocks_of(content: Any, where: str, read: Callable[[Json, str], Json]) -> list[Json]:
+def blocks_of(content: Any, where: str, read: Callable[[Element], Json]) -> list[Json]:
     """Read content: a text, or a list of parts. A bare string among them is a text; null is no block (rule X12)."""
     if type(content) is str:
         return [text(content)]
     return [
-        text(part) if type(part) is str else read(require_map(part, f"{where}[{index}]"), f"{where}[{index}]")
+        text(part) if type(part) is str else read(Element(require_map(part, f"{where}[{index}]"), f"{where}[{index}]"))
         for index, part in enumerate(require_elements(content, where))
     ]
 
 
-def by_type(readers: Mapping[str, PartReader], part: Json, where: str) -> Json | None:
-    """Read a part with the reader of its type; return ``None`` if the part has no neutral form."""
+def by_type(readers: Mapping[str, PartReader], provider: str, part: Element, **metadata: Any) -> Json:
+    """Read a part with the reader of its type; one without a neutral form is kept whole, with some metadata."""
     kind = part.get("type")
     read = readers.get(kind) if type(kind) is str else None
-    return None if read is None else read(part, where)
+    return (None if read is None else read(part)) or opaque_block(provider, part.value, **metadata)
+
+
+def text_part(provider: str, part: Element, *without: str) -> Json:
+    """Read a part that is a text, and its keys beside it."""
+    return {**text(part.text("text")), **part.kept(provider, "type", "text", *without)}
+
+
+def own_media(provider: str, block: Json, part: Element, *without: str) -> Json:
+    """Return media with their provider, which accepts what came from it, whatever its type (rules C6, R4 and G6)."""
+    kept = part.kept(provider, "type", *without)
+    return {**block, **(kept or {"provider_metadata": {"provider": provider}})}
 
 
 def privileged(provider: str, role: str) -> Json:
@@ -72,13 +92,13 @@ class HistoryBuilder:
 
     Args:
         provider: the provider of the body.
-        model: the model that wrote the assistant's messages, if it is known.
+        models: names of the model that wrote the assistant's messages: the first that is one counts.
         made: the beginning of the ids that calls without one get.
     """
 
-    def __init__(self, provider: str, model: str | None, made: str = "call") -> None:
+    def __init__(self, provider: str, *models: Any, made: str = "call") -> None:
         self.messages: list[Json] = []
-        self.model = model
+        self.model: str | None = next((name for name in models if type(name) is str and name), None)
         self._provider = provider
         self._made = made
         self._pairing = Pairing()
@@ -96,6 +116,18 @@ class HistoryBuilder:
             return self._pairing.add_call_without_id(f"{self._made}_{place}", name, where)
         self._pairing.add_call(given, name)
         return given
+
+    def call(self, found: Element, name: str, arguments: Any, place: str, kept: Json = _NOTHING) -> Json:
+        """Read a call with the field ``id``.
+
+        Args:
+            found: the call.
+            name: the name of its tool.
+            arguments: as a text or an object.
+            place: what makes a generated id unique.
+            kept: its metadata.
+        """
+        return tool_call(self.call_id(found.text_or_none("id"), name, place, found.where), name, arguments, kept)
 
     def answered_id(self, given: Any, name: Any, where: str) -> str:
         """Return the id of the call that a result answers: by its own id, else by the tool's name, else by the order.
@@ -116,6 +148,11 @@ class HistoryBuilder:
             kept: its metadata, as :func:`reeld.formats.metadata.preserve_keys` returns them.
         """
         self.messages.append({"role": role, "content": blocks or [text("")], **(kept or {})})
+
+    def add_by_role(self, blocks: list[Json], speaker: str, kept: Mapping[str, Any] | None = None) -> None:
+        """Add a message for each role that some blocks belong to; ``speaker`` is that of all others."""
+        for owner, content in split_by_role(blocks, speaker):
+            self.add(owner, content, kept)
 
     def extend(self, role: str, blocks: list[Json]) -> None:
         """Add blocks to the newest message if it has this role and no metadata, else in a message of their own."""

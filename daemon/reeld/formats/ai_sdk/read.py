@@ -14,18 +14,25 @@ from reeld.formats.ai_sdk.options import (
     signature_in,
     with_rest,
 )
-from reeld.formats.ai_sdk.ui import DENIED, Part, Spoken, spoken
+from reeld.formats.ai_sdk.ui import DENIED, Spoken, spoken
 from reeld.formats.content import ANY_PICTURE, media_from
 from reeld.formats.fields import (
+    Element,
     LoadedRequest,
-    arguments_of,
-    require_elements,
+    elements_of,
     require_history,
-    require_map,
     require_role,
     require_str,
 )
-from reeld.formats.history_builder import HistoryBuilder, instructions, made_by, privileged, text
+from reeld.formats.history_builder import (
+    HistoryBuilder,
+    instructions,
+    made_by,
+    privileged,
+    text,
+    tool_call,
+    tool_result,
+)
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
@@ -62,19 +69,16 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     given = [{"role": "user", "content": body[key]}] if type(body.get(key)) is str else body.get(key)
     builder = HistoryBuilder(PROVIDER, model)
     reader = _MessageReader(builder)
-    for index, found in enumerate(require_history(given, key, _API)):
-        reader.add(require_map(found, f"{key}[{index}]"), f"{key}[{index}]")
+    for found in elements_of(require_history(given, key, _API), key):
+        reader.add(found)
     prompt = [each for name in ("system", "instructions") for each in _instructions(body.get(name), name)]
     return builder.loaded(body, (key, "system", "instructions", "model"), prompt)
 
 
 def _instructions(given: Any, where: str) -> Iterator[Json]:
     """Read instructions beside the messages: a text, a system message, or several."""
-    texts = [{"content": given}] if type(given) is str else require_elements(given, where)
-    for index, found in enumerate(texts):
-        place = f"{where}[{index}]"
-        said = require_str(require_map(found, place).get("content"), f"{place}.content")
-        yield from instructions(PROVIDER, [text(said)])
+    for found in elements_of([{"content": given}] if type(given) is str else given, where):
+        yield from instructions(PROVIDER, [text(found.text("content"))])
 
 
 class _MessageReader:
@@ -86,22 +90,22 @@ class _MessageReader:
         # The ids of calls that the provider runs itself.
         self._served: set[str] = set()
 
-    def add(self, found: Json, where: str) -> None:
+    def add(self, found: Element) -> None:
         """Add a message; keys beside its parts are kept with the first resulting message."""
-        role = require_role(found.get("role"), f"{where}.role", _API)
-        beside = {key: value for key, value in found.items() if key not in ("role", "content", "parts")}
+        role = require_role(found.get("role"), found.at("role"), _API)
+        beside = {key: value for key, value in found.value.items() if key not in ("role", "content", "parts")}
         own_role = {"role": role} if role in INSTRUCTION_ROLES else {}
         kept = preserve_keys(PROVIDER, {**beside, "role": None, **own_role})
-        for said in _spoken(role, found, where):
+        for said in _spoken(role, found):
             blocks = list(self._blocks(said.parts, "user" if said.role in INSTRUCTION_ROLES else said.role))
             speaker = "assistant" if said.role == "assistant" else "user"
             for owner, content in split_by_role(blocks, speaker):
                 self._builder.add(owner, content, kept)
                 kept = privileged(PROVIDER, role)
 
-    def _blocks(self, parts: list[Part], role: str) -> Iterator[Json]:
+    def _blocks(self, parts: list[Element], role: str) -> Iterator[Json]:
         model = self._model if role == "assistant" else None
-        reasoning: list[Part] = []
+        reasoning: list[Element] = []
         for part in parts:
             if reasoning and not _continues(reasoning[-1].value, part.value):
                 yield _item(reasoning, self._model)
@@ -113,77 +117,73 @@ class _MessageReader:
         if reasoning:
             yield _item(reasoning, self._model)
 
-    def _block(self, part: Part, model: str | None) -> Json:
-        value, where = part
-        kind, options = value.get("type"), _options(part)
-        call_id = value.get("toolCallId")
-        served = value.get("providerExecuted") is True or (type(call_id) is str and call_id in self._served)
+    def _block(self, part: Element, model: str | None) -> Json:
+        kind, options = part.get("type"), _options(part)
+        call_id = part.get("toolCallId")
+        served = part.get("providerExecuted") is True or (type(call_id) is str and call_id in self._served)
         if kind == "text":
-            return keep_options(text(require_str(value.get("text"), f"{where}.text")), options, model)
+            return keep_options(text(part.text("text")), options, model)
         if kind == "reasoning":
-            return _reasoning(value, where, options, model)
+            return _reasoning(part, options, model)
         if kind == "tool-call" and not served:
-            return keep_options(self._call(value, where), options, model)
+            return keep_options(self._call(part), options, model)
         if kind == "tool-result" and not served:
-            return with_rest(self._result(value, where), options)
+            return with_rest(self._result(part), options)
         if kind == "tool-call" and type(call_id) is str:
             self._served.add(call_id)
-        block = _media(value, where) if kind in ("file", "image") else None
-        return opaque_block(PROVIDER, value) if block is None else keep_options(block, options, model)
+        block = _media(part) if kind in ("file", "image") else None
+        return opaque_block(PROVIDER, part.value) if block is None else keep_options(block, options, model)
 
-    def _call(self, value: Json, where: str) -> Json:
-        name = require_str(value.get("toolName"), f"{where}.toolName")
-        given = require_str(value.get("toolCallId") or "", f"{where}.toolCallId")
-        place = f"{len(self._builder.messages)}_{''.join(filter(str.isalnum, where))}"
-        call_id = self._builder.call_id(given, name, place, where)
-        asked = value["input"] if "input" in value else value.get("args")
-        return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments_of(asked)}
+    def _call(self, part: Element) -> Json:
+        name, given = part.text("toolName"), part.text_or_none("toolCallId")
+        place = f"{len(self._builder.messages)}_{''.join(filter(str.isalnum, part.where))}"
+        call_id = self._builder.call_id(given, name, place, part.where)
+        return tool_call(call_id, name, part.value.get("input", part.get("args")))
 
-    def _result(self, value: Json, where: str) -> Json:
+    def _result(self, part: Element) -> Json:
         """Read a result; one of an earlier version has a plain ``result`` in place of an ``output``."""
-        call_id = self._builder.answered_id(value.get("toolCallId"), value.get("toolName"), f"{where}.toolCallId")
-        output = value.get("output")
+        call_id = self._builder.answered_id(part.get("toolCallId"), part.get("toolName"), part.at("toolCallId"))
+        output = part.get("output")
         if type(output) is not dict or type(output.get("type")) is not str:
-            plain = value.get("result") if output is None else output
-            failed = "error-" if value.get("isError") is True else ""
+            plain = part.get("result") if output is None else output
+            failed = "error-" if part.get("isError") is True else ""
             output = {"type": f"{failed}{'text' if type(plain) is str else 'json'}", "value": plain}
         kind = output["type"]
         kept = preserve_keys(
             PROVIDER, {"output": None if kind in ("text", "content") else kind, "outputOptions": output.get(KEPT)}
         )
-        found = {"type": "tool_result", "tool_call_id": call_id, "is_error": kind in _FAILURES, **kept}
-        return {**found, "content": _output(output, f"{where}.output")}
+        return tool_result(call_id, _output(Element(output, part.at("output"))), kept, failed=kind in _FAILURES)
 
 
-def _spoken(role: str, found: Json, where: str) -> list[Spoken]:
+def _spoken(role: str, found: Element) -> list[Spoken]:
     """Convert a message to the form for a model: a UIMessage has parts, a ModelMessage content."""
     if type(found.get("parts")) is list:
-        return list(spoken(role, found["parts"], f"{where}.parts")) or [Spoken(role, [])]
+        return list(spoken(role, found.get("parts"), found.at("parts"))) or [Spoken(role, [])]
     content = found.get("content")
-    given = [text(content)] if type(content) is str else content
-    parts = []
-    for index, part in enumerate(require_elements(given, f"{where}.content")):
-        place = f"{where}.content" if type(content) is str else f"{where}.content[{index}]"
-        parts.append(Part(require_map(part, place), place))
-    return [Spoken(role, parts)]
+    if type(content) is str:
+        return [Spoken(role, [Element(text(content), found.at("content"))])]
+    return [Spoken(role, list(found.elements("content")))]
 
 
-def _options(part: Part) -> Json:
-    options = part.value.get(KEPT)
-    return {} if options is None else require_map(options, f"{part.where}.{KEPT}")
+def _options(part: Element) -> Json:
+    return {} if part.get(KEPT) is None else part.inside(KEPT).value
 
 
-def _reasoning(value: Json, where: str, options: Json, model: str | None) -> Json:
+def _reasoning(part: Element, options: Json, model: str | None) -> Json:
     """Read a reasoning that is not an item of OpenAI's (rule V4)."""
     maker = made_by(model)
     hidden, signed = redacted_in(options), signature_in(options)
     if hidden is not None:
         block: Json = {"type": "redacted_thinking", "data": hidden.value, "provider": hidden.provider, **maker}
         return with_rest(block, options)
-    block = {"type": "thinking", "text": require_str(value.get("text", ""), f"{where}.text")}
+    block = {"type": "thinking", "text": _summary(part)}
     if signed is not None:
         block |= {"provider": signed.provider, **maker, "signature": signed.value}
     return with_rest(block, options)
+
+
+def _summary(part: Element) -> str:
+    return require_str(part.value.get("text", ""), part.at("text"))
 
 
 def _continues(before: Json, part: Json) -> bool:
@@ -194,12 +194,12 @@ def _continues(before: Json, part: Json) -> bool:
     return after is not None and item is not None and item.item_id is not None and after.item_id == item.item_id
 
 
-def _item(parts: list[Part], model: str | None) -> Json:
+def _item(parts: list[Element], model: str | None) -> Json:
     """Return the OpenAI reasoning item of some summary parts, which are kept beside it."""
     found = [encrypted_in(_options(part)) for part in parts]
     ids = [each.item_id for each in found if each is not None and each.item_id is not None]
     contents = [each.content for each in found if each is not None and each.content is not None]
-    texts = [require_str(part.value.get("text", ""), f"{part.where}.text") for part in parts]
+    texts = list(map(_summary, parts))
     item = {
         "type": "reasoning",
         **({"id": ids[0]} if ids else {}),
@@ -210,27 +210,25 @@ def _item(parts: list[Part], model: str | None) -> Json:
     return {**opaque_block("openai", item, model if contents else None), **kept}
 
 
-def _output(output: Json, where: str) -> str | list[Json]:
+def _output(output: Element) -> str | list[Json]:
     """Read the output of a tool."""
-    kind, value = output["type"], output.get("value")
+    kind, value = output.get("type"), output.get("value")
     if kind == "execution-denied":
         return str(output.get("reason") or DENIED)
     if kind != "content":
         return value if type(value) is str and kind not in _JSON_OUTPUTS else dump(value)
-    blocks = []
-    for index, part in enumerate(require_elements(value, f"{where}.value")):
-        place = f"{where}.value[{index}]"
-        found = require_map(part, place)
-        options = _options(Part(found, place))
-        if found.get("type") == "text":
-            blocks.append(with_rest(text(require_str(found.get("text"), f"{place}.text")), options))
-        else:
-            media = _media(found, place)
-            blocks.append(opaque_block(PROVIDER, found) if media is None else with_rest(media, options))
-    return blocks or ""
+    return [_in_output(part) for part in output.elements("value")] or ""
 
 
-def _media(part: Json, where: str) -> Json | None:
+def _in_output(part: Element) -> Json:
+    options = _options(part)
+    if part.get("type") == "text":
+        return with_rest(text(part.text("text")), options)
+    media = _media(part)
+    return opaque_block(PROVIDER, part.value) if media is None else with_rest(media, options)
+
+
+def _media(part: Element) -> Json | None:
     """Read a file; ``None`` if it exists only at a provider."""
     kind = part.get("type")
     key = _FILES.get(kind) if type(kind) is str else None
@@ -238,7 +236,7 @@ def _media(part: Json, where: str) -> Json | None:
         return None
     given = part.get("mediaType") or part.get("mimeType")
     expected = ANY_PICTURE if str(kind).startswith("image") else _UNKNOWN
-    mime = _full_type(require_str(given, f"{where}.mediaType")) if given is not None else expected
+    mime = _full_type(require_str(given, part.at("mediaType"))) if given is not None else expected
     block = _file(part.get(key), mime)
     name = part.get("filename")
     return {**block, "name": name} if block is not None and type(name) is str and name else block

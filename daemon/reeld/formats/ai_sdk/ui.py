@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from reel.strict_json import Json
-from reeld.formats.fields import require_elements, require_map, require_str
+from reeld.formats.fields import Element, elements_of
 
 _STATIC, _DYNAMIC = "tool-", "dynamic-tool"
 # Parts of other kinds whose type begins like that of a tool.
@@ -15,18 +15,11 @@ _NOT_TOOLS = ("tool-call", "tool-result", "tool-approval-request", "tool-approva
 DENIED = "Tool execution denied."
 
 
-class Part(NamedTuple):
-    """A part of a message for a model, and its place in the loaded message."""
-
-    value: Json
-    where: str
-
-
 class Spoken(NamedTuple):
     """A role and its parts."""
 
     role: str
-    parts: list[Part]
+    parts: list[Element]
 
 
 def spoken(role: str, given: Any, where: str) -> Iterator[Spoken]:
@@ -37,26 +30,24 @@ def spoken(role: str, given: Any, where: str) -> Iterator[Spoken]:
         given: its parts.
         where: their place.
     """
-    said: list[Part] = []
-    results: list[Part] = []
-    for index, found in enumerate(require_elements(given, where)):
-        place = f"{where}[{index}]"
-        part = require_map(found, place)
+    said: list[Element] = []
+    results: list[Element] = []
+    for part in elements_of(given, where):
         kind = part.get("type")
         if kind == "step-start":
             yield from _step(role, said, results)
             said, results = [], []
         elif type(kind) is str and _is_tool(kind):
-            call, result = _tool(part, kind, place)
-            said.append(Part(call, place))
+            call, result = _tool(part, kind)
+            said.append(Element(call, part.where))
             if result is not None:
-                (said if part.get("providerExecuted") is True else results).append(Part(result, place))
+                (said if part.get("providerExecuted") is True else results).append(Element(result, part.where))
         else:
-            said.append(Part(_renamed(part), place))
+            said.append(Element(_renamed(part.value), part.where))
     yield from _step(role, said, results)
 
 
-def _step(role: str, said: list[Part], results: list[Part]) -> Iterator[Spoken]:
+def _step(role: str, said: list[Element], results: list[Element]) -> Iterator[Spoken]:
     if said:
         yield Spoken(role, said)
     if results:
@@ -84,18 +75,17 @@ def _options(part: Json, *names: str) -> Json:
     return {} if found is None else {"providerOptions": found}
 
 
-def _tool(part: Json, kind: str, where: str) -> tuple[Json, Json | None]:
+def _tool(part: Element, kind: str) -> tuple[Json, Json | None]:
     """Return the call and the result of a tool's part; there is no result yet in most of its states."""
-    given = part.get("toolName") if kind == _DYNAMIC else kind.removeprefix(_STATIC)
-    name = require_str(given, f"{where}.toolName")
+    name = part.text("toolName") if kind == _DYNAMIC else kind.removeprefix(_STATIC)
     about = {"toolCallId": part.get("toolCallId"), "toolName": name}
     served = {"providerExecuted": True} if part.get("providerExecuted") is True else {}
-    asked = part["input"] if part.get("input") is not None else part.get("rawInput")
-    call = {"type": "tool-call", **about, "input": asked, **served, **_options(part, "callProviderMetadata")}
-    output = _output(part, served=bool(served))
+    asked = part.get("input") if part.get("input") is not None else part.get("rawInput")
+    call = {"type": "tool-call", **about, "input": asked, **served, **_options(part.value, "callProviderMetadata")}
+    output = _output(part.value, served=bool(served))
     if output is None:
         return call, None
-    beside = _options(part, "resultProviderMetadata", "callProviderMetadata")
+    beside = _options(part.value, "resultProviderMetadata", "callProviderMetadata")
     return call, {"type": "tool-result", **about, "output": output, **served, **beside}
 
 

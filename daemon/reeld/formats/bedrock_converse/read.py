@@ -1,6 +1,6 @@
 """Reads requests and responses of Converse: both have the same blocks."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from reel.strict_json import Json
@@ -9,22 +9,30 @@ from reeld.formats.bedrock_converse.rules import PROVIDER
 from reeld.formats.bedrock_converse.write import CACHE_POINT
 from reeld.formats.content import shortest
 from reeld.formats.fields import (
+    Element,
     LoadedRequest,
     Response,
-    arguments_of,
+    elements_of,
     invalid_at,
     require_elements,
     require_history,
     require_list,
     require_map,
     require_role,
-    require_str,
     usage_in,
 )
-from reeld.formats.history_builder import HistoryBuilder, instructions, known_model, privileged, text
+from reeld.formats.history_builder import (
+    HistoryBuilder,
+    PartReader,
+    instructions,
+    privileged,
+    text,
+    tool_call,
+    tool_result,
+)
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
-from reeld.formats.model import Change, split_by_role
+from reeld.formats.model import Change, is_thought
 
 _API = "Bedrock Converse"
 # The keys that only the SDK adds to a response.
@@ -44,11 +52,13 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     Raises:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
-    builder = HistoryBuilder(PROVIDER, known_model(body.get("modelId"), model))
-    reader = _BlockReader(builder)
-    for index, found in enumerate(require_history(body.get("messages"), "messages", _API)):
-        reader.add(require_map(found, f"messages[{index}]"), f"messages[{index}]")
-    prompt = instructions(PROVIDER, reader.blocks(body.get("system"), "system", _USER))
+    builder = HistoryBuilder(PROVIDER, body.get("modelId"), model)
+    for found in elements_of(require_history(body.get("messages"), "messages", _API), "messages"):
+        role = require_role(found.get("role"), found.at("role"), _API)
+        speaker = _ASSISTANT if role == _ASSISTANT else _USER
+        blocks = _blocks(builder, found.get("content"), found.at("content"), speaker)
+        builder.add_by_role(blocks, speaker, privileged(PROVIDER, role))
+    prompt = instructions(PROVIDER, _blocks(builder, body.get("system"), "system", _USER))
     return builder.loaded(body, ("messages", "system", "modelId"), prompt)
 
 
@@ -63,9 +73,9 @@ def read_response(body: Json, model: str | None = None) -> Response:
         InvalidMessage: the body is not an answer; ``data.field`` is the place.
     """
     message = require_map(require_map(body.get("output"), "output").get("message"), "output.message")
-    builder = HistoryBuilder(PROVIDER, known_model(_answered(body), model))
+    builder = HistoryBuilder(PROVIDER, _answered(body), model)
     where = "output.message.content"
-    blocks = _BlockReader(builder).blocks(message.get("content"), where, _ASSISTANT)
+    blocks = _blocks(builder, message.get("content"), where, _ASSISTANT)
     for index, block in enumerate(blocks):
         if block["type"] == "tool_result":
             raise invalid_at(f"{where}[{index}]", "an answer cannot contain the result of a client's tool")
@@ -88,156 +98,121 @@ def _answered(body: Json) -> str | None:
     return found if type(found) is str else None
 
 
-class _BlockReader:
-    """Reads the blocks of a history, and adds its messages to a builder."""
+def _blocks(builder: HistoryBuilder, content: Any, where: str, speaker: str) -> list[Json]:
+    """Read the blocks of some content; a cache point belongs to the block before it."""
+    blocks: list[Json] = []
+    for index, value in enumerate([content] if type(content) is str else require_elements(content, where)):
+        found = _only_key(value, f"{where}[{index}]")
+        if CACHE_POINT not in found.value:
+            blocks.append(_block(found, speaker, builder.model))
+        elif blocks and not is_thought(blocks[-1]):
+            kept = {**blocks[-1].get("provider_metadata", {}), **found.kept(PROVIDER).get("provider_metadata", {})}
+            blocks[-1] = {**blocks[-1], "provider_metadata": kept}
+        else:
+            builder.report.append(
+                Change(None, None, "dropped", f"{found.where}: a cache point with no content before it")
+            )
+    return blocks
 
-    def __init__(self, builder: HistoryBuilder) -> None:
-        self._builder = builder
 
-    def add(self, found: Json, where: str) -> None:
-        """Add one message: one for each role that its blocks belong to."""
-        role = require_role(found.get("role"), f"{where}.role", _API)
-        speaker = _ASSISTANT if role == _ASSISTANT else _USER
-        for owner, run in split_by_role(self.blocks(found.get("content"), f"{where}.content", speaker), speaker):
-            self._builder.add(owner, run, privileged(PROVIDER, role))
+def _only_key(value: Any, where: str) -> Element:
+    """Return a block without null members: it is a union, of which one member is set (rule B3)."""
+    if type(value) is str:
+        return Element({"text": value}, where)
+    kept = {key: inside for key, inside in require_map(value, where).items() if inside is not None}
+    if len(kept) != 1:
+        raise invalid_at(where, f"expected an object with one key, got {len(kept)}")
+    return Element(kept, where)
 
-    def blocks(self, content: Any, where: str, speaker: str) -> list[Json]:
-        """Read the blocks of some content; a cache point belongs to the block before it."""
-        blocks: list[Json] = []
-        given = [content] if type(content) is str else require_elements(content, where)
-        for index, value in enumerate(given):
-            place = f"{where}[{index}]"
-            found = {"text": value} if type(value) is str else _only_key(require_map(value, place), place)
-            if CACHE_POINT not in found:
-                blocks += self._block(found, place, speaker)
-            elif blocks and blocks[-1]["type"] not in ("thinking", "redacted_thinking"):
-                kept = blocks[-1].get("provider_metadata", {})
-                added = preserve_keys(PROVIDER, found).get("provider_metadata", {})
-                blocks[-1] = {**blocks[-1], "provider_metadata": {**kept, **added}}
-            else:
-                why = f"{place}: a cache point with no content before it"
-                self._builder.report.append(Change(None, None, "dropped", why))
-        return blocks
 
-    def _block(self, found: Json, where: str, speaker: str) -> list[Json]:
-        """Read a block; one without a neutral form is kept whole."""
-        kind = next(iter(found))
-        is_assistant = speaker == _ASSISTANT
-        served = is_assistant and type(found[kind]) is dict and found[kind].get("type") is not None
-        if kind == "toolResult" and not served:
-            return [self._result(require_map(found[kind], f"{where}.{kind}"), f"{where}.{kind}")]
-        read = None if served else _READERS.get(kind)
-        block = read(found[kind], f"{where}.{kind}") if read else None
-        if block is None:
-            block = opaque_block(PROVIDER, found)
-        if is_assistant and self._builder.model is not None:
-            _note_model(block, self._builder.model)
-        return [block]
+def _block(found: Element, speaker: str, model: str | None) -> Json:
+    """Read a block; one without a neutral form is kept whole."""
+    ((kind, value),) = found.value.items()
+    is_assistant = speaker == _ASSISTANT
+    served = is_assistant and type(value) is dict and value.get("type") is not None
+    if kind == "toolResult" and not served:
+        return _result(found.inside(kind), model)
+    read = None if served else _READERS.get(kind)
+    block = (read(found) if read else None) or opaque_block(PROVIDER, found.value)
+    if is_assistant and model is not None:
+        _note_model(block, model)
+    return block
 
-    def _result(self, found: Json, where: str) -> Json:
-        blocks = []
-        for index, value in enumerate(require_elements(found.get("content"), f"{where}.content")):
-            place = f"{where}.content[{index}]"
-            part = {"text": value} if type(value) is str else _only_key(require_map(value, place), place)
-            blocks += [_object(part["json"])] if "json" in part else self._block(part, place, _USER)
-        return {
-            "type": "tool_result",
-            "tool_call_id": require_str(found.get("toolUseId"), f"{where}.toolUseId"),
-            "content": shortest(blocks),
-            "is_error": found.get("status") == "error",
-        }
+
+def _result(found: Element, model: str | None) -> Json:
+    blocks = []
+    for index, value in enumerate(require_elements(found.get("content"), found.at("content"))):
+        part = _only_key(value, f"{found.at('content')}[{index}]")
+        blocks.append(_object(part.value["json"]) if "json" in part.value else _block(part, _USER, model))
+    return tool_result(found.text("toolUseId"), shortest(blocks), failed=found.get("status") == "error")
 
 
 def _note_model(block: Json, model: str) -> None:
     """Record the model of data that only the same model reads: thinking, a block kept whole, citations."""
-    if block["type"] in ("thinking", "redacted_thinking", "opaque"):
+    if is_thought(block) or block["type"] == "opaque":
         block["model"] = model
     elif "citations_json" in block.get("provider_metadata", {}):
         block["provider_metadata"]["model"] = model
 
 
-def _only_key(found: Json, where: str) -> Json:
-    """Return a block without null members: it is a union, of which one member is set (rule B3)."""
-    kept = {key: value for key, value in found.items() if value is not None}
-    if len(kept) != 1:
-        raise invalid_at(where, f"expected an object with one key, got {len(kept)}")
-    return kept
-
-
 def _object(value: Any) -> Json:
     """Read the object that a tool returned: its text, marked so that it goes back as an object."""
-    return {"type": "text", "text": dump(value), "provider_metadata": {"provider": PROVIDER, "json": True}}
+    return {**text(dump(value)), "provider_metadata": {"provider": PROVIDER, "json": True}}
 
 
-def _plain(value: Any, where: str) -> Json:
-    return text(require_str(value, where))
+def _text(part: Element) -> Json:
+    return text(part.text("text"))
 
 
-def _cited(value: Any, where: str) -> Json:
+def _cited(part: Element) -> Json:
     """Read a text with citations."""
-    found = require_map(value, where)
-    parts = [
-        require_map(part, f"{where}.content") for part in require_elements(found.get("content"), f"{where}.content")
-    ]
-    said = "".join(require_str(part.get("text"), f"{where}.content.text") for part in parts)
+    found = part.inside("citationsContent")
+    where = found.at("content")
+    said = "".join([Element(each.value, where).text("text") for each in found.elements("content")])
     return {**text(said), **preserve_keys(PROVIDER, {"citations": require_list(found.get("citations") or [], where)})}
 
 
-def _guarded(value: Any, where: str) -> Json | None:
+def _guarded(part: Element) -> Json | None:
     """Read a text that a guardrail looks at; a picture is kept whole."""
-    found = require_map(value, where).get("text")
-    if found is None:
+    found = part.inside("guardContent")
+    if found.get("text") is None:
         return None
-    guarded = require_map(found, f"{where}.text")
-    kept = {"guard": guarded.get("qualifiers") or True}
-    return {**text(require_str(guarded.get("text"), f"{where}.text.text")), **preserve_keys(PROVIDER, kept)}
+    guarded = found.inside("text")
+    return {**text(guarded.text("text")), **preserve_keys(PROVIDER, {"guard": guarded.get("qualifiers") or True})}
 
 
-def _reasoning(value: Any, where: str) -> Json | None:
-    found = require_map(value, where)
+def _reasoning(part: Element) -> Json | None:
+    found = part.inside("reasoningContent")
     if found.get("redactedContent") is not None:
-        data = require_str(found["redactedContent"], f"{where}.redactedContent")
-        return {"type": "redacted_thinking", "data": data, "provider": PROVIDER}
-    given = require_map(found.get("reasoningText"), f"{where}.reasoningText")
-    thought = require_str(given.get("text"), f"{where}.reasoningText.text")
-    signature = given.get("signature")
-    signed = {"signature": require_str(signature, f"{where}.reasoningText.signature")} if signature else {}
-    return {"type": "thinking", "text": thought, "provider": PROVIDER, **signed}
+        return {"type": "redacted_thinking", "data": found.text("redactedContent"), "provider": PROVIDER}
+    given = found.inside("reasoningText")
+    block = {"type": "thinking", "text": given.text("text"), "provider": PROVIDER}
+    return {**block, "signature": given.text("signature")} if given.get("signature") else block
 
 
-def _call(value: Any, where: str) -> Json:
-    """Read a call; a truncated input is a text, as received."""
-    found = require_map(value, where)
-    return {
-        "type": "tool_call",
-        "id": require_str(found.get("toolUseId"), f"{where}.toolUseId"),
-        "name": require_str(found.get("name"), f"{where}.name"),
-        "arguments": arguments_of(found.get("input")),
-    }
+def _call(part: Element) -> Json:
+    found = part.inside("toolUse")
+    return tool_call(found.text("toolUseId"), found.text("name"), found.get("input"))
 
 
-def _media_of(kind: str) -> Callable[[Any, str], Json | None]:
-    def read(value: Any, where: str) -> Json | None:
-        """Read media as bytes; other sources, and a document with more than a name, are Bedrock's own."""
-        found = require_map(value, where)
-        source = require_map(found.get("source"), f"{where}.source")
-        mime = MIME_TYPES.get((kind, str(found.get("format"))))
-        data = source.get("bytes")
-        beside = [key for key, inside in found.items() if inside is not None and key not in _MEDIA_KEYS]
-        if mime is None or not data or beside:
-            return None
-        named = {"name": require_str(found["name"], f"{where}.name")} if found.get("name") else {}
-        block = {"type": "media", "mime_type": mime, "data_base64": require_str(data, f"{where}.source.bytes"), **named}
-        return {**block, "provider_metadata": {"provider": PROVIDER}}
-
-    return read
+def _media(kind: str, part: Element) -> Json | None:
+    """Read media as bytes; other sources, and a document with more than a name, are Bedrock's own."""
+    found = part.inside(kind)
+    source = found.inside("source")
+    mime = MIME_TYPES.get((kind, str(found.get("format"))))
+    beside = [key for key, inside in found.value.items() if inside is not None and key not in _MEDIA_KEYS]
+    if mime is None or not source.get("bytes") or beside:
+        return None
+    named = {"name": found.text("name")} if found.get("name") else {}
+    block = {"type": "media", "mime_type": mime, "data_base64": source.text("bytes"), **named}
+    return {**block, "provider_metadata": {"provider": PROVIDER}}
 
 
-_READERS: dict[str, Callable[[Any, str], Json | None]] = {
-    "text": _plain,
+_READERS: dict[str, PartReader] = {
+    "text": _text,
     "citationsContent": _cited,
     "guardContent": _guarded,
     "reasoningContent": _reasoning,
     "toolUse": _call,
-    **{kind: _media_of(kind) for kind in ("image", "document", "video", "audio")},
+    **{kind: partial(_media, kind) for kind in ("image", "document", "video", "audio")},
 }

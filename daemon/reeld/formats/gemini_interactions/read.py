@@ -6,9 +6,9 @@ from typing import Any
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, standard_base64
 from reeld.formats.fields import (
+    Element,
     LoadedRequest,
     Response,
-    arguments_of,
     error_message,
     id_prefix,
     invalid_at,
@@ -19,6 +19,7 @@ from reeld.formats.fields import (
     require_map,
     require_role,
     require_str,
+    require_whole,
     usage_in,
 )
 from reeld.formats.gemini.rules import PROVIDER, is_uploaded
@@ -28,10 +29,12 @@ from reeld.formats.history_builder import (
     HistoryBuilder,
     blocks_of,
     instructions,
-    known_model,
     made_by,
+    own_media,
     privileged,
     text,
+    text_part,
+    tool_result,
 )
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
@@ -39,6 +42,8 @@ from reeld.formats.metadata import opaque_block, preserve_keys
 _API = "Interactions"
 # The states of an interaction that is incomplete (rule I9).
 _UNFINISHED = ("queued", "in_progress", "failed", "cancelled", "requires_continuation")
+# The contents that a step may be, or have.
+_CONTENTS = ("text", *BESIDE_MEDIA)
 # The steps of a request, which a response may repeat before its own.
 _INPUT = ("user_input", "function_result")
 # The keys of a response that are read, that repeat the request, or that Google's SDK adds (rule I10).
@@ -59,12 +64,10 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         InvalidMessage: something in it is not a step, or the history begins outside the body; ``data.field`` is the
             place.
     """
-    for key in OUTSIDE:
-        if body.get(key) is not None:
-            raise invalid_at(key, "the history begins outside this body; load a request that contains all of it")
+    require_whole(body, OUTSIDE)
     given = body.get("input")
     steps = require_history([given] if type(given) is str else given, "input", _API)
-    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    builder = HistoryBuilder(PROVIDER, body.get("model"), model)
     reader = _StepReader(builder)
     for index, step in enumerate(steps):
         reader.add(step, f"input[{index}]", str(index))
@@ -94,10 +97,10 @@ def read_response(body: Json, model: str | None = None) -> Response:
     steps = list(enumerate(require_list(body["steps"], "steps")))
     if not steps and status in _UNFINISHED:
         raise invalid_at("steps", f"is empty, and the interaction is {_why_unfinished(body)}")
-    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model), f"call_{id_prefix(body, 'id')}")
+    builder = HistoryBuilder(PROVIDER, body.get("model"), model, made=id_prefix(body, "id"))
     reader = _StepReader(builder)
     for index, step in dropwhile(lambda place: _type_of(place[1]) in _INPUT, steps):
-        reader.add_made(require_map(step, f"steps[{index}]"), f"steps[{index}]", str(index))
+        reader.add_made(Element(require_map(step, f"steps[{index}]"), f"steps[{index}]"), str(index))
     error = reader.error or body.get("error")
     return builder.answer(
         {**body, "error": error},
@@ -128,6 +131,11 @@ def _type_of(value: Any) -> str:
     return kind if type(kind) is str else ""
 
 
+def _element(given: Any, where: str) -> Element:
+    """Return a step or a content; a bare string is a text."""
+    return Element(text(given) if type(given) is str else require_map(given, where), where)
+
+
 class _StepReader:
     """Reads steps in order, and adds their messages to a builder."""
 
@@ -145,123 +153,107 @@ class _StepReader:
             where: its place, for errors.
             place: a part of generated call ids that makes them unique.
         """
-        step = text(given) if type(given) is str else require_map(given, where)
-        kind = _type_of(step)
-        if kind == "user_input" or (kind == "" and "role" in step):
-            self._add_turn(step, where, place)
+        step = _element(given, where)
+        kind = _type_of(step.value)
+        if kind == "user_input" or (kind == "" and "role" in step.value):
+            self._add_turn(step, place)
         elif kind == "function_result":
-            self._builder.extend("tool", [self._result(step, where)])
-        elif kind in ("text", *BESIDE_MEDIA):
-            self._builder.extend("user", [_content(step, where)])
+            self._builder.extend("tool", [self._result(step)])
+        elif kind in _CONTENTS:
+            self._builder.extend("user", [_content(step)])
         else:
-            self.add_made(step, where, place)
+            self.add_made(step, place)
 
-    def _add_turn(self, step: Json, where: str, place: str) -> None:
+    def _add_turn(self, step: Element, place: str) -> None:
         """Add user input; a step with a role is a turn, as in the API before it had steps (rule X12)."""
-        role = require_role(step.get("role") or "user", f"{where}.role", _API)
-        given = step.get("content")
-        parts = [given] if type(given) is str else require_elements(given, f"{where}.content")
-        if role == "assistant":
-            for number, part in enumerate(parts):
-                self._add_part(part, f"{where}.content[{number}]", f"{place}_{number}")
-            return
+        role = require_role(step.get("role") or "user", step.at("role"), _API)
+        given, where = step.get("content"), step.at("content")
+        parts = [given] if type(given) is str else require_elements(given, where)
         contents: list[Json] = []
-        for number, part in enumerate(parts):
-            inside = f"{where}.content[{number}]"
-            if _type_of(part) == "function_result":
-                self._builder.extend("tool", [self._result(part, inside)])
+        for number, value in enumerate(parts):
+            part = _element(value, f"{where}[{number}]")
+            if role == "assistant":
+                self._add_part(part, f"{place}_{number}")
+            elif _type_of(part.value) == "function_result":
+                self._builder.extend("tool", [self._result(part)])
             else:
-                contents.append(_content(part, inside))
-        if contents or not parts:
+                contents.append(_content(part))
+        if role != "assistant" and (contents or not parts):
             self._builder.add("user", contents, privileged(PROVIDER, role))
 
-    def _add_part(self, part: Any, where: str, place: str) -> None:
+    def _add_part(self, part: Element, place: str) -> None:
         """Add a part of a model's turn."""
-        if type(part) is str or _type_of(part) in ("text", *BESIDE_MEDIA):
-            self._builder.extend("assistant", [_content(part, where)])
+        if _type_of(part.value) in _CONTENTS:
+            self._builder.extend("assistant", [_content(part)])
         else:
-            self.add_made(require_map(part, where), where, place)
+            self.add_made(part, place)
 
-    def add_made(self, step: Json, where: str, place: str) -> None:
+    def add_made(self, step: Element, place: str) -> None:
         """Add one step of the model; one without a neutral form is kept whole."""
-        kind = _type_of(step)
+        kind = _type_of(step.value)
         if kind == "model_output":
-            parts = require_elements(step.get("content"), f"{where}.content")
-            blocks = blocks_of(parts, f"{where}.content", _content)
+            blocks = blocks_of(require_elements(step.get("content"), step.at("content")), step.at("content"), _content)
             self.error = step.get("error") or self.error
         elif kind == "thought":
-            blocks = [self._thought(step, where)]
+            blocks = [self._thought(step)]
         elif kind == "function_call":
-            blocks = [self._call(step, where, place)]
+            blocks = [self._call(step, place)]
         else:
-            blocks = [opaque_block(PROVIDER, step, self._maker.get("model") if step.get("signature") else None)]
+            blocks = [opaque_block(PROVIDER, step.value, self._builder.model if step.get("signature") else None)]
         self._builder.extend("assistant", blocks)
 
     @staticmethod
-    def _signature(step: Json, where: str) -> Json:
-        """Return the signature of a step; ``None`` if it is missing or empty (rule I3)."""
-        signature = step.get("signature")
-        return {"signature": require_str(signature, f"{where}.signature")} if signature else {}
+    def _signature(step: Element) -> Json:
+        """Return the signature of a step; nothing if it is missing or empty (rule I3)."""
+        return {"signature": step.text("signature")} if step.get("signature") else {}
 
-    def _thought(self, step: Json, where: str) -> Json:
+    def _thought(self, step: Element) -> Json:
         """Read a thought: its texts; a summary that is more than one text is kept beside them."""
-        parts = require_elements(step.get("summary"), f"{where}.summary")
-        texts = [
-            require_str(part.get("text"), f"{where}.summary[{number}].text")
-            for number, part in enumerate(parts)
-            if require_map(part, f"{where}.summary[{number}]").get("type", "text") == "text"
-        ]
-        said = "".join(texts)
+        parts = require_elements(step.get("summary"), step.at("summary"))
+        texts = [part for part in step.elements("summary") if part.value.get("type", "text") == "text"]
+        said = "".join([part.text("text") for part in texts])
         is_plain = parts in ([], [text(said)])
         kept = {} if is_plain else preserve_keys(PROVIDER, {"summary": parts})
-        return {"type": "thinking", "text": said, **self._maker, **self._signature(step, where), **kept}
+        return {"type": "thinking", "text": said, **self._maker, **self._signature(step), **kept}
 
-    def _call(self, step: Json, where: str, place: str) -> Json:
-        name = require_str(step.get("name"), f"{where}.name")
-        call_id = self._builder.call_id(require_str(step.get("id") or "", f"{where}.id"), name, place, where)
-        signed = self._signature(step, where)
+    def _call(self, step: Element, place: str) -> Json:
+        name, signed = step.text("name"), self._signature(step)
         kept = {"provider_metadata": {**self._maker, **signed}} if signed else {}
-        arguments = arguments_of(step.get("arguments"))
-        return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments, **kept}
+        return self._builder.call(step, name, step.get("arguments"), place, kept)
 
-    def _result(self, step: Json, where: str) -> Json:
+    def _result(self, step: Element) -> Json:
         """Read a function_result: a text, contents, or an object, which is kept beside its text (rule I5)."""
-        call_id = self._builder.answered_id(step.get("call_id"), step.get("name"), f"{where}.call_id")
-        found = {"type": "tool_result", "tool_call_id": call_id, "is_error": step.get("is_error") is True}
-        value = step.get("result")
+        call_id = self._builder.answered_id(step.get("call_id"), step.get("name"), step.at("call_id"))
+        value, failed = step.get("result"), step.get("is_error") is True
         if value is None or type(value) is str:
-            return {**found, "content": value or ""}
+            return tool_result(call_id, value or "", failed=failed)
         if type(value) is list:
-            return {**found, "content": blocks_of(value, f"{where}.result", _content) or ""}
+            return tool_result(call_id, blocks_of(value, step.at("result"), _content) or "", failed=failed)
         kept = preserve_keys(PROVIDER, {"response_json": dump(value)} if type(value) is dict else {})
-        return {**found, "content": dump(value), **kept}
+        return tool_result(call_id, dump(value), kept, failed=failed)
 
 
-def _content(part: Any, where: str) -> Json:
+def _content(part: Element) -> Json:
     """Read a content; one without a neutral form is kept whole."""
-    if type(part) is str:
-        return text(part)
-    found = require_map(part, where)
-    kind = found.get("type", "text")
+    kind = part.value.get("type", "text")
     if kind == "text":
-        said = require_str(found.get("text"), f"{where}.text")
-        return {**text(said), **preserve_keys(PROVIDER, found, ("type", "text"))}
-    block = _media(found, where) if type(kind) is str and kind in BESIDE_MEDIA else None
-    return opaque_block(PROVIDER, found) if block is None else block
+        return text_part(PROVIDER, part)
+    block = _media(part) if type(kind) is str and kind in BESIDE_MEDIA else None
+    return opaque_block(PROVIDER, part.value) if block is None else block
 
 
-def _media(found: Json, where: str) -> Json | None:
+def _media(part: Element) -> Json | None:
     """Read media with a MIME type, optional for a picture with a URL (rule I7)."""
-    kept = preserve_keys(PROVIDER, found, ("type", "data", "uri", "mime_type"))
-    beside = kept.get("provider_metadata") or {"provider": PROVIDER}
-    mime, data, url = found.get("mime_type"), found.get("data"), found.get("uri")
+    known = ("data", "uri", "mime_type")
+    mime, data, url = part.get("mime_type"), part.get("data"), part.get("uri")
     if type(url) is str and is_uploaded(url) and type(mime) is str:
-        return {**opaque_block(PROVIDER, {"fileData": {"fileUri": url, "mimeType": mime}}), **kept}
+        file = {"fileData": {"fileUri": url, "mimeType": mime}}
+        return {**opaque_block(PROVIDER, file), **part.kept(PROVIDER, "type", *known)}
     source = {"url": url}
     if data is not None:
-        source = {"data_base64": standard_base64(require_str(data, f"{where}.data"))}
-    if mime is None and found["type"] == "image" and data is None:
+        source = {"data_base64": standard_base64(require_str(data, part.at("data")))}
+    if mime is None and part.value["type"] == "image" and data is None:
         mime = ANY_PICTURE
     if type(mime) is not str or type(next(iter(source.values()))) is not str:
         return None
-    return {"type": "media", "mime_type": mime, **source, "provider_metadata": beside}
+    return own_media(PROVIDER, {"type": "media", "mime_type": mime, **source}, part, *known)

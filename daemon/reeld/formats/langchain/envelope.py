@@ -4,7 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from reel.strict_json import Json
-from reeld.formats.fields import invalid_at, require_map
+from reeld.formats.fields import Element, invalid_at, require_map
 from reeld.formats.langchain.rules import OPENAI_ROLE, provider_of
 
 _API = "LangChain"
@@ -31,17 +31,15 @@ class Envelope(NamedTuple):
 
     Args:
         role: its neutral role: user, assistant, tool, system or developer.
-        fields: its fields, such as ``content`` and ``tool_calls``.
-        where: the place of the fields in the request.
+        message: its fields, such as ``content`` and ``tool_calls``.
     """
 
     role: str
-    fields: Json
-    where: str
+    message: Element
 
     def maker(self, model: str | None) -> Maker:
         """Return the maker of the message from its metadata; by default, the model is the caller's."""
-        found = self.fields.get("response_metadata")
+        found = self.message.get("response_metadata")
         metadata = found if type(found) is dict else {}
         named = next(
             (name for key in ("model_name", "model") if type(name := metadata.get(key)) is str and name), model
@@ -60,9 +58,9 @@ def open_envelope(given: Any, where: str) -> Envelope:
         InvalidMessage: it is in none of these forms.
     """
     if type(given) is str:
-        return Envelope("user", {"content": given}, where)
+        return Envelope("user", Element({"content": given}, where))
     if type(given) is list and len(given) == _PAIR:
-        return Envelope(_role(given[0], f"{where}[0]"), {"content": given[1]}, where)
+        return Envelope(_role(given[0], f"{where}[0]"), Element({"content": given[1]}, where))
     message = require_map(given, where)
     if type(message.get("kwargs")) is dict and type(message.get("id")) is list and message["id"]:
         fields = message["kwargs"]
@@ -80,7 +78,7 @@ def _envelope(kind: Any, fields: Json, where: str, named: str) -> Envelope:
     beside = fields.get("additional_kwargs")
     if role == "system" and type(beside) is dict and beside.get(OPENAI_ROLE) == "developer":
         role = "developer"
-    return Envelope(role, fields, where)
+    return Envelope(role, Element(fields, where))
 
 
 def _role(kind: Any, where: str) -> str:

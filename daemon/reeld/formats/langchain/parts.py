@@ -5,10 +5,11 @@ from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, media_from
-from reeld.formats.fields import arguments_of, require_elements, require_map, require_str
+from reeld.formats.fields import Element, require_elements, require_map, require_str
+from reeld.formats.history_builder import text, text_part, tool_call
 from reeld.formats.langchain.envelope import Maker
 from reeld.formats.langchain.rules import PROVIDER
-from reeld.formats.metadata import opaque_block, preserve_keys
+from reeld.formats.metadata import opaque_block
 
 # The default type of media.
 _TYPES = {"image": ANY_PICTURE, "audio": "audio/wav", "video": "video/mp4"}
@@ -26,28 +27,30 @@ def content_blocks(content: Any, where: str, maker: Maker) -> Iterator[Json]:
     """
     if type(content) is str:
         if content:
-            yield {"type": "text", "text": content}
+            yield text(content)
         return
     for index, part in enumerate(require_elements(content, where)):
-        yield _block(part, f"{where}[{index}]", maker)
+        yield text(part) if type(part) is str else _block(part, f"{where}[{index}]", maker)
 
 
 def _block(part: Any, where: str, maker: Maker) -> Json:
-    if type(part) is str:
-        return {"type": "text", "text": part}
     kind = require_map(part, where).get("type")
     read = _READERS.get(kind) if type(kind) is str else None
-    found = None if read is None else read(part, where, maker)
+    found = None if read is None else read(Element(part, where), maker)
     return found or opaque_block(maker.provider or PROVIDER, part, maker.model)
 
 
-def _text(part: Json, where: str, maker: Maker) -> Json:
-    block = {"type": "text", "text": require_str(part.get("text"), f"{where}.text")}
-    extras = part.get("extras")
-    signature = extras.get("signature") if type(extras) is dict else None
-    if type(signature) is str and signature and part.keys() <= _SIGNED_TEXT:
-        return {**block, **signed(signature, maker)}
-    return {**block, **preserve_keys(PROVIDER, part, ("type", "text", "index"))}
+def _text(part: Element, maker: Maker) -> Json:
+    signature = _inside(part, "extras").get("signature")
+    if type(signature) is str and signature and part.value.keys() <= _SIGNED_TEXT:
+        return {**text(part.text("text")), **signed(signature, maker)}
+    return text_part(PROVIDER, part, "index")
+
+
+def _inside(part: Element, key: str) -> Json:
+    """Return an object in a part; an empty one for anything else."""
+    found = part.get(key)
+    return found if type(found) is dict else {}
 
 
 def signed(signature: str, maker: Maker) -> Json:
@@ -62,54 +65,45 @@ def _made_by(provider: str | None, maker: Maker) -> Json:
     }
 
 
-def _thinking(part: Json, where: str, maker: Maker) -> Json:
+def _thinking(part: Element, maker: Maker) -> Json:
     """Read thinking in the form of Anthropic's integration, and of Google's older one."""
-    text = require_str(part.get("thinking"), f"{where}.thinking")
-    return {"type": "thinking", "text": text, **_signed(part.get("signature")), **_made_by(_of(part, maker), maker)}
-
-
-def _of(part: Json, maker: Maker) -> str | None:
-    return maker.provider or ("anthropic" if part.get("signature") else None)
+    signature = part.get("signature")
+    provider = maker.provider or ("anthropic" if signature else None)
+    return {"type": "thinking", "text": part.text("thinking"), **_signed(signature), **_made_by(provider, maker)}
 
 
 def _signed(signature: Any) -> Json:
     return {"signature": signature} if type(signature) is str and signature else {}
 
 
-def _redacted(part: Json, where: str, maker: Maker) -> Json:
-    data = require_str(part.get("data"), f"{where}.data")
-    return {"type": "redacted_thinking", "data": data, **_made_by("anthropic", maker)}
+def _redacted(part: Element, maker: Maker) -> Json:
+    return {"type": "redacted_thinking", "data": part.text("data"), **_made_by("anthropic", maker)}
 
 
-def _reasoning(part: Json, _where: str, maker: Maker) -> Json | None:
+def _reasoning(part: Element, maker: Maker) -> Json | None:
     """Read reasoning in LangChain's form; an OpenAI item is kept unchanged."""
-    text = part.get("reasoning")
-    if type(text) is not str:
-        return opaque_block("openai", part, maker.model) if "summary" in part else None
+    said = part.get("reasoning")
+    if type(said) is not str:
+        return opaque_block("openai", part.value, maker.model) if "summary" in part.value else None
     extras = part.get("extras")
     signature = extras.get("signature") if type(extras) is dict else part.get("signature")
-    return {"type": "thinking", "text": text, **_signed(signature), **_made_by(maker.provider, maker)}
+    return {"type": "thinking", "text": said, **_signed(signature), **_made_by(maker.provider, maker)}
 
 
-def _call(part: Json, where: str, _maker: Maker) -> Json:
+def _call(part: Element, _maker: Maker) -> Json:
     """Read a call in the content: Anthropic's, OpenAI's, or LangChain's own."""
-    given = next((part[key] for key in ("args", "input", "arguments") if key in part), None)
-    return {
-        "type": "tool_call",
-        "id": require_str(part.get("call_id") or part.get("id"), f"{where}.id"),
-        "name": require_str(part.get("name"), f"{where}.name"),
-        "arguments": arguments_of(given),
-    }
+    given = next((part.get(key) for key in ("args", "input", "arguments") if key in part.value), None)
+    call_id = require_str(part.get("call_id") or part.get("id"), part.at("id"))
+    return tool_call(call_id, part.text("name"), given)
 
 
-def _media(part: Json, _where: str, maker: Maker) -> Json | None:
+def _media(part: Element, maker: Maker) -> Json | None:
     """Read media in LangChain's newer and older form, and in Anthropic's; a file that is only named is kept whole."""
-    source, beside = part.get("source"), part.get("extras")
-    inside: Json = source if type(source) is dict else part
-    extras: Json = beside if type(beside) is dict else {}
+    inside = part.get("source") if type(part.get("source")) is dict else part.value
+    extras = _inside(part, "extras")
     data = next((value for key in ("base64", "data") if type(value := inside.get(key)) is str), None)
     known = next((kind for key in ("mime_type", "media_type") if type(kind := inside.get(key)) is str), None)
-    mime = known or _TYPES.get(part["type"], _ANY_FILE)
+    mime = known or _TYPES.get(part.value["type"], _ANY_FILE)
     if data is not None:
         block = {"type": "media", "mime_type": mime, "data_base64": data}
     elif type(inside.get("url")) is str:
@@ -117,24 +111,23 @@ def _media(part: Json, _where: str, maker: Maker) -> Json | None:
     else:
         return None
     name = next((name for holder in (part, extras) if type(name := holder.get("filename")) is str and name), None)
-    named = {"name": name} if name else {}
     signature = extras.get("signature")
     beside = signed(signature, maker) if type(signature) is str and signature else {}
-    return {**block, **named, **beside}
+    return {**block, **({"name": name} if name else {}), **beside}
 
 
-def _image_url(part: Json, where: str, _maker: Maker) -> Json:
+def _image_url(part: Element, _maker: Maker) -> Json:
     given = part.get("image_url")
-    url = given if type(given) is str else require_map(given, f"{where}.image_url").get("url")
-    return media_from(require_str(url, f"{where}.image_url.url"), ANY_PICTURE)
+    image = Element({"url": given}, part.at("image_url")) if type(given) is str else part.inside("image_url")
+    return media_from(image.text("url"), ANY_PICTURE)
 
 
-def _non_standard(part: Json, _where: str, maker: Maker) -> Json | None:
+def _non_standard(part: Element, maker: Maker) -> Json | None:
     value = part.get("value")
     return opaque_block(maker.provider, value, maker.model) if maker.provider and type(value) is dict else None
 
 
-_READERS: dict[str, Callable[[Json, str, Maker], Json | None]] = {
+_READERS: dict[str, Callable[[Element, Maker], Json | None]] = {
     "text": _text,
     "thinking": _thinking,
     "redacted_thinking": _redacted,

@@ -1,24 +1,22 @@
 """Reads serialized messages of LangChain: a history, or a single answer."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import shortest
 from reeld.formats.fields import (
+    Element,
     LoadedRequest,
     Response,
-    arguments_of,
+    elements_of,
     id_prefix,
     invalid_at,
     raise_provider_error,
-    require_elements,
     require_history,
-    require_map,
     require_str,
     usage_in,
 )
-from reeld.formats.history_builder import HistoryBuilder
+from reeld.formats.history_builder import HistoryBuilder, made_by, tool_call, tool_result
 from reeld.formats.langchain.envelope import Envelope, Maker, open_envelope
 from reeld.formats.langchain.parts import content_blocks, signed
 from reeld.formats.langchain.rules import CALL_SIGNATURES, PROVIDER
@@ -51,9 +49,9 @@ def _add(builder: HistoryBuilder, envelope: Envelope, place: str) -> None:
     if envelope.role == "assistant":
         builder.add("assistant", _with_ids(builder, envelope, place), _kept(envelope))
     elif envelope.role == "tool":
-        builder.add("tool", [_result(builder, envelope)])
+        builder.add("tool", [_result(builder, envelope.message)])
     else:
-        content = list(content_blocks(envelope.fields.get("content"), f"{envelope.where}.content", _NOBODY))
+        content = list(_content(envelope.message, _NOBODY))
         role = {"role": envelope.role} if envelope.role in INSTRUCTION_ROLES else {}
         builder.add("user", content, _kept(envelope, **role))
 
@@ -63,20 +61,20 @@ def _with_ids(builder: HistoryBuilder, envelope: Envelope, place: str) -> list[J
     blocks = list(_answer(envelope, builder.model))
     for number, block in enumerate(blocks):
         if block["type"] == "tool_call":
-            where = f"{envelope.where}.tool_calls"
+            where = envelope.message.at("tool_calls")
             block["id"] = builder.call_id(block["id"], block["name"], f"{place}{number}", where)
     return blocks
 
 
-def _result(builder: HistoryBuilder, envelope: Envelope) -> Json:
-    fields, where = envelope.fields, envelope.where
-    return {
-        "type": "tool_result",
-        "tool_call_id": builder.answered_id(fields.get("tool_call_id"), fields.get("name"), f"{where}.tool_call_id"),
-        "content": shortest(list(content_blocks(fields.get("content"), f"{where}.content", _NOBODY))),
-        "is_error": fields.get("status") == "error",
-        **preserve_keys(PROVIDER, fields, (*_READ, "tool_call_id", "status", "name")),
-    }
+def _content(message: Element, maker: Maker) -> Iterator[Json]:
+    return content_blocks(message.get("content"), message.at("content"), maker)
+
+
+def _result(builder: HistoryBuilder, message: Element) -> Json:
+    call_id = builder.answered_id(message.get("tool_call_id"), message.get("name"), message.at("tool_call_id"))
+    content = shortest(list(_content(message, _NOBODY)))
+    kept = message.kept(PROVIDER, *_READ, "tool_call_id", "status", "name")
+    return tool_result(call_id, content, kept, failed=message.get("status") == "error")
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -93,8 +91,8 @@ def read_response(body: Json, model: str | None = None) -> Response:
     envelope = open_envelope(body, "body")
     if envelope.role != "assistant":
         raise invalid_at("body", f"expected a message of the type ai, got one of the {envelope.role}'s")
-    fields = envelope.fields
-    builder = HistoryBuilder(PROVIDER, envelope.maker(model).model, f"call_{id_prefix(fields, 'id')}")
+    fields = envelope.message.value
+    builder = HistoryBuilder(PROVIDER, envelope.maker(model).model, made=id_prefix(fields, "id"))
     builder.add("assistant", _with_ids(builder, envelope, ""))
     found = fields.get("response_metadata")
     ended = found if type(found) is dict else {}
@@ -109,15 +107,15 @@ def read_response(body: Json, model: str | None = None) -> Response:
 
 def _answer(envelope: Envelope, model: str | None) -> Iterator[Json]:
     """Return the assistant's blocks: reasoning, the content, the calls; each call once (rule L3)."""
-    fields, where, maker = envelope.fields, envelope.where, envelope.maker(model)
-    calls = [*_calls(fields.get("tool_calls"), where), *_calls(fields.get("invalid_tool_calls"), where)]
+    message, maker = envelope.message, envelope.maker(model)
+    calls = [*_calls(message, "tool_calls"), *_calls(message, "invalid_tool_calls")]
     known = {call["id"] for call in calls}
-    beside = fields.get("additional_kwargs")
+    beside = message.get("additional_kwargs")
     reasoning = beside.get("reasoning_content") if type(beside) is dict else None
-    said = list(content_blocks(fields.get("content"), f"{where}.content", maker))
+    said = list(_content(message, maker))
     if type(reasoning) is str and reasoning and not any(block["type"] == "thinking" for block in said):
-        named = {"model": maker.model} if maker.model else {}
-        yield {"type": "thinking", "text": reasoning, "provider": maker.provider or "openai", **named}
+        provider = maker.provider or "openai"
+        yield {"type": "thinking", "text": reasoning, "provider": provider, **made_by(maker.model)}
     yield from (block for block in said if block["type"] != "tool_call" or block["id"] not in known)
     signatures = beside.get(CALL_SIGNATURES) if type(beside) is dict else None
     for call in calls:
@@ -125,21 +123,15 @@ def _answer(envelope: Envelope, model: str | None) -> Iterator[Json]:
         yield {**call, **signed(signature, maker)} if type(signature) is str and signature else call
 
 
-def _calls(given: Any, where: str) -> Iterator[Json]:
-    for index, element in enumerate(require_elements(given, f"{where}.tool_calls")):
-        place = f"{where}.tool_calls[{index}]"
-        call = require_map(element, place)
-        function = call.get("function")
-        source = require_map(function, f"{place}.function") if function is not None else call
-        own = call.get("id")
-        yield {
-            "type": "tool_call",
-            "id": require_str(own, f"{place}.id") if own is not None else "",
-            "name": require_str(source.get("name"), f"{place}.name"),
-            "arguments": arguments_of(source.get("args", source.get("arguments"))),
-        }
+def _calls(message: Element, key: str) -> Iterator[Json]:
+    for call in elements_of(message.get(key), message.at("tool_calls")):
+        source = call if call.get("function") is None else call.inside("function")
+        own = "" if call.get("id") is None else call.text("id")
+        name = require_str(source.get("name"), call.at("name"))
+        yield tool_call(own, name, source.value.get("args", source.get("arguments")))
 
 
 def _kept(envelope: Envelope, **own: str) -> Json:
     """Return the remaining fields of a message as its metadata (rule L5)."""
-    return preserve_keys(PROVIDER, {**envelope.fields, "role": None, **own}, [key for key in _READ if key not in own])
+    fields = {**envelope.message.value, "role": None, **own}
+    return preserve_keys(PROVIDER, fields, [key for key in _READ if key not in own])

@@ -3,14 +3,14 @@
 import base64
 import binascii
 from collections.abc import Iterator
-from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, media_from
 from reeld.formats.fields import (
+    Element,
     LoadedRequest,
     Response,
-    arguments_of,
+    elements_of,
     id_prefix,
     invalid_at,
     require_elements,
@@ -19,7 +19,7 @@ from reeld.formats.fields import (
     require_role,
     require_str,
 )
-from reeld.formats.history_builder import HistoryBuilder, blocks_of, known_model, made_by, text
+from reeld.formats.history_builder import HistoryBuilder, blocks_of, made_by, text, tool_result
 from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.ollama.rules import PROVIDER
@@ -52,36 +52,31 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     Raises:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
-    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
-    for index, found in enumerate(require_history(body.get("messages"), "messages", _API)):
-        _add(builder, require_map(found, f"messages[{index}]"), f"messages[{index}]", f"{index}_")
+    builder = HistoryBuilder(PROVIDER, body.get("model"), model)
+    for index, message in enumerate(elements_of(require_history(body.get("messages"), "messages", _API), "messages")):
+        _add(builder, message, f"{index}_")
     return builder.loaded(body, ("messages", "model"))
 
 
-def _role(value: Any, where: str) -> str:
-    """Return a neutral role; the server ignores the case of a role."""
-    return require_role(value.lower() if type(value) is str else value, where, _API)
-
-
-def _add(builder: HistoryBuilder, message: Json, where: str, place: str) -> None:
-    role = _role(message.get("role"), f"{where}.role")
+def _add(builder: HistoryBuilder, message: Element, place: str) -> None:
+    given = message.get("role")
+    # The server ignores the case of a role.
+    role = require_role(given.lower() if type(given) is str else given, message.at("role"), _API)
     if role == "assistant":
-        _add_answer(builder, message, where, place)
+        _add_answer(builder, message, place)
     elif role == "tool":
-        builder.add("tool", [_result(builder, message, where)])
+        builder.add("tool", [_result(builder, message)])
     else:
-        kept = {**message, "role": role if role in INSTRUCTION_ROLES else None}
-        content = [*_texts(message, where), *_media(message, where)]
-        builder.add("user", content, preserve_keys(PROVIDER, kept, _MESSAGE_KEYS[1:]))
+        kept = {**message.value, "role": role if role in INSTRUCTION_ROLES else None}
+        builder.add("user", [*_texts(message), *_media(message)], preserve_keys(PROVIDER, kept, _MESSAGE_KEYS[1:]))
 
 
-def _result(builder: HistoryBuilder, message: Json, where: str) -> Json:
+def _result(builder: HistoryBuilder, message: Element) -> Json:
     name = message.get("tool_name") or message.get("name")
-    call_id = builder.answered_id(message.get("tool_call_id"), name, f"{where}.tool_call_id")
-    texts, media = _texts(message, where), _media(message, where)
+    call_id = builder.answered_id(message.get("tool_call_id"), name, message.at("tool_call_id"))
+    texts, media = _texts(message), _media(message)
     content = [*texts, *media] if media or len(texts) > 1 else "".join(block["text"] for block in texts)
-    kept = preserve_keys(PROVIDER, message, _MESSAGE_KEYS)
-    return {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": False, **kept}
+    return tool_result(call_id, content, message.kept(PROVIDER, *_MESSAGE_KEYS))
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -96,52 +91,42 @@ def read_response(body: Json, model: str | None = None) -> Response:
     """
     if "message" not in body:
         raise invalid_at("message", f"is missing; a response of {_API} has one")
-    message = require_map(body["message"], "message")
-    prefix = f"call_{id_prefix(body, 'created_at')}"
-    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model), prefix)
-    _add_answer(builder, message, "message", "")
+    message = Element(require_map(body["message"], "message"), "message")
+    builder = HistoryBuilder(PROVIDER, body.get("model"), model, made=id_prefix(body, "created_at"))
+    _add_answer(builder, message, "")
     return builder.answer(
-        {**message, **body},
+        {**message.value, **body},
         (*_MESSAGE_KEYS, *_USAGE, "model", "message", "done", "done_reason"),
         finish_reason=body.get("done_reason"),
         usage={key: body[key] for key in _USAGE if body.get(key) is not None} or None,
     )
 
 
-def _add_answer(builder: HistoryBuilder, message: Json, where: str, place: str) -> None:
+def _add_answer(builder: HistoryBuilder, message: Element, place: str) -> None:
     """Add an assistant's message: its thinking, text, media and calls."""
-    thought = message.get("thinking")
-    thinking: list[Json] = []
-    if thought:
-        said = require_str(thought, f"{where}.thinking")
-        thinking.append({"type": "thinking", "text": said, "provider": PROVIDER, **made_by(builder.model)})
-    blocks = [*thinking, *_texts(message, where), *_media(message, where), *_calls(builder, message, where, place)]
-    builder.add("assistant", blocks, preserve_keys(PROVIDER, message, _MESSAGE_KEYS))
+    thought = message.text_or_none("thinking")
+    thinking = {"type": "thinking", "text": thought, "provider": PROVIDER, **made_by(builder.model)}
+    blocks = [*([thinking] if thought else []), *_texts(message), *_media(message), *_calls(builder, message, place)]
+    builder.add("assistant", blocks, message.kept(PROVIDER, *_MESSAGE_KEYS))
 
 
-def _calls(builder: HistoryBuilder, message: Json, where: str, prefix: str) -> Iterator[Json]:
+def _calls(builder: HistoryBuilder, message: Element, prefix: str) -> Iterator[Json]:
     """Read the calls; those of older servers have no ids (rule O4)."""
-    for index, value in enumerate(require_elements(message.get("tool_calls"), f"{where}.tool_calls")):
-        place = f"{where}.tool_calls[{index}]"
-        call = require_map(value, place)
-        function = require_map(call.get("function"), f"{place}.function")
-        name = require_str(function.get("name"), f"{place}.function.name")
-        call_id = builder.call_id(require_str(call.get("id") or "", f"{place}.id"), name, f"{prefix}{index}", place)
-        yield {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments_of(function.get("arguments"))}
+    for index, call in enumerate(message.elements("tool_calls")):
+        function = call.inside("function")
+        yield builder.call(call, function.text("name"), function.get("arguments"), f"{prefix}{index}")
 
 
-def _texts(message: Json, where: str) -> list[Json]:
+def _texts(message: Element) -> list[Json]:
     """Read the content: a text, or the texts of a list, as in other APIs (rule X12)."""
-    content, where = message.get("content"), f"{where}.content"
-    if content == "":
-        return []
-    return blocks_of(content, where, lambda part, place: text(require_str(part.get("text"), f"{place}.text")))
+    content = message.get("content")
+    return [] if content == "" else blocks_of(content, message.at("content"), lambda part: text(part.text("text")))
 
 
-def _media(message: Json, where: str) -> list[Json]:
-    images = message.get("images")
-    given = [images] if type(images) is str else require_elements(images, f"{where}.images")
-    return [_picture(require_str(value, f"{where}.images[{index}]")) for index, value in enumerate(given)]
+def _media(message: Element) -> list[Json]:
+    images, where = message.get("images"), message.at("images")
+    given = [images] if type(images) is str else require_elements(images, where)
+    return [_picture(require_str(value, f"{where}[{index}]")) for index, value in enumerate(given)]
 
 
 def _picture(value: str) -> Json:

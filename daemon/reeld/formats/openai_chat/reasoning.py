@@ -3,7 +3,8 @@
 from typing import Any
 
 from reel.strict_json import Json
-from reeld.formats.fields import invalid_at, require_str
+from reeld.formats.fields import Element, invalid_at
+from reeld.formats.history_builder import made_by
 from reeld.formats.metadata import preserve_keys
 from reeld.formats.openai import PROVIDER
 
@@ -12,23 +13,21 @@ KEPT_OF_THOUGHTS = ("reasoning_details", "thinking")
 _PLAIN = {"type", "text"}
 
 
-def read_reasoning(message: Json, where: str, model: str | None) -> tuple[list[Json], list[str]]:
+def read_reasoning(message: Element, model: str | None) -> tuple[list[Json], list[str]]:
     """Read the reasoning beside the content: ``reasoning_content``, ``reasoning`` and ``reasoning_details`` (rule D8).
 
     Args:
         message: the message.
-        where: its place, for errors.
         model: the model that wrote it, if it is known.
 
     Returns:
         at most one block, and the keys that it was made from.
     """
-    text, details = message.get("reasoning_content"), message.get("reasoning_details")
+    text, details = message.text_or_none("reasoning_content"), message.get("reasoning_details")
     read = ["reasoning_content"]
-    if text:
-        require_str(text, f"{where}.reasoning_content")
-    if type(message.get("reasoning")) is str and (not text or text == message["reasoning"]):
-        text = message["reasoning"]
+    other = message.get("reasoning")
+    if type(other) is str and (not text or text == other):
+        text = other
         read.append("reasoning")
     if type(details) is list and details:
         read.append("reasoning_details")
@@ -36,26 +35,22 @@ def read_reasoning(message: Json, where: str, model: str | None) -> tuple[list[J
         details = None
     if not text and details is None:
         return [], read
-    return [thought(text or "", model, reasoning_details=details)], read
+    return [thought(text, model, reasoning_details=details)], read
 
 
 def thought(text: str, model: str | None, **kept: Any) -> Json:
     """Return a block of reasoning with the keys that go back with it."""
-    block = {"type": "thinking", "text": text, "provider": PROVIDER, **preserve_keys(PROVIDER, kept)}
-    return {**block, "model": model} if model is not None else block
+    return {"type": "thinking", "text": text, "provider": PROVIDER, **preserve_keys(PROVIDER, kept), **made_by(model)}
 
 
-def thinking_part(part: Json, where: str, model: str | None) -> Json:
+def thinking_part(part: Element, model: str | None) -> Json:
     """Read a part of the content that is reasoning, as Mistral has it (rule D14)."""
     inside = part.get("thinking")
+    beside = {key: value for key, value in part.value.items() if key not in ("type", "thinking", "text")}
     if type(inside) is str:
-        return thought(inside, model, **_beside(part))
+        return thought(inside, model, **beside)
     if type(inside) is not list:
-        raise invalid_at(f"{where}.thinking", "expected a string or an array")
+        raise invalid_at(part.at("thinking"), "expected a string or an array")
     texts = [piece["text"] for piece in inside if type(piece) is dict and type(piece.get("text")) is str]
     plain = all(type(piece) is dict and piece.keys() == _PLAIN for piece in inside) and len(texts) == len(inside)
-    return thought("".join(texts), model, **_beside(part), thinking=None if plain else inside)
-
-
-def _beside(part: Json) -> Json:
-    return {key: value for key, value in part.items() if key not in ("type", "thinking", "text")}
+    return thought("".join(texts), model, **beside, thinking=None if plain else inside)

@@ -1,23 +1,24 @@
 """Reads requests and responses of Responses: both have the same items, and consecutive output forms one message."""
 
 import re
+from functools import partial
 from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, media_from, shortest
 from reeld.formats.fields import (
+    Element,
     LoadedRequest,
     Response,
-    arguments_of,
     error_message,
     invalid_at,
     raise_provider_error,
-    require_elements,
     require_history,
     require_list,
     require_map,
     require_role,
     require_str,
+    require_whole,
     usage_in,
 )
 from reeld.formats.history_builder import (
@@ -26,8 +27,11 @@ from reeld.formats.history_builder import (
     blocks_of,
     by_type,
     instructions,
-    known_model,
+    own_media,
     text,
+    text_part,
+    tool_call,
+    tool_result,
 )
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
@@ -60,12 +64,10 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         InvalidMessage: something in it is not an item, or the history begins outside the body; ``data.field`` is the
             place.
     """
-    for key in _OUTSIDE:
-        if body.get(key) is not None:
-            raise invalid_at(key, "the history begins outside this body; load a request that contains all of it")
+    require_whole(body, _OUTSIDE)
     given = body.get("input")
     items = require_history([given] if type(given) is str else given, "input", _API)
-    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    builder = HistoryBuilder(PROVIDER, body.get("model"), model)
     reader = _ItemReader(builder)
     for index, item in enumerate(items):
         reader.add(item, f"input[{index}]")
@@ -96,7 +98,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
         raise invalid_at("output", f"is empty, and the response is {body['status']}; ingest it when it is complete")
     details = body.get("incomplete_details")
     reason = details.get("reason") if type(details) is dict else None
-    builder = HistoryBuilder(PROVIDER, known_model(body.get("model"), model))
+    builder = HistoryBuilder(PROVIDER, body.get("model"), model)
     reader = _ItemReader(builder)
     served = _answered(items)
     for index, item in enumerate(items):
@@ -150,59 +152,78 @@ class _ItemReader:
         if kind == "item_reference":
             raise invalid_at(where, "refers to an item outside this body; load a request that contains all of it")
         if kind == "message":
-            self._add_message(item, where)
+            self._add_message(Element(item, where))
         elif served:
             self._builder.extend("assistant", [self._opaque_item(item)])
         elif _is_output(item):
-            self._add_output(item, where)
+            self._builder.add("tool", [self._result(Element(item, where))])
         elif kind in _CLIENT_ITEMS:
             self._builder.add("user", [opaque_block(PROVIDER, item)])
         elif _is_call(item):
-            self._builder.extend("assistant", [_call(self._with_id(item, where), where)])
+            self._builder.extend("assistant", [self._call(Element(item, where))])
         else:
             self._builder.extend("assistant", [self._opaque_item({"type": kind, **item})])
 
-    def _add_output(self, item: Json, where: str) -> None:
-        key = OUTPUT_KINDS[item["type"]].output_id_key
-        call_id = self._builder.answered_id(item.get(key), item.get("name"), f"{where}.{key}")
-        self._builder.add("tool", [_result({**item, key: call_id}, where)])
+    def _call(self, item: Element) -> Json:
+        """Read a call; one that has more than a name and arguments is kept whole, for its provider."""
+        kind: str = item.value["type"]
+        shape = CALL_KINDS[kind]
+        # An empty id is replaced by one made from the place.
+        given, place = item.value[shape.call_id_key], "_".join(re.findall(r"\w+", item.where))
+        call_id = self._builder.call_id(given, item.get("name"), place, item.where)
+        if kind in _PLAIN_CALLS:
+            skipped = ("id", "status", "call_id", "name", "arguments", "input")
+            kept = item.kept(PROVIDER, *skipped, *(("type",) if kind == "function_call" else ()))
+        else:
+            whole = dump({**item.value, shape.call_id_key: call_id})
+            kept = preserve_keys(PROVIDER, {"type": kind, "item_json": whole})
+        custom = kind == "custom_tool_call"
+        arguments = custom_tool_arguments(item.text("input")) if custom else item.get(shape.input_key)
+        name = item.get("name")
+        return tool_call(call_id, name if type(name) is str else kind.removesuffix("_call"), arguments, kept)
 
-    def _with_id(self, item: Json, where: str) -> Json:
-        """Return a call with an id; an empty one is replaced by one made from its place."""
-        key = CALL_KINDS[item["type"]].call_id_key
-        place = "_".join(re.findall(r"\w+", where))
-        return {**item, key: self._builder.call_id(item[key], item.get("name"), place, where)}
+    def _result(self, item: Element) -> Json:
+        """Read an output; one that is more than a text or parts is kept whole beside its text."""
+        kind: str = item.value["type"]
+        key = OUTPUT_KINDS[kind].output_id_key
+        call_id = self._builder.answered_id(item.get(key), item.get("name"), item.at(key))
+        output, failed = item.get("output"), item.get("status") == "failed"
+        if kind in _PLAIN_OUTPUTS:
+            if type(output) is dict and "type" not in output:
+                output = dump(output)
+            kept = item.kept(PROVIDER, "id", "type", "status", "call_id", "output")
+            return tool_result(call_id, shortest(_blocks(output, item.at("output"))), kept, failed=failed)
+        readable = [text(output)] if type(output) is str and output else []
+        whole = opaque_block(PROVIDER, {**item.value, key: call_id})
+        return tool_result(call_id, [*readable, whole], failed=failed)
 
     def _opaque_item(self, item: Json) -> Json:
         """Return the block of an item of the provider's; only models of one family read what is encrypted (rule X7)."""
         return opaque_block(PROVIDER, item, self._builder.model if "encrypted_content" in item else None)
 
-    def _add_message(self, item: Json, where: str) -> None:
-        role = require_role(item.get("role"), f"{where}.role", _API)
+    def _add_message(self, item: Element) -> None:
+        role = require_role(item.get("role"), item.at("role"), _API)
         if role == "tool":
             # A result in the form of Chat Completions (rule X12).
-            call_id = item.get("tool_call_id") or item.get("call_id") or where
-            self.add({"type": "function_call_output", "output": item.get("content"), "call_id": call_id}, where)
+            call_id = item.get("tool_call_id") or item.get("call_id") or item.where
+            output = {"type": "function_call_output", "output": item.get("content"), "call_id": call_id}
+            self.add(output, item.where)
             return
-        blocks = _blocks(item.get("content"), f"{where}.content") or [text("")]
+        blocks = _blocks(item.get("content"), item.at("content")) or [text("")]
         if role == "assistant":
-            self._add_assistant_text(blocks, item)
-            for index, call in enumerate(require_elements(item.get("tool_calls"), f"{where}.tool_calls")):
-                self._add_chat_call(call, f"{where}.tool_calls[{index}]")
+            self._add_assistant_text(blocks, item.get("phase"))
+            for call in item.elements("tool_calls"):
+                # In the form of Chat Completions (rule X12).
+                tool = call.inside("function").value
+                self.add({**tool, "type": "function_call", "call_id": call.text("id")}, call.where)
         else:
-            kept_role = {"role": role} if role in INSTRUCTION_ROLES else {}
-            values = {**item, "role": None, **kept_role}
+            values = {**item.value, "role": role if role in INSTRUCTION_ROLES else None}
             self._builder.add("user", blocks, preserve_keys(PROVIDER, values, ("type", "content", "id", "status")))
 
-    def _add_chat_call(self, call: Any, where: str) -> None:
-        """Add a call in the form of Chat Completions (rule X12)."""
-        tool = require_map(require_map(call, where).get("function"), f"{where}.function")
-        self.add({**tool, "type": "function_call", "call_id": require_str(call.get("id"), f"{where}.id")}, where)
-
-    def _add_assistant_text(self, blocks: list[Json], item: Json) -> None:
+    def _add_assistant_text(self, blocks: list[Json], phase: Any) -> None:
         """Add an assistant text; directly after another text, it is a separate message."""
         for block in blocks:
-            metadata = {"provider": PROVIDER, **block.get("provider_metadata", {}), "phase": item.get("phase")}
+            metadata = {"provider": PROVIDER, **block.get("provider_metadata", {}), "phase": phase}
             block.update(preserve_keys(PROVIDER, metadata))
         before = self._builder.messages
         if before and before[-1]["content"][-1]["type"] == "text":
@@ -231,91 +252,34 @@ def _type_of(item: Json) -> str:
     return kind if type(kind) is str else ""
 
 
-def _call(item: Json, where: str) -> Json:
-    """Read a call; one that has more than a name and arguments is kept whole, for its provider."""
-    kind: str = item["type"]
-    shape = CALL_KINDS[kind]
-    if kind in _PLAIN_CALLS:
-        skipped = ("id", "status", "call_id", "name", "arguments", "input")
-        kept = preserve_keys(PROVIDER, item, (*skipped, "type") if kind == "function_call" else skipped)
-    else:
-        kept = preserve_keys(PROVIDER, {"type": kind, "item_json": dump(item)})
-    name = item.get("name")
-    return {
-        "type": "tool_call",
-        "id": item[shape.call_id_key],
-        "name": name if type(name) is str else kind.removesuffix("_call"),
-        "arguments": _arguments(kind, item.get(shape.input_key), f"{where}.{shape.input_key}"),
-        **kept,
-    }
-
-
-def _arguments(kind: str, given: Any, where: str) -> str:
-    if kind == "custom_tool_call":
-        return custom_tool_arguments(require_str(given, where))
-    return arguments_of(given)
-
-
-def _result(item: Json, where: str) -> Json:
-    """Read an output; one that is more than a text or parts is kept whole beside its text."""
-    kind: str = item["type"]
-    call_id = item[OUTPUT_KINDS[kind].output_id_key]
-    result = {"type": "tool_result", "tool_call_id": call_id, "is_error": item.get("status") == "failed"}
-    output = item.get("output")
-    if kind in _PLAIN_OUTPUTS:
-        if type(output) is dict and "type" not in output:
-            output = dump(output)
-        kept = preserve_keys(PROVIDER, item, ("id", "type", "status", "call_id", "output"))
-        return {**result, "content": shortest(_blocks(output, f"{where}.output")), **kept}
-    readable = [text(output)] if type(output) is str and output else []
-    return {**result, "content": [*readable, opaque_block(PROVIDER, item)]}
-
-
 def _blocks(content: Any, where: str) -> list[Json]:
-    """Read the content of a message or an output; a part without a neutral form is kept whole."""
-    return blocks_of(
-        content, where, lambda part, place: by_type(_PART_READERS, part, place) or opaque_block(PROVIDER, part)
-    )
+    """Read the content of a message or an output."""
+    return blocks_of(content, where, partial(by_type, _PART_READERS, PROVIDER))
 
 
-def _text_part(part: Json, where: str) -> Json:
-    return {**text(require_str(part.get("text"), f"{where}.text")), **preserve_keys(PROVIDER, part, ("type", "text"))}
+def _refusal(part: Element) -> Json:
+    return {**text(part.text("refusal")), **preserve_keys(PROVIDER, {**part.value, "refusal": True}, ("type",))}
 
 
-def _refusal_part(part: Json, where: str) -> Json:
-    said = require_str(part.get("refusal"), f"{where}.refusal")
-    return {**text(said), **preserve_keys(PROVIDER, {**part, "refusal": True}, ("type",))}
-
-
-def _image_part(part: Json, _where: str) -> Json | None:
+def _image(part: Element) -> Json | None:
     url = part.get("image_url")
-    return _media(media_from(url, ANY_PICTURE), part, "image_url") if type(url) is str else None
+    return own_media(PROVIDER, media_from(url, ANY_PICTURE), part, "image_url") if type(url) is str else None
 
 
-def _file_part(part: Json, _where: str) -> Json | None:
+def _file(part: Element) -> Json | None:
     """Read a file that the part contains or links to; an uploaded one is known only to the provider."""
     data, url, name = part.get("file_data"), part.get("file_url"), part.get("filename")
-    if type(data) is str and data.startswith("data:"):
-        block = media_from(data, "application/octet-stream")
-    elif type(url) is str:
-        block = media_from(url, "application/octet-stream")
-    else:
+    source = data if type(data) is str and data.startswith("data:") else url
+    if type(source) is not str:
         return None
     named = {"name": name} if type(name) is str else {}
-    return _media({**block, **named}, part, "file_data", "file_url", "filename")
-
-
-def _media(block: Json, part: Json, *without: str) -> Json:
-    """Add the provider to a media block: OpenAI accepts what came from it, whatever its type (rule R4)."""
-    kept = preserve_keys(PROVIDER, part, ("type", *without)).get("provider_metadata")
-    return {**block, "provider_metadata": kept or {"provider": PROVIDER}}
+    block = {**media_from(source, "application/octet-stream"), **named}
+    return own_media(PROVIDER, block, part, "file_data", "file_url", "filename")
 
 
 _PART_READERS: dict[str, PartReader] = {
-    "input_text": _text_part,
-    "output_text": _text_part,
-    "text": _text_part,
-    "refusal": _refusal_part,
-    "input_image": _image_part,
-    "input_file": _file_part,
+    **dict.fromkeys(("input_text", "output_text", "text"), partial(text_part, PROVIDER)),
+    "refusal": _refusal,
+    "input_image": _image,
+    "input_file": _file,
 }
