@@ -35,7 +35,8 @@ def add(services: Services, call: Call, target: Agent | str, options: CommandOpt
         return late.add_items(services, call, target, options, asked)
     if is_long(call, asked.messages):
         read = partial(addition, asked.messages, begin)
-        return Deferred(partial(read_and_add, services, call, target, options, read, create=create, tags=tags))
+        work = partial(read_and_add, services, call, target, options, read, create=create, has_many=True, tags=tags)
+        return Deferred(work)
     refs: dict[str, int] = {}
     expected: list[Expected] = []
     nothing = begin is not None and asked.messages == []

@@ -9,7 +9,7 @@ from reeld.core.validation import rows_from
 from reeld.formats.ingest import read_request, read_response
 from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Services
-from reeld.serving.handlers.rows import read_and_add
+from reeld.serving.handlers.rows import is_large_body, read_and_add
 
 
 def ingest(
@@ -24,7 +24,8 @@ def ingest(
         rows, altered = rows_from(answer)
         return Addition(rows, altered, {})
 
-    return Deferred(partial(read_and_add, services, call, target, options, parse, create=asked.create))
+    large = is_large_body(call)
+    return Deferred(partial(read_and_add, services, call, target, options, parse, create=asked.create, has_many=large))
 
 
 def load(services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Load) -> Deferred:
@@ -35,4 +36,5 @@ def load(services: Services, call: Call, target: Agent | str, options: CommandOp
         rows, altered = rows_from(loaded.messages)
         return Addition(rows, altered, {}, more={"report": [change.as_map() for change in loaded.report]})
 
-    return Deferred(partial(read_and_add, services, call, target, options, parse, create=asked.create))
+    large = is_large_body(call)
+    return Deferred(partial(read_and_add, services, call, target, options, parse, create=asked.create, has_many=large))

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -62,6 +63,10 @@ class Items(NamedTuple):
 
     async def add_apart(self) -> Result:
         """Add items, and wait for it; many are read in a thread."""
+        async with nullcontext() if self.call.size < _SMALL else self.services.long_work.many_rows:
+            return await self._add_apart()
+
+    async def _add_apart(self) -> Result:
         services, call, target, options, asked = self
         read, in_thread = partial(_addition, asked, _made_id()), services.long_work.in_thread
         if isinstance(target, str):

@@ -1,6 +1,7 @@
 """Adding rows to an agent: the common part of all methods that add something."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,8 @@ from reeld.serving.call import Call, Result, Services
 # From this many messages or bytes on, the rows of a request are built in a thread.
 _MANY = 500
 _LARGE = 1 << 20
+# From this many bytes on, a provider's body may have many messages.
+_LARGE_BODY = 64 << 10
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
 
@@ -83,6 +86,11 @@ def is_long(call: Call, messages: Any) -> bool:
     return call.size >= _LARGE or (type(messages) is list and len(messages) >= _MANY)
 
 
+def is_large_body(call: Call) -> bool:
+    """Return whether a provider's body may have many messages."""
+    return call.size >= _LARGE_BODY
+
+
 async def create_and_add(
     services: Services,
     call: Call,
@@ -117,14 +125,27 @@ async def read_and_add(
     read: Callable[[], Addition],
     *,
     create: bool,
+    has_many: bool,
     tags: dict[str, str] | None = None,
 ) -> Result:
-    """Add what ``read`` returns, which takes long; a missing agent is given by its address."""
-    added = await services.long_work.in_thread(read)
-    if isinstance(target, str):
-        return await create_and_add(services, call, target, options, added, create=create, tags=tags)
-    row = target.row
-    reply: Result = await services.registry.ask(
-        target, lambda answer: write_addition(services, call, row, options, added, answer)
-    )
-    return reply
+    """Add what ``read`` returns, which takes long; a missing agent is given by its address.
+
+    Args:
+        services: what handlers work with.
+        call: the request.
+        target: the agent.
+        options: the command's.
+        read: returns what to add.
+        create: whether to create a missing agent.
+        has_many: whether there may be many rows, which few commands may have at once.
+        tags: of an agent that is created.
+    """
+    async with services.long_work.many_rows if has_many else nullcontext():
+        added = await services.long_work.in_thread(read)
+        if isinstance(target, str):
+            return await create_and_add(services, call, target, options, added, create=create, tags=tags)
+        row = target.row
+        reply: Result = await services.registry.ask(
+            target, lambda answer: write_addition(services, call, row, options, added, answer)
+        )
+        return reply

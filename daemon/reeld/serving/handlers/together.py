@@ -1,5 +1,6 @@
 """The command on several agents: its parts are commands of their own, with the same parameters."""
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -103,8 +104,9 @@ def commit(services: Services, call: Call, options: CommandOptions, asked: param
     is_small = not is_long(call, asked.parts)
 
     async def run() -> Result:
-        found = read() if is_small else await services.long_work.in_thread(read)
-        reply = await execute(services.registry, options, Together(services.registry, found).command)
+        async with nullcontext() if is_small else services.long_work.many_rows:
+            found = read() if is_small else await services.long_work.in_thread(read)
+            reply = await execute(services.registry, options, Together(services.registry, found).command)
         for row in reader.spoken:
             call.peer.end_draft(row)
         return reply

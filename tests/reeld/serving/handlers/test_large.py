@@ -65,6 +65,7 @@ async def busy(run: Callable[..., Any]) -> AsyncIterator[None]:
 def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every request count as large, and every number of rows as many."""
     monkeypatch.setattr(rows, "_LARGE", 1)
+    monkeypatch.setattr(rows, "_LARGE_BODY", 1)
     monkeypatch.setattr(many_rows, "_MANY", 1)
 
 
@@ -92,6 +93,34 @@ async def test_others_are_served_meanwhile(
         assert isinstance(await peer.answer(peer._sent), dict)
 
     assert newest + 4 <= services.store.writer.newest
+
+
+@pytest.mark.parametrize("asked", LARGE.values(), ids=LARGE)
+async def test_only_a_few_at_once(
+    connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch, asked: Callable[[str], Asked]
+) -> None:
+    """While as many large requests are carried out as may be at once, another one waits, and others do not."""
+    peer, other = connect(), connect()
+    await peer.call("add", "demo", ["one", "two"], {"create": True})
+    await other.call("create", "other")
+    shrink(monkeypatch)
+    newest, limiter = services.store.writer.newest, services.long_work.many_rows
+    with anyio.fail_after(PATIENCE):
+        others = [object() for _ in range(int(limiter.total_tokens))]
+        for each in others:
+            limiter.acquire_on_behalf_of_nowait(each)
+        await peer.send(peer.encoded(asked("demo")))
+        await wait_all_tasks_blocked()
+        for _ in range(5):  # it would be read, staged and written meanwhile
+            await services.long_work.in_thread(int)
+            await anyio.to_thread.run_sync(int)
+            await other.call("mark", "other")
+        assert newest + 5 == services.store.writer.newest
+        for each in others:
+            limiter.release_on_behalf_of(each)
+        assert isinstance(await peer.answer(peer._sent), dict)
+
+    assert 0 == limiter.borrowed_tokens
 
 
 @pytest.mark.parametrize("asked", LARGE.values(), ids=LARGE)
