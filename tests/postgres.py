@@ -4,11 +4,12 @@ import atexit
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -127,6 +128,22 @@ class Server:
             self._process.send_signal(3 if at_once else 2)
             self._process.wait(PATIENCE)
             self._process = None
+
+    def wal_writer(self) -> int:
+        """Return the number of the process that writes what no commit waits for."""
+        with closing(psycopg.connect(self.url)) as connection:
+            query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
+            ((number,),) = connection.execute(query).fetchall()
+        return int(number)
+
+    def crash(self) -> None:
+        """Kill one of its processes, and wait until it has ended all others and begun again."""
+        with closing(psycopg.connect(self.url)) as connection:
+            os.kill(self.wal_writer(), signal.SIGKILL)
+            with suppress(psycopg.OperationalError):
+                connection.execute("SELECT pg_sleep(%s)", (PATIENCE,))  # until it is cut off
+        assert self._process is not None
+        self.wait_for(self._process, self.url, self.directory / "log")
 
 
 @cache

@@ -88,7 +88,14 @@ def restored() -> Iterator[Losing]:
         yield Losing(server.url, "full", lambda: server.back_up(copy), restore)
 
 
-KINDS = {"promoted": promoted, "crashed": crashed, "restored": restored}
+@contextmanager
+def killed() -> Iterator[Losing]:
+    """A process of the server is killed; the server goes on without a new start, as it was on the disk."""
+    with own_server("fsync=off", "full_page_writes=off", "autovacuum=off", "wal_writer_delay=1s") as server:
+        yield Losing(server.url, "normal", lambda: None, server.crash)
+
+
+KINDS = {"promoted": promoted, "crashed": crashed, "restored": restored, "killed": killed}
 
 
 class Added(NamedTuple):

@@ -1,9 +1,12 @@
 """A PostgreSQL server that comes back with less than it had acknowledged: what is gone is gone, and nothing else."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
+import psycopg
 import pytest
 
 from reel.errors import Conflict, InvalidParams, NotFound, ReelError, Storage
@@ -14,6 +17,8 @@ from tests.forkserver import ForkedDaemon
 from tests.postgres import Server, own_server
 
 pytestmark = pytest.mark.slow
+# A server that a crash of its processes costs whatever its WAL writer has not written, and nothing else writes that.
+UNSYNCED = ("fsync=off", "full_page_writes=off", "autovacuum=off", "bgwriter_lru_maxpages=0")
 
 
 @pytest.fixture
@@ -24,11 +29,11 @@ def server() -> Iterator[Server]:
 
 
 @contextmanager
-def daemon_on(server: Server) -> Iterator[Daemon]:
+def daemon_on(server: Server, *options: str) -> Iterator[Daemon]:
     """A daemon on a server."""
     with short_directory() as directory, ExitStack() as stack:
         made = ForkedDaemon(directory)
-        made.database = server.url
+        made.database, made.options = server.url, [*options]
         stack.callback(made.close)
         yield made.start()
 
@@ -49,6 +54,16 @@ def set_back(server: Server) -> Iterator[None]:
     server.stop()
     server.restore(copy)
     server.start()
+
+
+@contextmanager
+def crash(server: Server) -> Iterator[None]:
+    """Kill a process of the server, so that what was committed in the block is lost."""
+    with closing(psycopg.connect(server.url, autocommit=True)) as connection:
+        connection.execute("CHECKPOINT")
+    os.kill(server.wal_writer(), signal.SIGSTOP)
+    yield
+    server.crash()
 
 
 def texts(client: Client, agent: str = "demo") -> list[str | None]:
@@ -213,11 +228,11 @@ def test_a_neighbour_that_sleeps_through_it(server: Server, daemon: Daemon) -> N
         client.add("demo", "kept", create=True)
         with set_back(server):
             lost = there.add("demo", ["lost"] * 3)
-            sleeper.process.send_signal(19)
+            sleeper.process.send_signal(signal.SIGSTOP)
         eventually(client)
         for number in range(5):
             client.add("demo", f"new {number}")
-        sleeper.process.send_signal(18)
+        sleeper.process.send_signal(signal.SIGCONT)
         eventually(there)
         with pytest.raises(ReelError):
             there.add("demo", "based on it", if_seq=lost.head)
@@ -239,3 +254,31 @@ def test_a_server_that_lost_nothing(server: Server, daemon: Daemon) -> None:
         assert ["before", "after"] == texts(client)
         assert (1 << 20) < client.stats()["newest_event"]
         assert client.stats()["lost_events"] == 0
+
+
+def test_a_process_of_the_server_is_killed() -> None:
+    """The server begins again without a new start; with `normal` it may have lost what any daemon had written."""
+    with (
+        own_server(*UNSYNCED) as server,
+        daemon_on(server, "--durability", "normal") as daemon,
+        daemon.client() as client,
+    ):
+        client.add("demo", "kept", create=True)
+        with crash(server):
+            pass
+        eventually(client)
+        client.add("demo", "kept, too")
+        between = client.stats()
+        with crash(server):
+            client.add("demo", "lost")
+        eventually(client)
+        client.add("demo", "new")
+        with closing(psycopg.connect(server.url)) as connection:
+            runs = connection.execute("SELECT count(DISTINCT server), count(*) FROM reel.runs").fetchall()
+
+        assert [(1, 3)] == runs
+        assert (1 << 20) < between["newest_event"]
+        assert (2 << 20) < client.stats()["newest_event"]
+        assert [0, 1] == [stats["lost_events"] for stats in (between, client.stats())]
+        assert ["kept", "kept, too", "new"] == texts(client)
+        assert [] == client.verify().problems

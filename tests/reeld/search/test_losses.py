@@ -25,7 +25,7 @@ def found(connection: sqlite3.Connection) -> list[int]:
     """Fill an index; return the ids of the events that it has for a word."""
     while index.fill(connection).more:
         pass
-    return finding.find(connection, Wanted('"word"', ["word"]), Paths(), 0, 1 << 40, 100).events
+    return finding.find(connection, Wanted("word", ()), Paths(), 0, 1 << 40, 100).events
 
 
 async def test_an_open_index_forgets_what_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
