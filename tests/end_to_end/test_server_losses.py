@@ -12,6 +12,7 @@ import pytest
 from reel.errors import Conflict, InvalidParams, NotFound, ReelError, Storage
 from reel.pushes import EventPush, ResetPush
 from reel.sync.client import Client
+from reeld.core.events import UNUSED
 from tests.daemon import Daemon, short_directory, until, until_indexed
 from tests.forkserver import ForkedDaemon
 from tests.postgres import Server, own_server
@@ -98,7 +99,7 @@ def test_a_conversation_goes_on_from_its_last_message(server: Server, daemon: Da
         assert ["kept", "new"] == texts(client)
         assert ["created", "user", "lost", "user"] == [event["kind"] for event in events]
         assert {"from": 3, "to": lost.head} == json.loads(events[2]["data_json"] or "")
-        assert [1, 2, lost.head + 1, added.head] == [event["seq"] for event in events]
+        assert [1, 2, lost.head + UNUSED + 1, added.head] == [event["seq"] for event in events]
         assert lost_id + (1 << 20) < events[2]["id"]
         assert [] == client.verify().problems
         assert client.stats()["lost_events"] == 2
@@ -185,7 +186,8 @@ def test_followers_are_reset(server: Server, daemon: Daemon) -> None:
                 assert isinstance(marker, EventPush)
                 assert isinstance(new, EventPush)
                 assert ["lost", "user"] == [marker.kind, new.kind]
-                assert [lost.head + 1, lost.head + 2, 2] == [marker.seq, new.seq, new.count]
+                seq = lost.head + UNUSED + 1
+                assert [seq, seq + 1, 2] == [marker.seq, new.seq, new.count]
 
 
 def test_search_forgets_what_is_lost(server: Server, daemon: Daemon) -> None:

@@ -23,6 +23,8 @@ TEXT_HEADS: dict[str | None, bytes] = {
 }
 BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
 BEFORE_TIME = _pack("time")
+# How many seqs of an agent are left out after those that a server has lost, because another daemon may know of more.
+UNUSED = 1 << 10
 
 
 class Tools(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from reel.kinds import CONVERSATION, INERT, KNOWN
-from reeld.core.events import Mark
+from reeld.core.events import UNUSED, Mark
 from reeld.core.tree import is_node, tip_after
 from reeld.verify.rows import AgentRow, EventRow, Problem, read_event, tags_of
 
@@ -144,7 +144,7 @@ class LogValidator:
         elif event.kind == "clone":
             at = data.get("at", 0)
         elif event.kind == "lost":
-            at = data.get("to", 0)
+            at = data.get("to", 0) + UNUSED
         if before is not None and event.id <= before.id:
             yield Problem("order", f"its id is not larger than {before.id}, that of the event before")
         expected = max(before.seq if before else 0, at) + 1

@@ -6,6 +6,7 @@ import pytest
 
 from reeld.core import commands
 from reeld.core.conversation import Branch, Conversation
+from reeld.core.events import UNUSED
 from reeld.core.stage import Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
@@ -98,9 +99,9 @@ def test_a_gap_that_is_named() -> None:
     log, state = MemoryLog(), State(profile(1), Conversation())
     _do(log, state, lambda stage: commands.create(stage, None))
     _do(log, state, lambda stage: stage.put_inert("lost", 5, {"from": 2, "to": 4}))
-    lost = log.rows[1]
-    lost.event = lost.event._replace(seq=5, command=5)
+    lost, seq = log.rows[1], 5 + UNUSED
+    lost.event = lost.event._replace(seq=seq, command=seq)
 
     assert [] == problems(log)
-    lost.event = lost.event._replace(seq=6, command=6)
-    assert [("gap", 6)] == problems(log)
+    lost.event = lost.event._replace(seq=seq + 1, command=seq + 1)
+    assert [("gap", seq + 1)] == problems(log)

@@ -7,7 +7,8 @@ it knows itself (``SKIP``): no id is ever used for two events, by whichever daem
 
 A daemon finds out that events are gone when the newest one that it knows is not in the log. It then writes an event of
 the kind ``lost`` to each agent that has lost some, as far as it knows. The seq of this event is above all known ones,
-so that no seq means two events to a client, either; its data says which seqs are gone.
+so that no seq means two events to a client, either; its data says which seqs are gone. Another daemon may have
+acknowledged a few more for the same agent, so some seqs are left out as well (``UNUSED``).
 """
 
 import json
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from reeld.core.events import Pack, data_of
+from reeld.core.events import UNUSED, Pack, data_of
 from reeld.core.tree import tip_after
 from reeld.store.checksums import checksum
 from reeld.store.connection import Numbers
@@ -178,7 +179,7 @@ def mark(connection: ServerConnection, found: Found, lost: Iterable[Head], pack:
         known = heads[row]
         if known.uid != uid or (said is not None and data_of(said).get("to", 0) >= known.seq):
             continue
-        seq = max(head, known.seq) + 1
+        seq = max(head, known.seq + UNUSED) + 1
         data = json.dumps({"from": survivor + 1, "to": known.seq}, separators=(",", ":"))
         event = (made.next_id, row, seq, seq, "lost", None, data, tip_after(*newest), None, now)
         made = made._replace(next_id=made.next_id + 1)
