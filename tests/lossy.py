@@ -45,6 +45,8 @@ class Lossy:
         # Set while everything is forwarded; what was said meanwhile arrives later.
         self.is_open = Event()
         self.is_open.set()
+        # What is in the request of a commit that is lost.
+        self.sign = b"UPDATE log"
         # Whether notifications are lost.
         self.is_deaf = False
         # Whether new connections are refused.
@@ -92,7 +94,7 @@ class Lossy:
         with suppress(OSError):
             while data := client.recv(_SIZE):
                 self.is_open.wait()
-                if self._is_armed and b"UPDATE log" in data:
+                if self._is_armed and self.sign in data:
                     self._is_armed = False
                     losing.set()
                     if not self._loses_answer:

@@ -266,8 +266,9 @@ def test_a_process_of_the_server_is_killed() -> None:
         daemon.client() as client,
     ):
         client.add("demo", "kept", create=True)
+        client.add("other", "secret", create=True)
         with crash(server):
-            pass
+            client.redact("other", text="secret")  # is decided on the disk, whatever is not applied there
         eventually(client)
         client.add("demo", "kept, too")
         between = client.stats()
@@ -277,8 +278,10 @@ def test_a_process_of_the_server_is_killed() -> None:
         client.add("demo", "new")
         with closing(psycopg.connect(server.url)) as connection:
             runs = connection.execute("SELECT count(DISTINCT server), count(*) FROM reel.runs").fetchall()
+            erasures = connection.execute("SELECT method FROM reel.erasures WHERE state <> 'staged'").fetchall()
 
         assert [(1, 3)] == runs
+        assert [("redact",)] == erasures
         assert (1 << 20) < between["newest_event"]
         assert (2 << 20) < client.stats()["newest_event"]
         assert [0, 1] == [stats["lost_events"] for stats in (between, client.stats())]

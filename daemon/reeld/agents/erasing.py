@@ -314,6 +314,7 @@ async def complete(registry: Registry, rest: Rest) -> None:
         Storage: other daemons use the database, or an agent in memory cannot be read again.
     """
     eraser = registry.store.eraser
+    await eraser.look()
     if eraser.is_stuck:
         async with eraser.second_turn():
             # Which agents it is about was only known to the command. It may have been one of an earlier run.

@@ -21,10 +21,12 @@ class Lone(NamedTuple):
 
     Args:
         take: keeps others out, and returns whether there is none.
+        require: checks that they are still kept out.
         give_back: lets others in again.
     """
 
     take: Job[bool]
+    require: Job[None]
     give_back: Job[None]
 
 

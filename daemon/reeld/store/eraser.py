@@ -187,7 +187,7 @@ class Eraser:
 
     async def _run(self, job: Job[T]) -> T:
         """Run a job that writes, and copy the WAL, so that the next one overwrites it."""
-        result = await self._database.run(job)
+        result = await self._database.run(partial(_run_alone, lone=self._lone, job=job))
         if self._ground is not None:
             await self._database.run(try_checkpoint)
         return result
@@ -302,6 +302,14 @@ class Eraser:
         readers = await anyio.to_thread.run_sync(wal_readers, ground.path)
         return f"{', '.join(readers) or 'a backup or a long read'} reads an old state of it"
 
+    async def look(self) -> None:
+        """Find out whether a server has lost the end of an erasure, which is completed then."""
+        if self._ground is None:
+            async with self._turn:
+                found = await self._database.run(erasures.unfinished)
+                self.is_stuck |= not found.isdisjoint({erasures.STAGED, erasures.DECIDED})
+                self.has_traces |= erasures.APPLIED in found
+
     async def tidy(self) -> None:
         """Remove the remaining traces of an erasure, when no other one goes on."""
         if self.has_traces:
@@ -319,6 +327,13 @@ class Eraser:
         """Mark the applied erasure as done, if nothing has traces of it."""
         if not (self.carried or self.is_stuck or self.has_traces):
             await self._database.run(erasures.end)
+
+
+def _run_alone(connection: sqlite3.Connection, lone: Lone | None, job: Job[T]) -> T:
+    """Run a job unless other daemons may have begun since they were kept out."""
+    if lone is not None:
+        lone.require(connection)
+    return job(connection)
 
 
 def _abandon(connection: sqlite3.Connection) -> bool:

@@ -85,7 +85,7 @@ async def open_engine(poller: Poller, url: str, durability: str) -> AsyncIterato
         yield Engine(
             *(database, readers, reader, None, events, Presence(None), next_row, carried, listen),
             row_step=_STEP,
-            lone=Lone(presence.take, presence.give_back),
+            lone=Lone(presence.take, presence.require, presence.give_back),
             name=f"PostgreSQL {version}",
             id=identity,
             open_log=partial(ServerConnection, connecting),

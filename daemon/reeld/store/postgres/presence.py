@@ -6,6 +6,7 @@ exclusively: it is refused while another daemon is running, and one that starts 
 
 import time
 from collections.abc import Callable
+from sqlite3 import OperationalError
 from typing import TypeVar
 
 from reeld.store.connection import Connection
@@ -14,6 +15,7 @@ T = TypeVar("T")
 
 # "reel" in ASCII, and the schema.
 _PLACE = f"({0x7265656C}, hashtext(current_setting('search_path')))"
+_HELD = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND pid = pg_backend_pid()"
 # How often, and at which interval in seconds, a start checks again whether it is alone.
 _TRIES, _PAUSE = 20, 0.05
 # The first statement of each writing connection.
@@ -24,6 +26,16 @@ def take(connection: Connection) -> bool:
     """Take the lock exclusively; return whether that was possible."""
     (is_alone,) = connection.execute(f"SELECT pg_try_advisory_lock{_PLACE}").fetchone()
     return bool(is_alone)
+
+
+def require(connection: Connection) -> None:
+    """Check that the lock is still held exclusively: it ends with the connection on which it was taken.
+
+    Raises:
+        OperationalError: it is not. The server may also have lost what was staged, or the decision.
+    """
+    if connection.execute(_HELD).fetchone() is None:
+        raise OperationalError("the connection to the server was lost meanwhile, and others may have begun")
 
 
 def wait(connection: Connection) -> bool:

@@ -31,8 +31,9 @@ from typing import Any, NamedTuple
 from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
 from reeld.store.connection import Connection, Error
 from reeld.store.elsewhere import Elsewhere
+from reeld.store.erasures import STAGED
 from reeld.store.loss import Forgotten, Known, Loss
-from reeld.store.postgres import runs
+from reeld.store.postgres import presence, runs
 from reeld.store.postgres.commit_statement import Rows
 from reeld.store.postgres.connection import LostError, ServerConnection, ServerError
 from reeld.store.postgres.heads import Head, Heads
@@ -59,6 +60,7 @@ log = logging.getLogger(__name__)
 _LOCK = "SELECT newest FROM log FOR UPDATE"
 _ADVANCE = "UPDATE log SET newest = %s"
 _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = %s"
+_DECIDED = "SELECT FROM erasures WHERE id = %s AND state <> %s"
 # How many values an event has, and one with an origin.
 _WIDTH, _WIDE = len(COLUMNS) + 1, len(COLUMNS) + len(ORIGIN) + 1
 # Seconds after which a commit without a reply is given up, and between two attempts to reconnect.
@@ -81,7 +83,9 @@ class _Draft(NamedTuple):
     rows: Rows
 
     def was_written(self, connection: ServerConnection) -> bool:
-        """Return whether the log has the first event; without events it makes no difference."""
+        """Return whether the log has the decision or the first event; without both it makes no difference."""
+        for erasure in (each.decision.erasure for each in self.transactions if each.decision is not None):
+            return connection.send(_DECIDED, (erasure, STAGED)).fetchone() is not None
         *event, checksum = self.rows.events[:_WIDTH] or self.rows.wide[:_WIDE] or [None]
         event += [None] * (_WIDE - 1 - len(event))
         return connection.send(_EVENT, (event[0],)).fetchone() == (*event, checksum)
@@ -288,8 +292,8 @@ class ServerEventWriter(EventWriter):
                     # The server may not have noticed yet that the previous connection is gone.
                     patience = max(1, int((gives_up - time.monotonic()) * 1000))
                     connection.send(f"SET LOCAL lock_timeout = {patience}")
-                if any(transaction.is_probe for transaction in transactions):
-                    # Whatever the durability: the outcome proves that the disk responds.
+                if any(transaction.is_probe or transaction.decision for transaction in transactions):
+                    # Whatever the durability: a probe proves that the disk responds, and what is erased stays so.
                     connection.send("SET LOCAL synchronous_commit = on")
                 locked = connection.send(_LOCK)
                 looked = runs.ask(connection, self.known)
@@ -420,6 +424,8 @@ class ServerEventWriter(EventWriter):
 
     def _draft_current(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
         """Return what a commit writes that has the lock."""
+        if any(each.decision for each in transactions):
+            presence.require(connection)
         other = {place for place, each in enumerate(transactions) if _has_other_family(each, connection)}
         return self._draft_all(transactions, newest, other)
 
