@@ -1,7 +1,7 @@
 """An agent of Microsoft's Agent Framework whose history is in ``reeld``: it goes on where it was, and others see it.
 
 ``python examples/agent_framework_history.py NAME TEXT`` says something to it, once each run; ``reel follow
-agent-framework/NAME`` in another terminal shows what is said and called. Needs ``pip install 'reeld[agent-framework]'
+agent-framework/NAME`` in another terminal shows what is said and called. Needs ``pip install '.[agent-framework]'
 agent-framework-openai`` and ``OPENAI_API_KEY``.
 """
 

@@ -2,7 +2,7 @@
 
 ``python examples/claude_agent.py TEXT`` says something to it, and goes on with its last session in this directory;
 ``reel list`` shows the sessions, and ``reel follow NAME`` what is said and called. Needs ``pip install
-'reeld[claude-agent-sdk]'`` and what Claude Code needs, such as ``ANTHROPIC_API_KEY``.
+'.[claude-agent-sdk]'`` and what Claude Code needs, such as ``ANTHROPIC_API_KEY``.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """An agent of Google's ADK whose session is in ``reeld``: it goes on where it was, and others see it.
 
 ``python examples/google_adk_agent.py NAME TEXT`` says something to it, once each run; ``reel show adk/deck/me/NAME``
-shows what was said and called. Needs ``pip install 'reeld[google-adk]'`` and ``GOOGLE_API_KEY``.
+shows what was said and called. Needs ``pip install '.[google-adk]'`` and ``GOOGLE_API_KEY``.
 """
 
 import asyncio

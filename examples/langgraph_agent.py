@@ -1,7 +1,7 @@
 """A graph of LangGraph whose threads are in ``reeld``: it goes on where it was, and others see it.
 
 ``python examples/langgraph_agent.py THREAD TEXT`` says something to it, once each run; ``reel follow langgraph/THREAD``
-in another terminal shows what is said and called. Needs ``pip install 'reeld[langgraph]' openai`` and
+in another terminal shows what is said and called. Needs ``pip install '.[langgraph]' openai`` and
 ``OPENAI_API_KEY``.
 """
 

@@ -1,7 +1,7 @@
 """An agent of OpenAI's Agents SDK whose conversation is in ``reeld``: it goes on where it was, and others see it.
 
 ``python examples/openai_agents.py NAME TEXT`` says something to it, once each run; ``reel follow NAME`` in another
-terminal shows what is said and called. Needs ``pip install 'reeld[openai-agents]'`` and ``OPENAI_API_KEY``.
+terminal shows what is said and called. Needs ``pip install '.[openai-agents]'`` and ``OPENAI_API_KEY``.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """An agent of Pydantic AI whose conversation is in ``reeld``: it goes on where it was, and others see it.
 
 ``python examples/pydantic_ai_agent.py NAME TEXT`` says something to it, once each run; ``reel show pydantic-ai/NAME``
-shows what was said and called. Needs ``pip install 'reeld[pydantic-ai]' 'pydantic-ai-slim[openai]'``, and
+shows what was said and called. Needs ``pip install '.[pydantic-ai]' 'pydantic-ai-slim[openai]'``, and
 ``OPENAI_API_KEY``.
 """
 

@@ -20,6 +20,8 @@ from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parent.parent
 _README = (_ROOT / "README.md").read_text()
+# The files that may tell somebody what to install.
+_TEXTS = {".el", ".lua", ".md", ".py", ".ts", ".txt", ".vim"}
 _READMES = ("tests", "examples", "client/editors/vscode")
 _PROTOCOL = (_ROOT / "docs" / "protocol.md").read_text()
 
@@ -170,3 +172,13 @@ def test_the_operators_symptoms_are_what_the_programs_say() -> None:
 
     pieces = [piece.strip() for text in quoted for piece in re.split(r"…|: |\(pid N\)", text)]
     assert [] == [piece for piece in pieces if piece not in code]
+
+
+def test_nobody_is_sent_to_a_name_on_an_index() -> None:
+    """No page, message, plug-in or example says to install a name that somebody else may take on PyPI."""
+    ours = [path for place in ("client", "daemon", "docs", "examples") for path in (_ROOT / place).rglob("*.*")]
+    texts = [path for path in ours if path.suffix in _TEXTS and "node_modules" not in path.parts]
+    named = re.compile(r"\binstall +(-\S+ +)*['\"]?reeld\b")
+
+    assert [] == [path for path in texts if named.search(" ".join(path.read_text(encoding="utf-8").split()))]
+    assert not named.search(_README)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from reel.installation import install_command
+
 ROOT = Path(__file__).parent.parent
 SOURCES = {"reel": ROOT / "client", "reeld": ROOT / "daemon"}
 
@@ -115,6 +117,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "reel.item_forms",
             "reel.kinds",
             "reel.garbage",
+            "reel.installation",
             "reel.light_typing",
             "reel.messages",
             "reel.msgpack_codec",
@@ -369,7 +372,7 @@ def test_an_integration_without_its_framework(module: str, framework: str, packa
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == (
         f"reel.integrations.{module} needs {package}, which is not installed; install it with: "
-        f"pip install 'reeld[{extra}]'\n"
+        f"{install_command(extra)}\n"
     )
 
 
@@ -380,5 +383,5 @@ def test_the_async_client_without_anyio(statement: str) -> None:
     code = f"import sys; sys.modules['anyio'] = None\n{attempt}"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == (
-        "reel.aio needs anyio, which is not installed; install it with: pip install anyio\n"
+        f"reel.aio needs anyio, which is not installed; install it with: {install_command()}\n"
     )

@@ -67,11 +67,14 @@ def test_the_client(place: Path) -> None:
     assert said[1] == "as expected"
 
 
-def test_the_daemon_without_its_dependencies(place: Path) -> None:
-    """In the thin installation the daemon says what is missing."""
+def test_the_daemon_without_its_dependencies(place: Path, wheel: Path) -> None:
+    """In the thin installation the daemon says what is missing, and names the wheel, which pip takes."""
     ran = run([place / "bin" / "reeld"], status=CANNOT_START)
 
-    assert ran.stderr == "reeld: anyio is missing; the daemon comes with: pip install reeld\n"
+    requirement = f"reeld @ {wheel.as_uri()}"
+    assert ran.stderr.startswith("reeld: anyio is missing; install what it needs with: ")
+    assert ran.stderr.endswith(f" install '{requirement}'\n")
+    run([sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--no-deps", requirement])
 
 
 def test_the_text_of_a_package_page(wheel: Path) -> None:

@@ -265,7 +265,9 @@ def executable() -> list[str]:
         return [sys.executable, "-P", "-m", "reeld"]
     if found := shutil.which("reeld"):
         return [found]
-    raise NotRunning("reeld is not installed here; it comes with: pip install reeld")
+    from reel.installation import install_command  # noqa: PLC0415 - only then
+
+    raise NotRunning(f"reeld is not installed here; install it with: {install_command()}")
 
 
 def run_briefly(command: list[str], seconds: float) -> "subprocess.CompletedProcess[str]":

@@ -39,7 +39,10 @@ def _serve() -> int:
     try:
         from reeld import app, config  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
-        print(f"reeld: {error.name} is missing; the daemon comes with: pip install reeld", file=sys.stderr)  # noqa: T201 - it cannot log yet
+        from reel.installation import install_command  # noqa: PLC0415 - only then
+
+        advice = f"reeld: {error.name} is missing; install what it needs with: {install_command()}"
+        print(advice, file=sys.stderr)  # noqa: T201 - it cannot log yet
         return CANNOT_START
     return app.main(config.parse())
 

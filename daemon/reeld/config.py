@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from reel.address import config_file, standard_database, standard_socket
 from reel.database_url import has_password, is_url, printable
+from reel.installation import install_command
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE, MEMORY
@@ -275,7 +276,7 @@ def _check_server(url: str) -> int:
     try:
         from reeld.store.postgres.survey import survey  # noqa: PLC0415 - only who has a server needs psycopg
     except ImportError:
-        sys.stdout.write("# problem: psycopg is missing; install it with: pip install 'reeld[postgres]'\n")
+        sys.stdout.write(f"# problem: psycopg is missing; install it with: {install_command('postgres')}\n")
         return CANNOT_START
     found = survey(url)
     for word, sentences in (("server", found.facts), ("warning", found.warnings), ("problem", found.problems)):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from reel.installation import install_command
 from reel.process import lock_holder
 from reel.sync.client import Client
 from reeld.startup import CANNOT_START
@@ -313,4 +314,4 @@ def test_missing_library() -> None:
     ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
 
     assert (CANNOT_START, "") == (ran.returncode, ran.stdout)
-    assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install reeld\n"
+    assert ran.stderr == f"reeld: aiosqlite is missing; install what it needs with: {install_command()}\n"

@@ -6,7 +6,8 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "anyio":
         raise
-    advice = "reel.aio needs anyio, which is not installed; install it with: pip install anyio"
-    raise ModuleNotFoundError(advice, name=error.name) from None
+    from reel.installation import needs
+
+    raise ModuleNotFoundError(needs("reel.aio", "anyio"), name=error.name) from None
 
 __all__ = ["Client", "Subscription", "connect"]

@@ -15,6 +15,7 @@ from reel.address import config_home
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.shells import SHELLS
+from reel.installation import install_command
 
 _PACKAGE = Path(reel.__file__).parent
 _DATA = _PACKAGE / "data"
@@ -90,7 +91,7 @@ def _program() -> str:
     beside = Path(sys.executable).parent / "reeld"
     program = str(beside) if beside.exists() else shutil.which("reeld")
     if program is None:
-        raise UsageError("reeld is not installed here; it comes with: pip install reeld")
+        raise UsageError(f"reeld is not installed here; install it with: {install_command()}")
     return str(Path(program).absolute())
 
 

@@ -24,7 +24,9 @@ def view(ctx: Context) -> int:
     try:
         from reel.viewing.server import view as serve  # noqa: PLC0415 - it costs a quarter of a second
     except ModuleNotFoundError as error:
-        ctx.out.warn(f"{error.name} is missing, which reel view needs; it comes with: pip install reeld")
+        from reel.installation import install_command  # noqa: PLC0415 - only then
+
+        ctx.out.warn(f"{error.name} is missing, which reel view needs; install it with: {install_command()}")
         return REFUSED
     number = serve(ctx.socket, page, ctx.args.port or 0, partial(_announce, ctx))
     return INTERRUPTED if number == signal.SIGINT else OK

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Problem, Source, Step
 from reel.importing.values import parse_record
+from reel.installation import install_command
 from reel.strict_json import Json
 
 # The longest line that is read. The daemon accepts no longer message, and a parsed line has to fit into memory
@@ -22,7 +23,7 @@ _CHUNK = 1 << 20
 _BUFFER = 1 << 16
 # Python has the first one since 3.14.
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")
-_ZSTD_MISSING = "is compressed with Zstandard; to read it: pip install 'reeld[zstd]'"
+_ZSTD_MISSING = "is compressed with Zstandard; to read it: "
 
 
 class Line(NamedTuple):
@@ -166,7 +167,7 @@ def open_zstd(file: BinaryIO, path: str) -> BinaryIO:
             continue
         return io.BufferedReader(_Decompressed(module.ZstdFile(file), path), 1 << 20)
     file.close()
-    raise OSError(0, _ZSTD_MISSING, path)
+    raise OSError(0, _ZSTD_MISSING + install_command("zstd"), path)
 
 
 class JsonLines(ABC):

@@ -13,10 +13,9 @@ try:
     from agent_framework._sessions import filter_new_messages
     from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException
 except ImportError as error:
-    raise ImportError(
-        "reel.integrations.agent_framework needs agent-framework-core, which is not installed; install it with: "
-        "pip install 'reeld[agent-framework]'"
-    ) from error
+    from reel.installation import needs
+
+    raise ImportError(needs("reel.integrations.agent_framework", "agent-framework-core", "agent-framework")) from error
 
 from reel import requests
 from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge

@@ -11,10 +11,9 @@ from uuid import uuid4
 try:
     from claude_agent_sdk import fold_session_summary
 except ImportError as error:
-    raise ImportError(
-        "reel.integrations.claude_agent_sdk needs claude-agent-sdk, which is not installed; install it with: "
-        "pip install 'reeld[claude-agent-sdk]'"
-    ) from error
+    from reel.installation import needs
+
+    raise ImportError(needs("reel.integrations.claude_agent_sdk", "claude-agent-sdk", "claude-agent-sdk")) from error
 
 from msgpack import packb
 

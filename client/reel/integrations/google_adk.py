@@ -21,10 +21,9 @@ try:
     from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
     from google.adk.sessions.session import Session
 except ImportError as error:
-    raise ImportError(
-        "reel.integrations.google_adk needs google-adk, which is not installed; install it with: "
-        "pip install 'reeld[google-adk]'"
-    ) from error
+    from reel.installation import needs
+
+    raise ImportError(needs("reel.integrations.google_adk", "google-adk", "google-adk")) from error
 
 
 from reel import replies, requests

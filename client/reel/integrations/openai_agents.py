@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 try:
     from agents.memory.session_settings import SessionSettings, coerce_session_settings
 except ImportError as error:
-    raise ImportError(
-        "reel.integrations.openai_agents needs openai-agents, which is not installed; install it with: "
-        "pip install 'reeld[openai-agents]'"
-    ) from error
+    from reel.installation import needs
+
+    raise ImportError(needs("reel.integrations.openai_agents", "openai-agents", "openai-agents")) from error
 
 from reel import requests
 from reel.errors import Conflict, Killed, NotFound

@@ -33,10 +33,9 @@ try:
     )
     from pydantic_ai.exceptions import UserError
 except ImportError as error:
-    raise ImportError(
-        "reel.integrations.pydantic_ai needs pydantic-ai-slim, which is not installed; install it with: "
-        "pip install 'reeld[pydantic-ai]'"
-    ) from error
+    from reel.installation import needs
+
+    raise ImportError(needs("reel.integrations.pydantic_ai", "pydantic-ai-slim", "pydantic-ai")) from error
 
 from reel import requests
 from reel.errors import Conflict, Exists, NotFound, ReelError

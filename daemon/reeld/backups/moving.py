@@ -9,6 +9,7 @@ from typing import Any
 
 from reel.database_url import is_url, printable
 from reel.errors import Conflict, InvalidParams, Storage
+from reel.installation import install_command
 from reeld.locks import lock_database
 from reeld.startup import StartupError
 from reeld.store.connection import Error
@@ -82,7 +83,7 @@ def _server(url: str, *, readonly: bool) -> Iterator[End]:
         from reeld.store.postgres.survey import require_usable  # noqa: PLC0415
     except ImportError as error:
         raise Storage(
-            f"to use {printable(url)}, reeld needs psycopg; install it with: pip install 'reeld[postgres]'"
+            f"to use {printable(url)}, reeld needs psycopg; install it with: {install_command('postgres')}"
         ) from error
     if not readonly:
         require_usable(url)

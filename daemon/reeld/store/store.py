@@ -14,6 +14,7 @@ import anyio
 
 from reel.database_url import is_url, printable
 from reel.errors import InvalidParams, Storage
+from reel.installation import install_command
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Branch, Conversation, Takeover
 from reeld.core.events import Entry
@@ -419,9 +420,9 @@ async def open_store(database: str, durability: str = FULL, held: Held | None = 
             try:
                 from reeld.store.postgres.engine import open_engine  # noqa: PLC0415 - only who has a server needs psycopg
             except ImportError as error:
-                raise Storage(
-                    f"to use {printable(database)}, reeld needs psycopg; install it with: pip install 'reeld[postgres]'"
-                ) from error
+                command = install_command("postgres")
+                missing = f"to use {printable(database)}, reeld needs psycopg; install it with: {command}"
+                raise Storage(missing) from error
             engine = await stack.enter_async_context(open_engine(bridge.poller, database, durability))
         else:
             engine = await stack.enter_async_context(open_file(bridge, database, durability, held))

@@ -118,7 +118,7 @@ def test_vim_without_a_command_to_start(start_vim: Start, prepared: Daemon) -> N
 
     assert (
         f"no daemon answers on {prepared.socket}, and there is no command reel to start one: "
-        "pip install reeld, or set g:reel_command"
+        "install reel as its README says, or set g:reel_command"
     ) == vim.run("Reel list")
     assert f"no daemon answers on {prepared.socket}: Try '/bin/ls --help' " in vim.run(
         "let g:reel_command = '/bin/ls'", "Reel list"

@@ -62,7 +62,9 @@ def test_vs_code_without_a_command_to_start(built: Path, environment: dict[str, 
     command.chmod(0o700)
     other = VSCode(built, environment | {"SETTING_command": str(command)})
 
-    assert "and there is no command reel-is-not-here to start one: pip install" in editor.refused("open", "demo")
+    assert " no command reel-is-not-here to start one: install reel as its README says" in editor.refused(
+        "open", "demo"
+    )
     assert other.refused("open", "demo").endswith(f": {command} start ended with status 1")
     assert tries.read_text() == "\n"
     assert other.close() == 0

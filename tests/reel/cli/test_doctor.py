@@ -29,6 +29,7 @@ from reel.cli.checks.database import (
 )
 from reel.cli.checks.finding import BAD, FINE, NOTHING, WARN, Finding
 from reel.cli.checks.settings import program_of
+from reel.installation import install_command
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 from reeld.store.database import SQLITE
@@ -346,7 +347,7 @@ def test_reeld_is_missing(monkeypatch: pytest.MonkeyPatch, needed: bool, expecte
     assert FINE == check_installed(needed=needed).verdict
     monkeypatch.setitem(sys.modules, "trio", None)
 
-    missing = Finding("reeld", expected, "trio is missing", "pip install reeld")
+    missing = Finding("reeld", expected, "trio is missing", install_command())
     assert missing == check_installed(needed=needed)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reel.address import MAX_PATH
 from reel.cli.checks.finding import BAD, FINE, NOTHING, WARN, Finding
+from reel.installation import install_command
 from reel.process import lock_holder
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
@@ -85,7 +86,7 @@ def check_installed(*, needed: bool) -> Finding:
     program = shutil.which("reeld")
     if not missing or ("reeld" in missing and program):
         return Finding("reeld", FINE, f"installed{f': {program}' if program else ''}")
-    return Finding("reeld", BAD if needed else WARN, f"{missing[0]} is missing", "pip install reeld")
+    return Finding("reeld", BAD if needed else WARN, f"{missing[0]} is missing", install_command())
 
 
 def _mode(status: os.stat_result) -> str:

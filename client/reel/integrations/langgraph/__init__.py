@@ -17,10 +17,9 @@ try:
     )
     from langgraph.checkpoint.serde.base import SerializerProtocol
 except ImportError as error:
-    raise ImportError(
-        "reel.integrations.langgraph needs langgraph, which is not installed; install it with: "
-        "pip install 'reeld[langgraph]'"
-    ) from error
+    from reel.installation import needs
+
+    raise ImportError(needs("reel.integrations.langgraph", "langgraph", "langgraph")) from error
 
 from reel.integrations.langgraph.conversations import Conversations
 from reel.integrations.langgraph.logs import Logs

@@ -32,7 +32,7 @@ function M.check()
     report.ok(("'%s' is on the path: a daemon can be started"):format(config.command))
   else
     report.warn(("'%s' is not on the path: no daemon can be started"):format(config.command), {
-      "pip install reeld",
+      "install reel as its README says",
       "or require('reel').setup{command = PATH}",
     })
   end

@@ -126,7 +126,7 @@ enddef
 def Start(flaw: string)
   const command = get(g:, 'reel_command', 'reel')
   if !executable(command)
-    throw $"reel: {flaw}, and there is no command {command} to start one: pip install reeld, or set g:reel_command"
+    throw $"reel: {flaw}, and there is no command {command} to start one: install reel as its README says, or set g:reel_command"
   endif
   const output = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} start --unless-stopped 2>&1')
   if v:shell_error != 0

@@ -30,7 +30,7 @@ export function pythonPath(): string {
 
 function reason(error: Error & { code?: unknown }, command: string, socket: string, complaints: string): string {
   if (error.code === "ENOENT") {
-    const remedy = "pip install reeld, or set reel.command";
+    const remedy = "install reel as its README says, or set reel.command";
     return `no daemon answers on ${socket}, and there is no command ${command} to start one: ${remedy}`;
   }
   const last = complaints.trim().split("\n").at(-1)!.replace(/^reel: ([a-z_]+: )?/, "");
