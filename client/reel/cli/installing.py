@@ -4,7 +4,6 @@ A wheel carries the plug-ins and the units in ``reel/data``. In a checkout they 
 """
 
 import os
-import shlex
 import shutil
 import sys
 from itertools import dropwhile
@@ -97,12 +96,6 @@ def _program() -> str:
 
 def completion(ctx: Context) -> None:
     """Print the completion script of a shell, or install it for this user."""
-    if ctx.args.names:
-        ctx.out.lines([name] for name in getattr(ctx.settings, ctx.args.names))
-        return
-    if ctx.args.alias:
-        ctx.out.lines([word] for word in shlex.split(ctx.settings.aliases.get(ctx.args.alias, "")))
-        return
     shell = ctx.words[0] if ctx.words else Path(os.environ.get("SHELL", "")).name
     if not shell:
         raise UsageError(f"$SHELL is not set; name a shell: {', '.join(SHELLS)}")
@@ -110,10 +103,10 @@ def completion(ctx: Context) -> None:
         raise UsageError(f"{shell!r} is not a shell that reel knows; expected one of {', '.join(SHELLS)}")
     script = SHELLS[shell]
     if not ctx.args.install:
-        ctx.out.lines([line] for line in script().splitlines())
+        ctx.out.lines([line] for line in script.splitlines())
         return
     place = _completions(shell)
-    _write(place, script())
+    _write(place, script)
     ctx.out.line(f"installed {place}")
     if shell == "zsh":
         ctx.out.line(f"next, in ~/.zshrc before compinit: fpath=({place.parent} $fpath)")

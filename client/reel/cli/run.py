@@ -53,6 +53,10 @@ def _status(argv: Sequence[str]) -> int:
 
 
 def _parse_and_run(argv: Sequence[str]) -> int:
+    if argv[:1] == ["__complete"]:
+        from reel.cli.shells.completing import complete  # noqa: PLC0415 - only the scripts of shells ask
+
+        return complete(argv[1:])
     before, after = split_at_dashes(argv)
     args = parse_beginning(before)
     if args.command is None:

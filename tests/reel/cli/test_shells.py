@@ -214,14 +214,49 @@ def test_tools_and_files_are_offered(offered: Callable[..., list[str]], tmp_path
         assert ["exported.zip"] == [Path(each).name for each in offered(*words, typed) if "exported" in each], words
 
 
-def test_an_alias_is_completed_like_its_command(reel: Reel, talk: str, offered: Callable[..., list[str]]) -> None:
+def test_an_alias_is_completed_like_its_command(talk: str, offered: Callable[..., list[str]]) -> None:
     """After an alias comes what comes after the words that it stands for."""
     assert [talk] == offered("zz-last", talk[:-1])
     assert ["--brief"] == [each for each in offered("zz-last", talk, "--bri") if each.startswith("--bri")]
     assert [talk] == offered("zz-note", talk[:-1])
     assert [] == offered("zz-more", talk[:-1])
-    assert "show\n--last\n1\n" == reel("completion", "--alias", "zz-last").out
-    assert "" == reel("completion", "--alias", "unknown").out
+
+
+def test_completion_of_an_old_mac(reel: Reel, name: str, tmp_path: Path) -> None:
+    """The agents are offered where there is no ``timeout``, and by a bash 3.2, which has no ``mapfile``."""
+    reel("new", name)
+    (tmp_path / "reel").symlink_to(Path(sys.executable).parent / "reel")
+    script = (
+        f"enable -n mapfile readarray; compopt() {{ return 1; }}; PATH={tmp_path}; {reel('completion', 'bash').out}"
+    )
+
+    assert [name] == run(need("bash"), "--norc", "-c", _BASH, "bash", script, "reel", "show", name[:-1])
+
+
+def test_a_title_explains_an_agent(reel: Reel, name: str) -> None:
+    """The title of an agent is shown beside its name, as one line of text."""
+    reel("new", name, "--title", "Tapes:\t\x1b and reels")
+
+    assert f"{name}\tTapes: \\x1b and reels" in reel("__complete", "fish", "show", name).out.splitlines()
+    assert f"{name}:Tapes: \\x1b and reels" in reel("__complete", "zsh", "show", name).out.splitlines()
+    assert ["agents", name] == reel("__complete", "bash", "show", name[:-1]).out.splitlines()
+
+
+@pytest.mark.parametrize("typed", ["of\\ mo", "'of mo", '"of mo', "of' 'mo"])
+def test_bash_completes_what_is_quoted(reel: Reel, talk: str, typed: str) -> None:
+    """What was typed with quotes is completed like what it means."""
+    reel("mark", talk, "of more words")
+
+    assert ["marks", r"of\ more\ words"] == reel("__complete", "bash", "rewind", talk, typed).out.splitlines()
+
+
+@pytest.mark.parametrize("argv", [[], ["bash"], ["fish", "no-such-command", ""], ["zsh", "show", "--", "--br"]])
+def test_the_hidden_command_is_never_wrong_usage(reel: Reel, argv: list[str]) -> None:
+    """Whatever was typed, the answer is at least the kind of the words."""
+    ran = reel("__complete", *argv)
+
+    assert (0, "") == (ran.status, ran.err)
+    assert ran.out.splitlines()[0] in ("commands", "words", "agents")
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])

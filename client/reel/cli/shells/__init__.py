@@ -1,9 +1,3 @@
-"""The completion scripts for shells, made from the table of commands.
+"""The completion scripts for shells, and the hidden command that they ask."""
 
-The scripts get the names of agents from ``reel list --format names``, and those of providers and aliases from
-``reel completion --names``. If there is no answer within five seconds, they offer none and print nothing.
-"""
-
-from reel.cli.shells import bash, fish, zsh
-
-SHELLS = {"bash": bash.script, "zsh": zsh.script, "fish": fish.script}
+from reel.cli.shells.scripts import SHELLS as SHELLS

@@ -2,8 +2,6 @@
 
 from reel.cli.command import Command, option
 
-# The tables of reel.toml whose names shells complete.
-NAMES = ("providers", "aliases")
 EDITORS = ("nvim", "vim", "emacs", "vscode")
 
 COMMANDS = (
@@ -23,11 +21,7 @@ COMMANDS = (
         "print or install the completion script for a shell",
         "installing.completion",
         'reel completion --install\n  eval "$(reel completion bash)"  # in ~/.bashrc',
-        (
-            option("--install", action="store_true", help="write it where the shell finds it"),
-            option("--names", choices=NAMES, help="print only these names of reel.toml, as the script asks for them"),
-            option("--alias", metavar="NAME", help="print only what this alias stands for, a word on each line"),
-        ),
+        (option("--install", action="store_true", help="write it where the shell finds it"),),
         notes="The default is the shell in $SHELL.",
         without_socket=True,
         starts_daemon=False,
