@@ -213,13 +213,12 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
         rows = {work.agents[0].row, *wanted.also}
         return await store.read(purged_with, rows, living=wanted.force) if wanted.cascade or wanted.force else rows
 
-    async with eraser.turn(), freeing() as lists:
+    async with eraser.turn():
         async with locked(registry, options, [root], family) as work:
             stage = work.alone().stage
             if (first := await first_reply(store, options.key)) is not None:
                 return first
             planned = await eraser.plan(plan_purge({each.row for each in work.agents}))
-            lists.append(planned.events)
             profiles = [each.committed.profile for each in work.agents]
             heirs = [found.uid for found in await store.read(queries.profiles, sorted(planned.heirs))]
             told: Reply = {

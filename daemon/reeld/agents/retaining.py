@@ -14,7 +14,7 @@ import anyio
 
 from reel.errors import ReelError
 from reeld.agents.agent import now, write
-from reeld.agents.erasing import LISTED, Erasure, Rest, erase, freeing
+from reeld.agents.erasing import LISTED, Erasure, Rest, erase
 from reeld.agents.registry import Registry
 from reeld.core.stage import Reply
 from reeld.core.state import Profile
@@ -256,7 +256,7 @@ def _batches(old: Sequence[Old]) -> Iterator[list[Old]]:
 async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client: str | None, done: _Done) -> None:
     store, eraser = registry.store, registry.store.eraser
     heads = {each.row: each.head for each in batch}
-    async with eraser.turn(), freeing() as lists:
+    async with eraser.turn():
         with registry.hold(heads) as held:
             # Read now, because nobody can change them any more.
             gone = [
@@ -265,7 +265,6 @@ async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client:
             if not gone:
                 return
             planned = await eraser.plan(plan_purge({profile.row for profile in gone}))
-            lists.append(planned.events)
             heirs = await _uids(registry, planned.heirs)
             order = Order("purge", gone[0].uid, client, now())
             erasure = Erasure(order, planned.changes, planned.events)

@@ -10,11 +10,11 @@ is complete up to that position, even if the process was killed.
 import os
 import sqlite3
 import time
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
@@ -329,7 +329,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
 
     Args:
         connection: the writing connection.
-        events: their ids.
+        events: their ids, ascending.
         instead: replacement texts of more events, by their ids.
         path: the index.
 
@@ -338,7 +338,9 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     """
     query = "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?"
     below = progress(connection) + 1
-    rest = sorted({event for event in chain(events, instead) if event < below})
+    # An array: the garbage collector would look at a million numbers in a list, which takes 40 ms each time.
+    rest = array("q", sorted([*events, *instead]) if instead else events)
+    del rest[bisect_left(rest, below) :]
     log = log_of(connection)
     for volume in volumes.down_from(connection, below):
         first = bisect_left(rest, volume.first)

@@ -4,6 +4,7 @@ An agent that was cloned from a purged one may restore any state up to the posit
 all events up to there. An agent that took over a state with ``clone`` into it needs the events of that state alone.
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -29,13 +30,13 @@ class Purge(NamedTuple):
 
     Args:
         agents: the rows of the agents to remove, including those that were purged before and have events left.
-        events: the ids of the events to remove.
+        events: the ids of the events to remove, ascending.
         kept: how many events of the purged agents stay.
         heirs: the rows of the agents that need these.
     """
 
     agents: list[int]
-    events: list[int]
+    events: Sequence[int]
     kept: int
     heirs: set[int]
 
@@ -75,9 +76,10 @@ def plan_purge(rows: set[int]) -> Plan[Purge]:
         rows: the agents.
     """
     agents: list[int] = yield partial(_with_remnants, rows=rows)
-    gone: list[int] = []
+    gone = array("q")  # there may be a million, and the garbage collector would look at each in a list
     counted = yield from _count(agents, rows, gone.extend)
-    return Purge(agents, sorted(gone), counted.kept, counted.heirs)
+    # Those of one agent ascend, and to sort a million holds up all threads.
+    return Purge(agents, gone if len(agents) == 1 else array("q", sorted(gone)), counted.kept, counted.heirs)
 
 
 def count_purge(rows: set[int]) -> Plan[Counted]:

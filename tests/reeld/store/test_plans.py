@@ -1,6 +1,7 @@
 """Long work in short jobs: what a plan does between them holds up nobody."""
 
 import threading
+from array import array
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 
 from reeld.store.plans import Plan, carry_out_between
+from reeld.store.purging import plan_purge
+from reeld.store.store import open_store
+from tests.reeld.store.making import event, made, said, write
 
 
 async def test_a_plan_goes_on_in_a_thread() -> None:
@@ -49,3 +53,19 @@ async def test_a_plan_that_fails() -> None:
         await carry_out_between(plan(), run)
     with pytest.raises(OSError):  # noqa: PT011 - it has no text
         await carry_out_between(plan(), fail)
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+async def test_the_events_of_a_purge(path: str, agents: int) -> None:
+    """However many there are, they are a handful of objects, and their ids ascend, also those of several agents."""
+    rows = {*range(1, agents + 1)}
+    async with open_store(path) as store:
+        for row in rows:
+            await write(store, made(row, event(2)))
+        for row in rows:
+            await write(store, said(row, event(3), event(4)))
+        planned = await carry_out_between(plan_purge(rows), store.read_long)
+
+    assert isinstance(planned.events, array)
+    assert sorted(planned.events) == list(planned.events)
+    assert 4 * agents == len(planned.events)
