@@ -4,7 +4,6 @@ All queued transactions are written in one SQLite transaction. If that fails, ea
 the guilty one fails.
 """
 
-import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,14 +14,14 @@ from reel.msgpack_codec import LastingPacker, packer
 from reeld.core.events import Event, Pack
 from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
-from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted
+from reeld.store import event_rows
+from reeld.store.checksums import checksum
 from reeld.store.connection import Connection, Cursor
 from reeld.store.elsewhere import Elsewhere
 from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
 from reeld.store.loss import NOTHING, Loss
 from reeld.store.milestones import write_milestones
-from reeld.store.sealed import KEY
 
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
@@ -118,50 +117,11 @@ def prepared(transaction: Transaction, first: int) -> Transaction:
     pack, parts = packer(), []
     for part in transaction.parts:
         values = Values(first, [], [])
-        _event_values(part, first, values.plain, values.wide, pack)
+        event_rows.event_values(part.profile.row, part.events, first, values.plain, values.wide, pack)
         parts.append(part._replace(values=values))
         first += len(part.events)
     return transaction._replace(parts=parts)
 
-
-# Rows that one statement writes. Each step of a statement releases the GIL and has to reacquire it, which takes longer
-# than writing the row while the event loop is busy.
-_SIZES = (128, 64, 32, 16, 8, 4, 2, 1)
-
-
-class _BatchInsert:
-    """An INSERT or UPDATE of many rows: one prepared text for each of a few sizes."""
-
-    def __init__(self, before: str, columns: int, after: str = "") -> None:
-        row = f"({', '.join('?' * columns)})"
-        self._texts = [(size * columns, f"{before} VALUES {', '.join([row] * size)}{after}") for size in _SIZES]
-
-    def write(self, cursor: Cursor, values: list[Any]) -> None:
-        """Write rows in order; ``values`` are those of the first row, then those of the second, and so on."""
-        done, end = 0, len(values)
-        for size, text in self._texts:
-            while end - done >= size:
-                cursor.execute(text, values[done : done + size])
-                done += size
-
-
-# The values of an event's row, and where its texts are.
-_WIDTH = len(COLUMNS) + 1
-_WIDE = _WIDTH + len(ORIGIN)
-_CONTENT, _DATA = COLUMNS.index("content"), COLUMNS.index("data_json")
-_EVENTS = _BatchInsert(f"INSERT INTO events ({', '.join(COLUMNS)}, checksum)", _WIDTH)
-_EVENTS_WITH_ORIGIN = _BatchInsert(f"INSERT INTO events ({', '.join((*COLUMNS, *ORIGIN))}, checksum)", _WIDE)
-_KEYS = _BatchInsert(f"INSERT INTO keys ({', '.join(KEY)}, checksum)", len(KEY) + 1)
-_HEADS = _BatchInsert(
-    "WITH news (agent, head, time) AS (",
-    3,
-    ") UPDATE agents SET head = news.head, updated = news.time FROM news WHERE id = news.agent",
-)
-_PROFILE = "UPDATE agents SET head = ?, updated = ?, name = ?, title = ?, tags = ?, killed = ? WHERE id = ?"
-_AGENT = (
-    "INSERT INTO agents (id, uid, name, title, tags, source, source_at, created, updated, killed, head)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)"
-)
 
 # The exceptions with which a transaction may fail. The last two mean a value that cannot be bound; anything else is a
 # bug.
@@ -293,7 +253,7 @@ class EventWriter:
                     values += made.plain
                     wide += made.wide
                 else:
-                    _event_values(part, next_id, values, wide, self._packer.pack)
+                    event_rows.event_values(part.profile.row, part.events, next_id, values, wide, self._packer.pack)
                 firsts[-1].append(next_id)
                 next_id += len(part.events)
         return firsts, next_id
@@ -315,11 +275,11 @@ class EventWriter:
             newest: the id of the last one.
         """
         write_profiles(cursor, transactions)
-        _HEADS.write(cursor, heads_of(transactions))
-        _EVENTS.write(cursor, values)
+        event_rows.HEADS.write(cursor, heads_of(transactions))
+        event_rows.EVENTS.write(cursor, values)
         if wide:
-            _EVENTS_WITH_ORIGIN.write(cursor, wide)
-        _KEYS.write(cursor, keys_of(transactions, self._packer.pack))
+            event_rows.EVENTS_WITH_ORIGIN.write(cursor, wide)
+        event_rows.KEYS.write(cursor, keys_of(transactions, self._packer.pack))
         self._write_more(cursor, transactions, newest)
 
     def _write_more(self, cursor: Cursor, transactions: Sequence[Transaction], newest: int) -> None:
@@ -332,15 +292,13 @@ class EventWriter:
 
     def _count(self, values: list[Any], wide: list[Any]) -> None:
         """Count what a commit wrote."""
-        self._written += len(values) // _WIDTH + len(wide) // _WIDE
-        size = _size_of_texts(values, _WIDTH) + (_size_of_texts(wide, _WIDE) if wide else 0)
+        self._written += len(values) // event_rows.WIDTH + len(wide) // event_rows.WIDE
+        size = event_rows.size_of_texts(values, event_rows.WIDTH) + (
+            event_rows.size_of_texts(wide, event_rows.WIDE) if wide else 0
+        )
         self._size += size
         self._packer.forget(size)
         self.failures.succeeded()
-
-
-def _size_of_texts(values: list[Any], width: int) -> int:
-    return sum([len(text) for text in (*values[_CONTENT::width], *values[_DATA::width]) if text])
 
 
 @contextmanager
@@ -382,21 +340,6 @@ def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _event_values(part: AgentWrite, first: int, values: list[Any], wide: list[Any], pack: Pack) -> None:
-    """Append the values of events; those with an origin go to a separate list, so that the others bind fewer values."""
-    agent = part.profile.row
-    for event_id, event in enumerate(part.events, first):
-        seq, command, kind, content, data_json, parent, time, client, _, _, origin = event
-        if parent is not None and parent < 0:
-            parent = first + ~parent
-        row = (event_id, agent, seq, command, kind, content, data_json, parent, client, time)
-        if origin is None:
-            values += row
-            values.append(checksum(pack, row))
-        else:
-            wide += (*row, *origin, checksum(pack, counted((*row, *origin))))
-
-
 def keys_of(transactions: Sequence[Transaction], pack: Pack) -> list[Any]:
     """Return the values of the keys of transactions and their checksums, one row after the other."""
     keys = [key for transaction in transactions for key in transaction.keys]
@@ -418,31 +361,19 @@ def write_profiles(cursor: Cursor, transactions: Sequence[Transaction]) -> None:
     for transaction in transactions:
         for profile, _, new, changed, _ in transaction.parts:
             if new:
-                cursor.execute(_AGENT, _new_row(profile))
+                cursor.execute(event_rows.AGENT, event_rows.new_row(profile))
             elif changed:
-                cursor.execute(_PROFILE, _changed_row(profile))
+                cursor.execute(event_rows.PROFILE, event_rows.changed_row(profile))
 
 
-def _new_row(profile: Profile) -> tuple[Any, ...]:
-    source, at = (profile.source.row, profile.source.at) if profile.source else (None, None)
-    tags = json.dumps(profile.tags, ensure_ascii=False)
-    return (
-        profile.row,
-        profile.uid,
-        profile.name,
-        profile.title,
-        tags,
-        source,
-        at,
-        profile.created,
-        profile.updated,
-        profile.head,
-    )
-
-
-def _changed_row(profile: Profile) -> tuple[Any, ...]:
-    tags = json.dumps(profile.tags, ensure_ascii=False)
-    return (profile.head, profile.updated, profile.name, profile.title, tags, profile.killed, profile.row)
+# What the violation of a constraint means, by its first column: SQLite names the columns, and the constraints on a
+# server are named after these.
+_VIOLATIONS: dict[str, Callable[[str], ReelError | DivergedError]] = {
+    "keys.key": KeyTakenError,
+    "erasures.key": KeyTakenError,
+    "agents.name": lambda _: Exists("a live agent has this name; choose another, or continue with that agent"),
+    "events.agent": DivergedError,
+}
 
 
 def explain(error: Exception) -> ReelError | DivergedError:
@@ -453,12 +384,9 @@ def explain(error: Exception) -> ReelError | DivergedError:
             f"commit state unknown: {text}; check when the database works again, or retry with the same key"
         )
     if isinstance(error, sqlite3.IntegrityError):
-        if "keys.key" in text or "erasures.key" in text:
-            return KeyTakenError(text)
-        if "agents.name" in text:
-            return Exists("a live agent has this name; choose another, or continue with that agent")
-        if "events.agent" in text:
-            return DivergedError(text)
+        for constraint, violation in _VIOLATIONS.items():
+            if constraint in text:
+                return violation(text)
     return Storage(f"nothing was written: {text}")
 
 
