@@ -14,7 +14,7 @@ _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ER
 _PIECE = select.PIPE_BUF
 
 
-class Line(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """Formats an event as one line, including any traceback.
 
     Args:
@@ -91,7 +91,7 @@ class PatientHandler(logging.Handler):
 def set_up(level: str) -> None:
     """Log to stderr what has at least this level."""
     handler = logging.NullHandler() if sys.stderr is None else PatientHandler(2)  # if closed, 2 is another file
-    handler.setFormatter(Line(journal=in_journal()))
+    handler.setFormatter(LineFormatter(journal=in_journal()))
     logging.basicConfig(handlers=[handler], level=level.upper())
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from reel.process import answers
 from reel.sync.client import Client
-from reeld.logs import Line, PatientHandler, destination, in_journal, print_fatal
+from reeld.logs import LineFormatter, PatientHandler, destination, in_journal, print_fatal
 from tests.daemon import Daemon, short_directory, until
 from tests.patience import PATIENCE
 
@@ -30,7 +30,7 @@ def failure(text: str) -> logging.LogRecord:
 @pytest.mark.parametrize("journal", [True, False])
 def test_an_event_is_a_line(journal: bool) -> None:
     """Whatever an event contains, a traceback included, it is one line with all of it."""
-    line = Line(journal=journal).format(failure("it\nfailed"))
+    line = LineFormatter(journal=journal).format(failure("it\nfailed"))
 
     assert 1 == len(line.splitlines())
     assert "reeld.app: it | failed | Traceback (most recent call last): | " in line
@@ -45,14 +45,14 @@ def test_priorities_for_the_journal(level: int, priority: int) -> None:
     """The journal gets a line's priority, and not its time, which it knows."""
     event = logging.LogRecord("reeld", level, "app.py", 1, "so", None, None)
 
-    assert f"<{priority}>reeld: so" == Line(journal=True).format(event)
+    assert f"<{priority}>reeld: so" == LineFormatter(journal=True).format(event)
 
 
 def test_on_a_terminal() -> None:
     """Outside the journal a line has the time and the level."""
     event = logging.LogRecord("reeld", logging.INFO, "app.py", 1, "so", None, None)
 
-    assert Line(journal=False).format(event).endswith(" INFO reeld: so")
+    assert LineFormatter(journal=False).format(event).endswith(" INFO reeld: so")
 
 
 def test_whether_the_journal_reads(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ _SENT_BEFORE = "SELECT 1 FROM log.events WHERE sent < ? LIMIT 1"
 _AFTER_TIME = "SELECT id, time FROM log.events WHERE id >= ? ORDER BY id LIMIT 1"
 
 
-class Wanted(NamedTuple):
+class Criteria(NamedTuple):
     """The criteria of a search.
 
     Args:
@@ -60,7 +60,7 @@ class Wanted(NamedTuple):
         return any(limit is not None for limit in (self.agents, self.live, self.since, self.until))
 
 
-class Part(NamedTuple):
+class Searched(NamedTuple):
     """The events found in a part of the index, newest first, and the id down to which it was searched."""
 
     events: list[int]
@@ -71,7 +71,7 @@ class OutOfTime(Exception):
     """Raised when a job must yield to others; it continues later."""
 
 
-def find(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", low: int, high: int, limit: int) -> Part:
+def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: int, high: int, limit: int) -> Searched:
     """Return the newest events that match with ids from ``low`` up to ``high``, excluded."""
     events: list[int] = []
     ends = time.monotonic() + _SECONDS
@@ -82,15 +82,15 @@ def find(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", low: in
                 if not wanted.looks_closer or _is_wanted(connection, wanted, event_id, paths, ends):
                     events.append(event_id)
             except OutOfTime:
-                return Part(events, event_id + 1)
+                return Searched(events, event_id + 1)
             if len(events) == limit or (not number % 64 and time.monotonic() > ends):
-                return Part(events, event_id)
+                return Searched(events, event_id)
         if first == low or time.monotonic() > ends:
-            return Part(events, first)
-    return Part(events, low)
+            return Searched(events, first)
+    return Searched(events, low)
 
 
-def _is_wanted(connection: sqlite3.Connection, wanted: Wanted, event_id: int, paths: "Paths", ends: float) -> bool:
+def _is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:
     found = log_of(connection).execute(_PLACE, (event_id,)).fetchone()
     if found is None:
         return False
@@ -110,7 +110,7 @@ class Shown(NamedTuple):
     done: int
 
 
-def shown(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", events: Sequence[int]) -> Shown:
+def shown(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", events: Sequence[int]) -> Shown:
     """Return hits as clients receive them, as many as there is time for.
 
     Liveness is determined now. Hits whose liveness has changed in the meantime, and no longer matches, are left out.
@@ -152,7 +152,7 @@ def shown(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", events
     return Shown(hits, len(events))
 
 
-def scores(connection: sqlite3.Connection, wanted: Wanted, events: Sequence[int]) -> dict[int, float]:
+def scores(connection: sqlite3.Connection, wanted: Criteria, events: Sequence[int]) -> dict[int, float]:
     """Return the scores of events, as many as there is time for."""
     ends, found = time.monotonic() + _SECONDS, {}
     for event_id in events:

@@ -22,7 +22,7 @@ from reel.address import state_directory
 from reel.errors import Storage
 from reel.wakeup import Signal
 from reeld.search import finding, index
-from reeld.search.finding import Paths, Wanted
+from reeld.search.finding import Criteria, Paths
 from reeld.search.index import Outdated, Text
 from reeld.store.database import Database, Job, T
 from reeld.store.presence import LOCK
@@ -56,7 +56,7 @@ _SHARE = 1 / 8
 MOST_SCORED = 500
 
 
-class Found(NamedTuple):
+class HitPage(NamedTuple):
     """A page of hits, the start of the next one, and how many events are not in the index yet."""
 
     hits: list[dict[str, Any]]
@@ -126,7 +126,7 @@ class Search:
         self._store.writer.news = self._news
         while True:
             try:
-                if self._store.eraser.carried:
+                if self._store.eraser.index_has_traces:
                     await self._forget_all()
                 await self._follow()
             except Outdated as error:
@@ -327,7 +327,7 @@ class Search:
         """Return the rows of the agents that have all the given tags."""
         return await self._read(lambda connection: finding.tagged(connection, tags))
 
-    async def newest(self, wanted: Wanted, limit: int, below: int | None) -> Found:
+    async def newest(self, wanted: Criteria, limit: int, below: int | None) -> HitPage:
         """Return a page of hits, the newest first.
 
         Args:
@@ -336,9 +336,9 @@ class Search:
             below: only events with a smaller id.
         """
         events, reached = await self._find(wanted, limit, below)
-        return Found(await self._show(wanted, events), str(reached) if reached else None, self.behind)
+        return HitPage(await self._show(wanted, events), str(reached) if reached else None, self.behind)
 
-    async def best(self, wanted: Wanted, limit: int, below: int | None, offset: int) -> Found:
+    async def best(self, wanted: Criteria, limit: int, below: int | None, offset: int) -> HitPage:
         """Return a page of hits, the newest ones ordered by score.
 
         Args:
@@ -357,9 +357,9 @@ class Search:
         ranked = sorted(events, key=lambda event: (-scores.get(event, 0), -event))
         hits = await self._show(wanted, ranked[offset : offset + limit])
         more = offset + limit < len(ranked)
-        return Found(hits, f"{top}.{offset + limit}" if more else None, self.behind)
+        return HitPage(hits, f"{top}.{offset + limit}" if more else None, self.behind)
 
-    async def _find(self, wanted: Wanted, limit: int, below: int | None) -> tuple[list[int], int]:
+    async def _find(self, wanted: Criteria, limit: int, below: int | None) -> tuple[list[int], int]:
         """Return events, and the id below which there may be more; 0 if there are no more."""
         limits = partial(finding.bounds, since=wanted.since, until=wanted.until, newest=self.indexed)
         floor, high = await self._read(limits)
@@ -374,7 +374,7 @@ class Search:
             high = part.reached
         return events, high if high > floor else 0
 
-    async def _show(self, wanted: Wanted, events: Sequence[int]) -> list[dict[str, Any]]:
+    async def _show(self, wanted: Criteria, events: Sequence[int]) -> list[dict[str, Any]]:
         hits: list[dict[str, Any]] = []
         paths, done = Paths(), 0
         while done < len(events):

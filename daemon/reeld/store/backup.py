@@ -77,7 +77,7 @@ class Copy:
         """
         _require_new(self.path)
         try:
-            with _explained(self.path):
+            with _as_storage(self.path):
                 self._begin(connection)
                 connection.set_progress_handler(abandoned, _STEPS)
                 try:
@@ -108,7 +108,7 @@ class Copy:
             Storage: it is not possible.
         """
         try:
-            with _explained(self.path):
+            with _as_storage(self.path):
                 self._link()
                 sync(os.path.dirname(self.path))
         finally:
@@ -162,7 +162,7 @@ def file_size(connection: sqlite3.Connection) -> int:
 
 
 @contextmanager
-def _explained(path: str) -> Iterator[None]:
+def _as_storage(path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error) as error:

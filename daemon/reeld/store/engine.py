@@ -8,7 +8,7 @@ from reeld.store.connection import Connection
 from reeld.store.database import SQLITE, Database, Job
 from reeld.store.presence import Presence
 from reeld.store.sweep import Ground
-from reeld.store.traces import Carried
+from reeld.store.traces import Recovered
 from reeld.store.transactions import EventWriter
 
 # Reading connections. The first one only does short work, so that no command's look-up waits behind long pages; two do
@@ -16,7 +16,7 @@ from reeld.store.transactions import EventWriter
 READERS = 3
 
 
-class Lone(NamedTuple):
+class Exclusion(NamedTuple):
     """Exclusive use of the database: how a daemon keeps others out.
 
     Args:
@@ -61,7 +61,7 @@ class Engine(NamedTuple):
         presence: its files.
         next_row: the row of the next agent.
         row_step: the distance between two such rows.
-        carried: what the start found of an unfinished erasure.
+        recovered: what the start found of an unfinished erasure.
         listen: calls a function whenever another daemon has committed, and opens a channel to these; ``None`` for a
             file.
         name: the name and the version of what keeps the database.
@@ -78,11 +78,11 @@ class Engine(NamedTuple):
     events: EventWriter
     presence: Presence
     next_row: int
-    carried: Carried
+    recovered: Recovered
     listen: Callable[[Callable[[None], None]], AbstractAsyncContextManager[Channel]] | None = None
     row_step: int = 1
     name: str = f"SQLite {SQLITE}"
     id: str = ""
     open_log: Callable[[], Connection] | None = None
-    lone: Lone | None = None
+    lone: Exclusion | None = None
     ground: Ground | None = None

@@ -18,14 +18,14 @@ from reel.errors import Storage
 from reel.msgpack_codec import packer
 from reeld.store import erasures
 from reeld.store.database import Database, Job
-from reeld.store.engine import Lone
+from reeld.store.engine import Exclusion
 from reeld.store.erasing_backups import FindIn, erase_in, require_backup
 from reeld.store.erasures import Change, Order
 from reeld.store.plans import Plan, carry_out_between
 from reeld.store.presence import Presence
 from reeld.store.room import require_room
 from reeld.store.sweep import Ground, Sweep, forget_pages, give_back_room
-from reeld.store.traces import Carried
+from reeld.store.traces import Recovered
 from reeld.store.wal import checkpoint, try_checkpoint, wal_readers
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Eraser:
         lone: keeps other daemons out.
         ground: the file from which traces are removed; ``None`` if the database is not a file.
         presence: whether the file is still at its path.
-        carried: what the start found of an unfinished erasure.
+        recovered: what the start found of an unfinished erasure.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class Eraser:
         database: Database,
         others: Sequence[Database],
         read: Callable[[Job[Any]], Awaitable[Any]],
-        lone: Lone | None,
+        lone: Exclusion | None,
         ground: Ground | None,
         presence: Presence,
-        carried: Carried,
+        recovered: Recovered,
     ) -> None:
         self._presence = presence
         self._ground = ground
@@ -79,14 +79,14 @@ class Eraser:
         # How many erasures of this run are visible to readers of the log.
         self.applied = 0
         # Whether the search index may have traces of an erasure that was completed when the database was opened.
-        self.carried = carried.was_decided
+        self.index_has_traces = recovered.was_decided
         # Whether the file may have traces of erased content; on a server, whether an erasure is to be marked as done.
-        self.has_traces = carried.was_decided and ground is not None
+        self.has_traces = recovered.was_decided and ground is not None
         # Whether an erasure was decided, and not applied or not forgotten by all that is in memory; or was not decided,
         # and could not be abandoned.
-        self.is_stuck = carried.problem is not None
+        self.is_stuck = recovered.problem is not None
         # Why something is left of an erasure, as a sentence.
-        self.problem = carried.problem
+        self.problem = recovered.problem
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -157,7 +157,7 @@ class Eraser:
             with anyio.CancelScope(shield=True):
                 await self._let_others_in(self._lone)
 
-    async def _let_others_in(self, lone: Lone) -> None:
+    async def _let_others_in(self, lone: Exclusion) -> None:
         """Let other daemons in again; that fails above all if the connection is lost, and then they are let in."""
         try:
             await self._database.run(lone.give_back)
@@ -222,7 +222,7 @@ class Eraser:
             Storage: it cannot be written; it is completed later.
         """
         try:
-            await carry_out_between(erasures.carry_through(packer()), self._run)
+            await carry_out_between(erasures.recovery(packer()), self._run)
         except sqlite3.Error as error:
             self.is_stuck = True
             self._note(f"{erasures.INCOMPLETE}: {error}")
@@ -320,12 +320,12 @@ class Eraser:
     async def end(self) -> None:
         """Note that the search index has no traces of an erasure that was completed at the start."""
         async with self._turn:
-            self.carried = False
+            self.index_has_traces = False
             await self._end()
 
     async def _end(self) -> None:
         """Mark the applied erasure as done, if nothing has traces of it."""
-        if not (self.carried or self.is_stuck or self.has_traces):
+        if not (self.index_has_traces or self.is_stuck or self.has_traces):
             await self._database.run(erasures.end)
 
 

@@ -59,7 +59,7 @@ def erase_in(path: str, order: Order, find: FindIn) -> int:
         Storage: it cannot be written.
     """
     with _opened(path) as (connection, descriptor):
-        _carry_through(connection, path, descriptor)
+        _recover(connection, path, descriptor)
         planned = carry_out(find(), connection)
         changes = planned.changes
         if planned.decision().is_nothing:
@@ -70,7 +70,7 @@ def erase_in(path: str, order: Order, find: FindIn) -> int:
             erasures.stage(connection, part)
         with transaction(connection):
             erasures.decide(connection.cursor(), planned.decision(erasure), erasures.newest(connection), packer())
-        _carry_through(connection, path, descriptor)
+        _recover(connection, path, descriptor)
         return len(changes)
 
 
@@ -86,13 +86,13 @@ def finish_in_backups(connection: sqlite3.Connection, database: str) -> None:
             try:
                 require_foreign(path, database)
                 with _opened(path) as (backup, descriptor):
-                    _carry_through(backup, path, descriptor)
+                    _recover(backup, path, descriptor)
             except (InvalidParams, Storage) as error:
                 log.warning("something may be left in a backup that was to be erased: %s", error.message)
 
 
-def _carry_through(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
-    if carry_out(erasures.carry_through(packer()), connection):
+def _recover(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
+    if carry_out(erasures.recovery(packer()), connection):
         clean(connection, path, descriptor)
         erasures.end(connection)
 
@@ -100,7 +100,7 @@ def _carry_through(connection: sqlite3.Connection, path: str, descriptor: int) -
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[sqlite3.Connection, int]]:
     """Open a backup, and a descriptor of it: see :class:`reeld.store.sweep.Ground`."""
-    with _explained(path), open_descriptor(path) as descriptor, closing(_open(path)) as connection:
+    with _refusing(path), open_descriptor(path) as descriptor, closing(_open(path)) as connection:
         yield connection, descriptor
 
 
@@ -134,7 +134,7 @@ def _require_this_version(connection: sqlite3.Connection, path: str) -> None:
 
 
 @contextmanager
-def _explained(path: str) -> Iterator[None]:
+def _refusing(path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:

@@ -351,7 +351,7 @@ def end(connection: Connection) -> None:
     connection.execute("UPDATE erasures SET state = ?, backups = '[]' WHERE state = ?", (DONE, APPLIED))
 
 
-def carry_through(pack: Pack) -> Plan[bool]:
+def recovery(pack: Pack) -> Plan[bool]:
     """Abandon what was only staged, and complete what was decided; return whether there was any.
 
     The caller calls :func:`end` when nothing has traces of it.

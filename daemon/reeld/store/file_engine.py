@@ -17,7 +17,7 @@ from reeld.store.erasing_backups import finish_in_backups
 from reeld.store.presence import Held, Presence
 from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
 from reeld.store.sweep import Ground, open_descriptor, open_guard
-from reeld.store.traces import carry_through
+from reeld.store.traces import recover
 from reeld.store.transactions import EventWriter
 
 
@@ -35,7 +35,7 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             stack.enter_context(presence.hold_wal())
             await database.run(partial(require_whole, name=path))
             await database.run(partial(finish_in_backups, database=path))
-            carried = await database.run(partial(carry_through, pack=packer()))
+            recovered = await database.run(partial(recover, pack=packer()))
             events = await database.run(partial(EventWriter, database=path))
             next_row = await database.run(_next_row)
             reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
@@ -47,7 +47,7 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             guard = stack.enter_context(closing(open_guard(path)))
         presence.look()
         ground = Ground(path, descriptor, guard)
-        yield Engine(database, readers, reader, copier, events, presence, next_row, carried, ground=ground)
+        yield Engine(database, readers, reader, copier, events, presence, next_row, recovered, ground=ground)
 
 
 def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, path: str, durability: str) -> None:

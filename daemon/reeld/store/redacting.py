@@ -66,7 +66,7 @@ _TAKERS = """
 _CLONES = "SELECT id, source_at FROM agents WHERE source = ?"
 
 
-class Found(NamedTuple):
+class RedactedEvent(NamedTuple):
     """An event to redact, its place, and its new form."""
 
     id: int
@@ -99,7 +99,7 @@ class Redactions(NamedTuple):
         milestones: those that no longer say what the log says.
     """
 
-    found: list[Found]
+    found: list[RedactedEvent]
     affected: set[int]
     labels: list[Labels]
     keys: list[KeptKey]
@@ -178,7 +178,7 @@ class _Scan:
         self._names: dict[int, str] = {}
         # The agents of the past that this file has.
         self.agents: set[int] = set()
-        self.found: dict[int, Found] = {}
+        self.found: dict[int, RedactedEvent] = {}
         # Who killed others for which redacted reason: the id of the agent, and the reason.
         self.kills: set[tuple[Any, Any]] = set()
 
@@ -208,7 +208,7 @@ class _Scan:
                 made = None if event in self.found else without_form(kind, content, data_json)
                 if made is not None:
                     redacted = Redacted(made.content, made.data_json, ref, is_restructured=False)
-                    self.found[event] = Found(event, owner, seq, kind, content, data_json, redacted)
+                    self.found[event] = RedactedEvent(event, owner, seq, kind, content, data_json, redacted)
 
     def repeats(self, connection: Connection, owner: int, after: int) -> int | None:
         """Look at what an affected agent repeats of its past; return where to continue, like :meth:`span`."""
@@ -235,7 +235,7 @@ class _Scan:
                 continue
             made = self._redaction.event(kind, content, data_json, ref, self._name(connection, owner))
             if made is not None:
-                self.found[event] = Found(event, owner, seq, kind, content, data_json, made)
+                self.found[event] = RedactedEvent(event, owner, seq, kind, content, data_json, made)
 
     def _name(self, connection: Connection, owner: int) -> str:
         if owner not in self._names:
@@ -336,7 +336,7 @@ def _uids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     return dict(connection.execute(query, (Numbers(sorted(rows)),)).fetchall())
 
 
-def _affected(connection: Connection, found: list[Found]) -> set[int]:
+def _affected(connection: Connection, found: list[RedactedEvent]) -> set[int]:
     """Return the rows of the agents whose past has one of some events."""
     # The seq from which on an agent's past contains such events; and the agents whose clones are still to be visited.
     first: dict[int, int] = {}

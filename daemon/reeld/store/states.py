@@ -146,7 +146,7 @@ def _require_not_lost(connection: Connection, row: int, at: int) -> None:
         raise InvalidParams(f"at: the events {first} to {last} were lost by the database server", field="at")
 
 
-class _Found(NamedTuple):
+class _LastEvent(NamedTuple):
     """The columns of an event that tell where a conversation continues after it."""
 
     seq: int
@@ -156,16 +156,16 @@ class _Found(NamedTuple):
     parent: int | None
 
 
-def _newest(connection: Connection, row: int, at: int) -> _Found | None:
+def _newest(connection: Connection, row: int, at: int) -> _LastEvent | None:
     """Return an agent's newest event up to a seq."""
     found = connection.execute(
         "SELECT seq, command, id, kind, parent FROM events WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
         (row, at),
     ).fetchone()
-    return None if found is None else _Found(*found)
+    return None if found is None else _LastEvent(*found)
 
 
-def _end_of(connection: Connection, row: int, event: _Found) -> Position:
+def _end_of(connection: Connection, row: int, event: _LastEvent) -> Position:
     """Return the position of the last event of an event's command."""
     found = connection.execute(_END, {"agent": row, "seq": event.seq, "command": event.command}).fetchone()
     return Position(found[0], tip_after(*found[1:]))

@@ -87,7 +87,7 @@ class Store:
         self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
         self.eraser = Eraser(
-            engine.database, others, self.read_long, engine.lone, engine.ground, engine.presence, engine.carried
+            engine.database, others, self.read_long, engine.lone, engine.ground, engine.presence, engine.recovered
         )
         self._loading = Loading(lambda: self.eraser.applied)
 

@@ -13,7 +13,7 @@ from reeld.store.wal import try_checkpoint
 log = logging.getLogger(__name__)
 
 
-class Carried(NamedTuple):
+class Recovered(NamedTuple):
     """What a start found of an unfinished erasure.
 
     Args:
@@ -25,15 +25,15 @@ class Carried(NamedTuple):
     problem: str | None = None
 
 
-def carry_through(connection: sqlite3.Connection, pack: Pack) -> Carried:
+def recover(connection: sqlite3.Connection, pack: Pack) -> Recovered:
     """Apply a decided erasure, if that is possible; the daemon starts in any case, and serves.
 
     After each slice the WAL is copied, so that the next one overwrites it.
     """
     try:
-        was_decided = carry_out(erasures.carry_through(pack), connection, partial(try_checkpoint, connection))
+        was_decided = carry_out(erasures.recovery(pack), connection, partial(try_checkpoint, connection))
     except sqlite3.Error as error:
         problem = f"{erasures.INCOMPLETE}: {error}"
         log.error("%s; it is tried again later", problem)  # noqa: TRY400 - it says all
-        return Carried(was_decided=True, problem=problem)
-    return Carried(was_decided)
+        return Recovered(was_decided=True, problem=problem)
+    return Recovered(was_decided)

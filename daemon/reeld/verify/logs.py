@@ -80,7 +80,7 @@ _KEYS = """
 _ERASURES = f"SELECT {', '.join(ERASURE)}, state, checksum FROM erasures WHERE id > ? ORDER BY id"
 
 
-class _LogLookup:
+class _SqlLookup:
     """Answers the validator's questions about the log with queries."""
 
     def __init__(self, connection: Connection) -> None:
@@ -188,7 +188,7 @@ class LogChecker:
         self._seq = _LOWEST
         self._report.agents += not agent.is_purged
         self._note(check_agent(agent), agent)
-        return LogValidator(agent, _LogLookup(connection))
+        return LogValidator(agent, _SqlLookup(connection))
 
     def _check_events(self, connection: Connection, validator: LogValidator) -> bool:
         """Check events until the slice is over; return whether these were the last."""

@@ -30,7 +30,7 @@ class Prompt(NamedTuple):
     data_json: str | None
 
 
-class Past(Protocol):
+class LogLookup(Protocol):
     """The questions that the validator can ask about the log."""
 
     def row_of(self, uid: str) -> int | None:
@@ -67,12 +67,12 @@ class LogValidator:
 
     Args:
         agent: the owner of the log.
-        past: looks up other parts of the log.
+        log: looks up other parts of the log.
     """
 
-    def __init__(self, agent: AgentRow, past: Past) -> None:
+    def __init__(self, agent: AgentRow, log: LogLookup) -> None:
         self.agent = agent
-        self._past = past
+        self._log = log
         self._before: EventRow | None = None
         self._tip: int | None = None
         # The kind that began the command, and whether it rewinds to before a message, so that others may follow.
@@ -131,7 +131,7 @@ class LogValidator:
         self._before = event
 
     def _prompt(self) -> Prompt | None:
-        prompt = self._past.prompt(self._tip)
+        prompt = self._log.prompt(self._tip)
         return prompt if prompt is not None and prompt.content else None
 
     # --- its place in the log
@@ -173,7 +173,7 @@ class LogValidator:
 
     def _may_differ(self, said: Prompt | None) -> bool:
         """Return whether one of two prompts, in the pasts of different agents, may have been redacted."""
-        return said is not None and self._cleared != (None,) and self._past.has_redactions()
+        return said is not None and self._cleared != (None,) and self._log.has_redactions()
 
     def _may_follow(self, event: EventRow) -> bool:
         if self._begun == "clear":
@@ -230,7 +230,7 @@ class LogValidator:
         return self._tip
 
     def _target(self, target: int, label: str | None) -> int:
-        marks = self._past.marks(self._tip, target)
+        marks = self._log.marks(self._tip, target)
         if not marks or marks[-1].seq != target:
             raise _UnknownParent(f"target: the state before has no mark {target}")
         if label is not None and next((mark.seq for mark in marks if mark.label == label), None) != target:
@@ -238,18 +238,18 @@ class LogValidator:
         return marks[-1].id
 
     def _before_message(self, seq: int) -> int | None:
-        found = self._past.parents(self._tip, seq)
+        found = self._log.parents(self._tip, seq)
         if not found:
             raise _UnknownParent(f"before: no message {seq} is in the state before")
         return found[0]
 
     def _source_tip(self, event: EventRow, source: str, at: int) -> int | None:
-        if self._past.was_purged(source):
+        if self._log.was_purged(source):
             return event.parent  # nothing is left to compare it with
-        row = self._past.row_of(source)
+        row = self._log.row_of(source)
         if row is None:
             raise _UnknownParent("from: there is no such agent")
-        end, tip = self._past.position(row, at)
+        end, tip = self._log.position(row, at)
         if end != at:
             raise _UnknownParent(f"at: no command ends at {at} there")
         return tip
@@ -259,13 +259,13 @@ class LogValidator:
         if to >= event.seq:
             raise _UnknownParent(f"to: {to} is not before it")
         for field in ("undoes", "redoes", "undo"):
-            if field in data and not self._past.begins(row, data[field]):
+            if field in data and not self._log.begins(row, data[field]):
                 raise _UnknownParent(f"{field}: no command begins at {data[field]}")
-        end, tip = self._past.position(row, to)
+        end, tip = self._log.position(row, to)
         if "undoes" in data:
             end = data["undoes"] - 1
         elif "redoes" in data:
-            end, _ = self._past.position(row, data["redoes"])
+            end, _ = self._log.position(row, data["redoes"])
         if end != to:
             raise _UnknownParent(f"to: it is {to}, and should be {end}")
         return tip

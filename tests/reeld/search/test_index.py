@@ -10,7 +10,7 @@ import pytest
 
 from reel.errors import Storage
 from reeld.search import finding, index, volumes
-from reeld.search.finding import Paths, Wanted
+from reeld.search.finding import Criteria, Paths
 from reeld.search.query import match_expression, parse_query
 from reeld.store.schema import prepare as prepare_log
 from reeld.store.sweep import open_descriptor
@@ -70,7 +70,7 @@ def found(connection: sqlite3.Connection, text: str, limit: int = 100, **filters
     query = parse_query(text)
     expression = match_expression(query)
     assert expression is not None
-    wanted = Wanted(expression, query.terms)._replace(**filters)  # type: ignore[arg-type]
+    wanted = Criteria(expression, query.terms)._replace(**filters)  # type: ignore[arg-type]
     return finding.find(connection, wanted, Paths(), 0, 1 << 40, limit).events
 
 
@@ -198,7 +198,8 @@ def test_hit_that_was_rewound_meanwhile(rows: Rows, connection: sqlite3.Connecti
     fill(connection)
     rows.event(agent, "rewind", None, '{"target": 1}', parent=kept)
     shown = [
-        finding.shown(connection, Wanted("word", (), live=live), Paths(), [rewound, kept]).hits for live in (None, True)
+        finding.shown(connection, Criteria("word", (), live=live), Paths(), [rewound, kept]).hits
+        for live in (None, True)
     ]
 
     assert [[hit["live"] for hit in hits] for hits in shown] == [[False, True], [True]]
@@ -214,7 +215,7 @@ def test_walk_that_takes_long(rows: Rows, connection: sqlite3.Connection, monkey
         kept.append(rows.event(agent, content="word"))
     fill(connection)
     monkeypatch.setattr(finding, "_SECONDS", 0.0)
-    wanted, paths, high, events = Wanted("word", (), live=True), Paths(), 1 << 40, list[int]()
+    wanted, paths, high, events = Criteria("word", (), live=True), Paths(), 1 << 40, list[int]()
     while high:
         part = finding.find(connection, wanted, paths, 0, high, 100)
         events, high = events + part.events, part.reached
@@ -283,7 +284,7 @@ def test_original_times(rows: Rows, connection: sqlite3.Connection) -> None:
     assert found(connection, "word", since=6) == [new]
     assert finding.bounds(connection, None, 6, old) == (0, old + 1)
     assert finding.bounds(connection, None, 5, old)[1] <= old + 1
-    (hit,) = finding.shown(connection, Wanted("word", []), Paths(), [old]).hits
+    (hit,) = finding.shown(connection, Criteria("word", []), Paths(), [old]).hits
     assert (hit["sent"], hit["time"]) == (5, 1002)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from reel.kinds import ROLES
 from reeld.core.commands import not_found
 from reeld.protocol import params
-from reeld.search.finding import Wanted
+from reeld.search.finding import Criteria
 from reeld.search.index import agent_word, kind_word
 from reeld.search.query import Filters, Query, match_expression, parse_query
 from reeld.serving.call import Call, Detached, Result, Services
@@ -48,7 +48,7 @@ def _given(*limits: int | None) -> list[int]:
     return [limit for limit in limits if limit is not None]
 
 
-async def _wanted(services: Services, query: Query, asked: params.Search) -> Wanted | None:
+async def _wanted(services: Services, query: Query, asked: params.Search) -> Criteria | None:
     """Return what is searched for; ``None`` if there cannot be any."""
     filters = query.filters
     required: list[Iterable[str]] = []
@@ -75,4 +75,4 @@ async def _wanted(services: Services, query: Query, asked: params.Search) -> Wan
         required.append([kind_word(kind) for kind in sorted(kinds)])
     match = match_expression(query, required)
     assert match is not None, "something is required"  # noqa: S101
-    return Wanted(match, query.terms, rows, filters.live, filters.since, filters.until)
+    return Criteria(match, query.terms, rows, filters.live, filters.since, filters.until)

@@ -16,7 +16,7 @@ from reeld.store import erasures
 from reeld.store.connection import Connection, Error
 from reeld.store.copying import require_whole
 from reeld.store.database import Database, Job
-from reeld.store.engine import READERS, Engine, Lone
+from reeld.store.engine import READERS, Engine, Exclusion
 from reeld.store.plans import carry_out
 from reeld.store.postgres import presence
 from reeld.store.postgres.connection import ServerConnection, connect
@@ -28,7 +28,7 @@ from reeld.store.postgres.survey import require_usable
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.presence import Presence
 from reeld.store.schema import FULL
-from reeld.store.traces import Carried
+from reeld.store.traces import Recovered
 
 # Milliseconds after which the server aborts the transaction of a daemon that hangs, for which all others wait.
 _HANGS = 60_000
@@ -78,14 +78,14 @@ async def open_engine(poller: Poller, url: str, durability: str) -> AsyncIterato
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
         except Error as error:
             raise explained(error, url) from error
-        carried = Carried(was_decided)
+        recovered = Recovered(was_decided)
         connecting = partial(connect, url, readonly=True, settings={})
         listen = partial(listening, connecting, poller, daemon, identity)
         stack.callback(events.close)
         yield Engine(
-            *(database, readers, reader, None, events, Presence(None), next_row, carried, listen),
+            *(database, readers, reader, None, events, Presence(None), next_row, recovered, listen),
             row_step=_STEP,
-            lone=Lone(presence.take, presence.require, presence.give_back),
+            lone=Exclusion(presence.take, presence.require, presence.give_back),
             name=f"PostgreSQL {version}",
             id=identity,
             open_log=partial(ServerConnection, connecting),
@@ -121,7 +121,7 @@ def _carry_through(connection: Connection, pack: Pack) -> bool:
     """
     if not erasures.unfinished(connection):
         return False
-    return presence.alone(partial(carry_out, erasures.carry_through(pack)), otherwise=False)(connection)
+    return presence.alone(partial(carry_out, erasures.recovery(pack)), otherwise=False)(connection)
 
 
 def _serve(database: Database, connection: ServerConnection) -> None:
