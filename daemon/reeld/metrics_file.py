@@ -32,7 +32,6 @@ async def keep_written(
     """Rewrite the file periodically until cancelled; then remove it, because its content would be stale.
 
     Args:
-        path: the file.
         every: seconds between two files.
         collect: returns what the daemon counts.
         housekeeping: logs and shows a failure; the next file is written all the same.

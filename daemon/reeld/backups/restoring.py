@@ -32,7 +32,6 @@ class Restore:
     """A backup that is being restored; see :func:`prepared`.
 
     Args:
-        backup: the file.
         database: the path of the database.
         part: the copy of the backup that will take its place.
         force: whether to accept the loss of data that the backup does not have, and a damaged backup.
@@ -145,7 +144,6 @@ def prepared(backup: str, database: str, *, force: bool, copied: Tell, checked: 
     """Prepare a restore; remove its working files when the block ends.
 
     Args:
-        backup: the file.
         database: the path of the database, which need not exist.
         force: whether to accept the loss of data that the backup does not have, and a damaged backup.
         copied: called with how many bytes have been copied, and with their total.

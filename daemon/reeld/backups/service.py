@@ -84,7 +84,6 @@ async def _check_in_child(path: str, tell: Callable[[int, int], None]) -> dict[s
     A separate process blocks neither the interpreter nor the event loop; it ends with the caller.
 
     Args:
-        path: the file.
         tell: called with how many events have been checked, and with their total.
 
     Raises:

@@ -263,7 +263,6 @@ class _Batch:
     """The next events of the log.
 
     Args:
-        connection: the writing connection.
         event: the newest event that is in the index.
         checksum: its checksum.
         ends: the time at which the batch ends.
@@ -328,10 +327,8 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     """Delete events from the index, without a trace of their words in the file; they must still be in the log.
 
     Args:
-        connection: the writing connection.
         events: their ids, ascending.
         instead: replacement texts of more events, by their ids.
-        path: the index.
 
     Raises:
         Storage: there is too little room; nothing has changed.
@@ -359,8 +356,6 @@ def settle(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
     """Record the position of the index after events were changed or deleted in the log; leave no trace in the files.
 
     Args:
-        connection: the writing connection.
-        path: the index.
         descriptor: of the index, see :class:`reeld.store.sweep.Ground`.
 
     Raises:

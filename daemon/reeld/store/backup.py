@@ -67,7 +67,6 @@ class Copy:
         """Write and sync everything that is committed; return the size in bytes.
 
         Args:
-            connection: a reading connection.
             abandoned: polled; once it returns true, the copy is abandoned.
 
         Raises:
@@ -187,7 +186,6 @@ def keep_copy(connection: sqlite3.Connection, path: str, version: int) -> str:
     again.
 
     Args:
-        connection: to the database.
         path: the database.
         version: its version.
 

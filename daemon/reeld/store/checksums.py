@@ -45,7 +45,6 @@ def checksum(pack: Pack, row: Sequence[Any]) -> int:
     """Return the checksum of an event.
 
     Args:
-        pack: encodes a value as MessagePack.
         row: the columns that it covers, see :func:`counted`.
     """
     try:

@@ -51,7 +51,6 @@ def erase_in(path: str, order: Order, find: FindIn) -> int:
 
     Args:
         path: the backup.
-        order: who asks for it.
         find: makes the plan.
 
     Raises:

@@ -166,8 +166,6 @@ def begin(connection: Connection, order: Order, backups: str = "[]") -> int:
     """Begin an erasure, empty so far; return its number.
 
     Args:
-        connection: the writing connection.
-        order: who asks for it.
         backups: the paths of the backups in which it is done as well, as JSON.
     """
     values = (*order, STAGED, backups)
@@ -196,10 +194,8 @@ def decide(cursor: Cursor, decision: Decision, newest: int, pack: Pack) -> None:
     """Decide an erasure, inside a transaction.
 
     Args:
-        cursor: of the writing connection.
         decision: what is decided.
         newest: the newest id given so far; it is never reused, even if its event is erased.
-        pack: encodes a value as MessagePack.
     """
     own = decision.key or (None, None, None, None)
     cursor.execute(
@@ -306,7 +302,6 @@ def forget_agents(connection: Connection, below: int | None = None) -> int | Non
     """Delete purged agents that have no events left and are not the source of another agent.
 
     Args:
-        connection: the writing connection.
         below: where the slice begins: only agents whose row is less.
 
     Returns:

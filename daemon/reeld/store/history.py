@@ -188,12 +188,10 @@ def after(connection: Connection, row: int | None, place: int, limit: int, max_b
     """Return the events after a position: of one agent after a seq, or of all after an id.
 
     Args:
-        connection: a reading connection.
         row: the agent; ``None`` for all.
         place: the seq, or the id.
         limit: how many events at most.
         max_bytes: how many bytes their texts may have together; at least one event is returned.
-        pack: encodes a message for the wire.
     """
     query, column = (_LOGGED_OF_ALL, ID) if row is None else (_LOGGED_OF_ONE, SEQ)
     rows = connection.execute(query, {"row": row, "place": place, "limit": limit})
@@ -228,7 +226,6 @@ def event_of(row: Sequence[Any], pack: Pack) -> Event:
 
     Args:
         row: its columns, without the checksum.
-        pack: encodes a message for the wire.
     """
     event = _event(row)
     with suppress(InvalidRecord):

@@ -37,7 +37,6 @@ async def carry_out_between(plan: Plan[T], run: Callable[[Callable[[Connection],
     What the plan does between two jobs runs in a thread: it may sort what it has found of a million events.
 
     Args:
-        plan: the plan.
         run: runs a job when it is its turn.
     """
 

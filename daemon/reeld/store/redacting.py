@@ -150,7 +150,6 @@ class Past(NamedTuple):
     another database, it may have other agents and events under the same numbers.
 
     Args:
-        row: the agent.
         uids: the ids of the agents in whose logs it is, by their rows.
         line: the logs that belong to it, each with the last seq.
         events: the ids of other events.
@@ -168,7 +167,6 @@ class _Scan:
     """Collects the events to redact.
 
     Args:
-        redaction: what is removed.
         past: where to look.
     """
 
@@ -247,7 +245,6 @@ def plan_past(row: int, seqs: list[int] | None) -> Plan[Past]:
     """Find the past of an agent.
 
     Args:
-        row: the agent.
         seqs: the only events that are to be redacted; ``None`` for all.
 
     Raises:

@@ -318,8 +318,6 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
     """Set up the writing connection: create the tables of a new file, or migrate an older one.
 
     Args:
-        connection: the connection.
-        path: the file.
         durability: one of ``DURABILITIES``.
 
     Raises:

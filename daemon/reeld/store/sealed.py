@@ -23,7 +23,6 @@ def is_unchanged(pack: Pack, row: Sequence[Any], stored: int | None) -> bool:
     """Return whether a key or an erasure is what was written, as far as that is known.
 
     Args:
-        pack: encodes a value as MessagePack.
         row: the columns of ``KEY`` or ``ERASURE``.
         stored: its checksum; ``None`` if it has none.
     """

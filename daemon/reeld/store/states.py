@@ -172,12 +172,7 @@ def _end_of(connection: Connection, row: int, event: _LastEvent) -> Position:
 
 
 class SqlLog:
-    """The log, read through one connection; see :class:`reeld.core.reading.Log`.
-
-    Args:
-        connection: a reading connection.
-        pack: encodes a value as MessagePack.
-    """
+    """The log, read through one connection; see :class:`reeld.core.reading.Log`."""
 
     def __init__(self, connection: Connection, pack: Pack) -> None:
         self._connection = connection
@@ -304,7 +299,6 @@ def _gap_of(connection: Connection, agent: int, missing: int) -> _Gap | None:
     The queries for seqs read only the index, which may still list the node.
 
     Args:
-        connection: a reading connection.
         agent: the agent of the event whose parent it is.
         missing: the id of the node.
     """
@@ -331,11 +325,9 @@ def _parent_of_damaged(
     """Return the parent of a damaged node in a list, empty if the stored one may belong to another conversation.
 
     Args:
-        connection: a reading connection.
         row: the columns of the event.
         stored: its checksum.
         owner: the agent of the node that it is the parent of, if any.
-        pack: encodes a value as MessagePack.
     """
     event_id, agent, seq, _, _, _, _, parent, *_ = row
     expected = tip_before(connection, agent, seq)

@@ -46,7 +46,6 @@ class Ground(NamedTuple):
     the file, and closed after SQLite has closed it.
 
     Args:
-        path: the file.
         descriptor: opened to read and write.
         guard: a connection that nothing else uses meanwhile, except for the one that writes.
     """
@@ -196,7 +195,6 @@ def clean(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
 
     Args:
         connection: to the file.
-        path: the file.
         descriptor: of the file, see :class:`Ground`.
 
     Raises:

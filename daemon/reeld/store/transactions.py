@@ -156,7 +156,6 @@ class EventWriter:
     """Writes events, and assigns their ids; only jobs of the writing connection use it.
 
     Args:
-        connection: the writing connection.
         database: what the log calls the database.
     """
 
@@ -268,7 +267,6 @@ class EventWriter:
         """Write everything in the transactions, inside a transaction of the database.
 
         Args:
-            cursor: of the writing connection.
             transactions: what is written.
             values: the values of their events.
             wide: those of their events with an origin.
@@ -404,7 +402,6 @@ def forget_keys(connection: Connection, keep: int) -> bool:
     repeated would be deleted.
 
     Args:
-        connection: the writing connection.
         keep: how many of the newest keys stay.
     """
     done = connection.execute(

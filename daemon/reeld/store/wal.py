@@ -53,7 +53,6 @@ def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
     """Wait until nobody reads the WAL, so that it can be overwritten; return whether that succeeded.
 
     Args:
-        connection: the writing connection.
         patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
     """
     return _wait_for_readers(connection, "RESTART", patience)
@@ -63,7 +62,6 @@ def truncate_wal(connection: sqlite3.Connection, patience: int) -> bool:
     """Copy the WAL into the file and empty it; return whether no reader prevented it.
 
     Args:
-        connection: the writing connection.
         patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
     """
     return _wait_for_readers(connection, "TRUNCATE", patience)

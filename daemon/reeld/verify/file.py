@@ -24,7 +24,6 @@ def check(path: str, tell: Tell = lambda _done, _total: None) -> Report:
     A file of an older version is migrated and checked as a copy in the directory for temporary files.
 
     Args:
-        path: the file.
         tell: called repeatedly with the progress.
 
     Raises:

@@ -120,7 +120,6 @@ class LogChecker:
     """Checks agents and their logs, and then the keys.
 
     Args:
-        report: receives the problems.
         row: the only agent to check; ``None`` for all.
     """
 
@@ -274,10 +273,8 @@ def compare_live_state(connection: Connection, profile: Profile, live: Conversat
     """Compare a live state with the log at the same seq.
 
     Args:
-        connection: a reading connection.
         profile: the agent when its state was copied.
         live: the copy.
-        pack: encodes a message for the wire.
     """
     last = connection.execute(
         "SELECT id, kind, parent FROM events WHERE agent = ? AND seq = ?", (profile.row, profile.head)

@@ -29,9 +29,6 @@ def check_file(connection: sqlite3.Connection, path: str, report: Report, cancel
     """Let SQLite check the file, and compare its tables with the expected ones.
 
     Args:
-        connection: a reading connection.
-        path: the file.
-        report: receives the problems.
         cancelled: polled; the check ends once it returns true.
     """
     limit = _wal(path) + GROWTH

@@ -23,7 +23,6 @@ class Verifier:
 
     Args:
         database: a separate reading connection.
-        path: the file.
         is_file: whether the database is a file; if not, the path is meaningless.
     """
 
