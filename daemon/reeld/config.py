@@ -35,7 +35,7 @@ _HELP = {
     "connection.pushes": "bytes of unread pushes on one connection",
     "connection.all_waiting": "bytes of unread replies, unread pushes and incomplete messages on all connections",
     "connection.subscriptions": "subscriptions on one connection",
-    "connection.asides": "open wait, verify and backup requests on one connection",
+    "connection.asides": "open wait, verify, backup and search requests on one connection",
     "connection.stall": "seconds in which a client must read some of what waits for it",
     "connection.message": "bytes of one incoming message",
     "connection.values": "values in one incoming message, nested ones included",

@@ -19,7 +19,9 @@ from reeld.store.spans import NEWEST, Span, Walk
 _SECONDS = 0.03
 # Steps of SQLite between two checks whether anybody still waits.
 STEPS = 10_000
-# The clock may have been set back: how many milliseconds out of order times may be without a filter missing events.
+# The clock may have been set back: how many milliseconds out of order times may be without a filter missing events. A
+# day, because clocks are set back by seconds or, after a wrong time zone, by hours; and to look through the ids of one
+# more day costs little.
 _DISORDER = 86_400_000
 
 # The original time takes precedence, if there is one.

@@ -20,7 +20,6 @@ import anyio
 
 from reel.address import state_directory
 from reel.errors import Storage
-from reel.wakeup import Signal
 from reeld.search import finding, index
 from reeld.search.finding import Criteria, Paths
 from reeld.search.index import Outdated, Text
@@ -98,7 +97,7 @@ class Search:
         self.problem: str | None = None
         self._readers: list[Database] = []
         self._opened = anyio.Event()
-        self._news = Signal()
+        self._news = store.writer.news
         self._is_damaged = False
         # Whether the file was removed for an erasure, so that the open file is no longer the index.
         self._is_removed = False
@@ -123,7 +122,6 @@ class Search:
 
     async def run(self) -> None:
         """Fill the index until cancelled."""
-        self._store.writer.news = self._news
         while True:
             try:
                 if self._store.eraser.index_has_traces:

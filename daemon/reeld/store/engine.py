@@ -50,7 +50,10 @@ class Channel(Protocol):
 
 
 class Engine(NamedTuple):
-    """An open database.
+    """An open database: what differs between a file and a database on a server, as values and functions.
+
+    The jobs are the same for both. What one of them does not have is ``None``: only a file can be copied and cleared,
+    and only a server has other daemons.
 
     Args:
         database: the writing connection.
@@ -86,3 +89,8 @@ class Engine(NamedTuple):
     open_log: Callable[[], Connection] | None = None
     lone: Exclusion | None = None
     ground: Ground | None = None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file."""
+        return not self.id

@@ -122,7 +122,7 @@ class OwnKey(NamedTuple):
 
 
 class Outdated(NamedTuple):
-    """The milestones of some agents, from an event on."""
+    """The milestones of some agents that are invalid: from an event on."""
 
     first: int
     agents: Sequence[int]
@@ -137,7 +137,7 @@ class Decision(NamedTuple):
         labels: the titles and tags that change.
         keys: the keys that change.
         purged: the rows of agents that are purged.
-        milestones: those that no longer say what the log says.
+        milestones: those that are invalid.
         key: the idempotency key of a purge.
     """
 

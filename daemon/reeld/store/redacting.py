@@ -96,7 +96,7 @@ class Redactions(NamedTuple):
         affected: the rows of all agents whose past has one of them, or whose title or tags change.
         labels: the titles and tags that change.
         keys: the keys that change.
-        milestones: those that no longer say what the log says.
+        milestones: those that are invalid.
     """
 
     found: list[RedactedEvent]

@@ -213,7 +213,19 @@ class SqlLog:
     def _rows(self, tip: int | None) -> Iterator[tuple[Sequence[Any], bool, bool]]:
         """Yield rows, the newest first, whether each is undamaged, and whether it has a milestone.
 
-        If the table of milestones cannot be read, no row has one.
+        One query follows the parents. ``tip`` is always where another one has to begin, if this one ends:
+
+        =============================================  =====================================================
+        the query                                      then
+        =============================================  =====================================================
+        ends at the root                               there is nothing more
+        has a damaged row whose parent is as stored    it goes on
+        has one whose parent is known from the log     another one begins at that parent
+        has one whose parent is not known              there is nothing more; it is noted that the rest is missing
+        ends because a parent is missing               another one begins before the gap that this is in
+        fails                                          another one begins at the same tip, without milestones:
+                                                       their table may be what cannot be read
+        =============================================  =====================================================
         """
         owner = child = None
         while tip is not None:

@@ -78,7 +78,7 @@ class Store:
         self._looking = anyio.Lock()
         self.writer = writer
         self.housekeeping = writer.housekeeping
-        self.is_file = engine.copier is not None
+        self.is_file = engine.is_file
         # The channel to other daemons; ``None`` if there can be none.
         self.channel: Channel | None = None
         # For a database on a server: its id, and a function that opens a separate connection to it.

@@ -118,7 +118,7 @@ class Writer:
         # are not written.
         self.behind: dict[int, Callable[[], Outcome]] = {}
         # Set after each commit, for the one task that reads new events.
-        self.news: Signal | None = None
+        self.news = Signal()
 
     @property
     def waiting(self) -> int:
@@ -307,8 +307,7 @@ class Writer:
         elsewhere = self._event_writer.take_elsewhere()
         if events or elsewhere.rows or loss:
             self.newest = self._event_writer.next_id - 1
-            if self.news is not None:
-                self.news.set()
+            self.news.set()
         stale = self._take_stale(len(outcomes), elsewhere.rows)
         refused = [] if loss is None else self._lose(loss, len(outcomes))
         if elsewhere.rows:

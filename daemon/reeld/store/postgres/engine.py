@@ -78,12 +78,19 @@ async def open_engine(poller: Poller, url: str, durability: str) -> AsyncIterato
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
         except Error as error:
             raise explained(error, url) from error
-        recovered = Recovered(was_decided)
         connecting = partial(connect, url, readonly=True, settings={})
         listen = partial(listening, connecting, poller, daemon, identity)
         stack.callback(events.close)
         yield Engine(
-            *(database, readers, reader, None, events, Presence(None), next_row, recovered, listen),
+            database=database,
+            readers=readers,
+            reader=reader,
+            copier=None,
+            events=events,
+            presence=Presence(None),
+            next_row=next_row,
+            recovered=Recovered(was_decided),
+            listen=listen,
             row_step=_STEP,
             lone=Exclusion(presence.take, presence.require, presence.give_back),
             name=f"PostgreSQL {version}",
