@@ -106,7 +106,7 @@ class Redactions(NamedTuple):
     milestones: Outdated | None
 
     @property
-    def changes(self) -> Changes[Found]:
+    def changes(self) -> Changes[RedactedEvent]:
         """The new form of the events."""
         return Changes(self.found, attrgetter("change"))
 
@@ -127,7 +127,7 @@ class _Texts(Mapping[int, Text]):
         found: the events, in the order of their ids.
     """
 
-    def __init__(self, found: Sequence[Found]) -> None:
+    def __init__(self, found: Sequence[RedactedEvent]) -> None:
         self._found = found
 
     def __getitem__(self, event: int) -> Text:
