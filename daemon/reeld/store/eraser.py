@@ -329,7 +329,7 @@ class Eraser:
             await self._database.run(erasures.end)
 
 
-def _run_alone(connection: sqlite3.Connection, lone: Lone | None, job: Job[T]) -> T:
+def _run_alone(connection: sqlite3.Connection, lone: Exclusion | None, job: Job[T]) -> T:
     """Run a job unless other daemons may have begun since they were kept out."""
     if lone is not None:
         lone.require(connection)
