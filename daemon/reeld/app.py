@@ -25,7 +25,7 @@ from reel.database_url import is_url, printable
 from reel.errors import Storage
 from reel.version import PROTOCOL, __version__
 from reeld import logs, memory
-from reeld.agents.agent import now
+from reeld.agents.clock import now
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
 from reeld.backups import remains
@@ -329,7 +329,7 @@ async def _maintain(store: Store, registry: Registry, server: Server, held: Held
     while True:
         await anyio.sleep(_MAINTENANCE_EVERY)
         with attempting("evicting idle agents"):
-            registry.evict()
+            registry.residency.evict_idle()
         with attempting("reporting warnings"):
             server.report_warnings()
         with attempting("tidying the database"):

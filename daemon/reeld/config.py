@@ -17,7 +17,7 @@ from reel.database_url import has_password, is_url, printable
 from reel.installation import install_command
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
-from reeld.agents.registry import IDLE, MAX_LIVE, MEMORY
+from reeld.agents.residency import IDLE, MAX_LIVE, MEMORY
 from reeld.backups.schedule import LEAST_HOURS, Schedule
 from reeld.memory_budget import lowered, smallest_limit
 from reeld.metrics_file import Metrics

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import anyio
 
 from reel.errors import Storage
-from reeld.agents.agent import Agent, now, write
+from reeld.agents.agent import Agent
+from reeld.agents.clock import now
+from reeld.agents.commit import commit
 from reeld.agents.executor import Work, locked
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
@@ -294,7 +296,7 @@ async def _decide_purge(
         for agent in agents:
             registry.remove(agent)
 
-    await write(registry.store, Transaction([], [], decision=planned.decision(erasure, own)), on_commit)
+    await commit(registry.store, Transaction([], [], decision=planned.decision(erasure, own)), on_commit)
 
 
 async def _cleaned(registry: Registry, reply: Reply) -> Reply:
@@ -335,7 +337,8 @@ async def complete(registry: Registry, rest: Rest) -> None:
 
 async def _reload(agents: Sequence[Agent]) -> set[int]:
     for agent in agents:
-        await agent.reload()
+        await agent.live.load()
+        agent.live.reset()
     return {agent.row for agent in agents}
 
 

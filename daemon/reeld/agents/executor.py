@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists
 from reel.ids import new_id
-from reeld.agents.agent import Agent, now, write
+from reeld.agents.agent import Agent
+from reeld.agents.clock import now
+from reeld.agents.commit import commit
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.jobs import Exclusive
 from reeld.agents.many_rows import prepare
@@ -190,8 +192,12 @@ class Work:
                 self._apply(target, part, first)
 
         transaction = Transaction(writes, keys, reads=reads, family=self.family, decision=decision)
+        transaction = await prepare(self.store, transaction)
+        for agent in self.agents:
+            if agent.refusal is not None:  # it is not live any more, so this is staged over an outdated state
+                raise agent.refusal
         try:
-            await write(self.store, await prepare(self.store, transaction), on_commit)
+            await commit(self.store, transaction, on_commit)
         except Exists as error:
             raise _NameTaken(error.message) from None
         return reply
@@ -200,7 +206,7 @@ class Work:
         if target.agent is None:
             self.registry.publish_new(part, first, target.origin)
             return
-        target.agent.apply(part, first, target.past)
+        target.agent.live.apply(part, first, target.past)
         if target.is_changed:
             self.registry.reindex(target.agent)
 

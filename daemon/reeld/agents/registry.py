@@ -14,45 +14,33 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from reel.errors import Busy, ReelError
+from reel.errors import ReelError
 from reeld.agents import many_rows
-from reeld.agents.agent import MAILBOX, MOST_HELD, Agent, Held
+from reeld.agents.agent import MAILBOX, Agent
 from reeld.agents.event_bus import EventBus
 from reeld.agents.jobs import Exclusive, Job, Read
+from reeld.agents.residency import IDLE, MAX_LIVE, MEMORY, Residency
 from reeld.core.commands import gone, not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.store import queries
-from reeld.store.elsewhere import Elsewhere, ForeignEvent
 from reeld.store.loss import Loss
 from reeld.store.store import Store
-from reeld.store.transactions import AgentWrite, DivergedError
+from reeld.store.transactions import AgentWrite
 
 log = logging.getLogger(__name__)
 
-# Live agents, the bytes of their conversations in memory, and how many seconds one may be idle.
-MAX_LIVE = 1000
-MEMORY = 256 << 20
-IDLE = 600.0
-# The most bytes that are dropped in advance when there are too many, which takes the event loop 10 ms.
-_SLACK = 16 << 20
-# The share that remains after an eviction: evicting a tenth at a time sorts the live agents once per hundred starts.
-_KEPT_WHEN_FULL = 0.9
-
 
 class Registry:
-    """Starts, finds and evicts agents.
+    """Starts and finds agents.
 
     Args:
         store: holds their logs.
         tasks: the group that their tasks belong to.
-        max_live: how many agents may be live. Beyond this limit the least recently used idle ones are evicted; if none
-            is idle, no further agent is started. Only a cascading kill may exceed it, because it needs all clones at
-            once.
+        max_live: how many agents may be live; see :class:`Residency`.
         idle: seconds after which an unused agent is evicted.
         mailbox: how many jobs may wait for one agent.
-        memory: how many bytes of conversations may be in memory. Beyond this limit the least recently used ones keep
-            only their newest messages, and if that is not enough, idle agents are evicted.
+        memory: how many bytes of conversations may be in memory.
     """
 
     def __init__(
@@ -69,39 +57,36 @@ class Registry:
         # known.
         self.bus = EventBus(store.writer.newest, store.poller.call_soon)
         self._tasks = tasks
-        self._max_live = max_live
-        self._idle = idle
         self._mailbox = mailbox
-        self._memory = memory
-        self._live: dict[int, Agent] = {}
-        # What they take; a sum over all of them took longer than anything else that creating an agent does.
-        self._held = Held()
+        self.residency = Residency(max_live, idle, memory, self._unindex)
         # The addresses of each live agent that are certain.
         self._addresses: dict[Agent, Sequence[str]] = {}
         self._by_address: dict[str, Agent] = {}
-        self._scopes: dict[int, anyio.CancelScope] = {}
         # Agents that must not be started for now, and what ends that.
         self._held_still: dict[int, anyio.Event] = {}
         # Agents that received jobs since the last pump. Those of a batch are pumped at its end.
         self._posted: list[Agent] = []
         self._batch = store.poller.batch
-        store.writer.follow(self._live.__contains__, self._on_elsewhere, self._on_loss)
+        store.writer.follow(self._on_moved, self._on_loss)
         self.started = 0
         self.failed = 0
         self.repaired = 0
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self.residency)
 
     def get(self, address: str) -> Agent | None:
         """Return a live agent by its id or its current name."""
         agent = self._by_address.get(address)
-        return None if agent is None or agent.failed else agent
+        return None if agent is None or agent.refusal is not None else agent
 
     def live(self, row: int | None = None) -> list[Agent]:
         """Return the live agents, or only the one of a row if it is live."""
-        agents = self._live.values() if row is None else filter(None, [self._live.get(row)])
-        return [agent for agent in agents if not agent.failed]
+        agents = self.residency if row is None else filter(None, [self.residency.get(row)])
+        return [agent for agent in agents if agent.refusal is None]
+
+    def _live_at(self, row: int) -> Agent | None:
+        return next(iter(self.live(row)), None)
 
     async def find(self, address: str, *, alive: bool = False) -> Agent:
         """Return an agent by its address; start it if it is not live.
@@ -121,8 +106,8 @@ class Registry:
             profile = await self._once_free(lambda: self.store.read(queries.find, address))
             if profile is None or (alive and not profile.alive and profile.uid != address):
                 raise not_found(address)
-            if profile.row not in self._live:
-                self._make_room()
+            if self.residency.get(profile.row) is None:
+                self.residency.make_room()
             agent = self.start(profile)
             if not self.store.is_shared or await self._is_still(agent, profile):
                 return agent
@@ -132,65 +117,33 @@ class Registry:
         read: Profile = await self.ask(agent, lambda answer: Read(lambda state: state.profile, answer))
         return (read.name, read.alive) == (found.name, found.alive)
 
-    def _on_elsewhere(self, elsewhere: Elsewhere, newest: int) -> None:
-        """Take note of what other daemons have written, up to an id.
-
-        An agent in memory folds it into its state and notifies its subscribers, as with its own events. If it cannot,
-        it reads its state again before its next job, and the subscribers read the log.
-        """
-        news: dict[int, list[ForeignEvent]] = {}
-        for foreign in elsewhere.events:
-            news.setdefault(foreign.row, []).append(foreign)
-        following = {row for row, events in news.items() if row in self._live and self._live[row].can_follow(events)}
-        missed = elsewhere.rows - following
-        for row in missed:
-            self._fall_behind(row, news.get(row, []))
-        self.bus.tell_elsewhere(missed)  # first: a subscriber of all agents must not get a later event before this one
-        for row, event_id, event in elsewhere.events:
-            if row in following:
-                self._live[row].follow(event_id, event)
+    def _on_moved(self, rows: frozenset[int], newest: int) -> None:
+        """Drop the agents to which other daemons have written, up to an id; their subscribers read the log."""
+        for agent in filter(None, map(self._live_at, rows)):
+            self.residency.drop(agent)
+            agent.overtake()
+        self.bus.tell_elsewhere(rows)
         self.bus.newest = max(self.bus.newest, newest)
 
     def _on_loss(self, loss: Loss, newest: int) -> None:
-        """Drop the states of all agents, and tell all subscribers to read the log again.
+        """Drop all agents, and tell all subscribers to read the log again.
 
         No id is ever given again, so caches by the ids of events stay right.
         """
-        for agent in self.live():
-            self._unindex(agent)
-            agent.lose(at_once=self.bus.has_subscribers(agent.row))
+        live = self.live()
+        for agent in live:
+            self.residency.drop(agent)
+            agent.lose()
         self.bus.newest = newest
-        live = [agent.state.profile for agent in self.live() if agent.state is not None]
-        self.bus.tell_loss([*live, *loss.agents])
-
-    def _fall_behind(self, row: int, events: Sequence[ForeignEvent]) -> None:
-        """Take note that other daemons have written events that an agent cannot fold into its state."""
-        agent = self._live.get(row)
-        is_followed = self.bus.has_subscribers(row)
-        if agent is not None:
-            self._unindex(agent)  # it may have been renamed or killed: the next look-up asks the database
-            agent.fall_behind(events, at_once=is_followed)
-        elif is_followed and len(self._live) < self._max_live:
-            self._tasks.start_soon(self._start_followed, row)  # so that it can follow what comes next
-
-    async def _start_followed(self, row: int) -> None:
-        with suppress(ReelError):  # the log has everything
-            await self.start_all([row])
-
-    def _make_room(self) -> None:
-        if len(self._live) < self._max_live:
-            return
-        self.evict(keep=int(self._max_live * _KEPT_WHEN_FULL))
-        if len(self._live) >= self._max_live:
-            raise Busy(f"{self._max_live} agents are at work at once; retry when some of them are done")
+        loaded = [agent.committed.profile for agent in live if agent.live.state is not None]
+        self.bus.tell_loss([*loaded, *loss.agents])
 
     def start(self, profile: Profile) -> Agent:
         """Return the live agent of a profile; its jobs wait until it has been loaded."""
-        agent = self._live.get(profile.row)
-        if agent is not None and not agent.failed:
+        agent = self._live_at(profile.row)
+        if agent is not None:
             return agent
-        if len(self._live) >= self._max_live:
-            self.evict(keep=int(self._max_live * _KEPT_WHEN_FULL))
+        self.residency.evict_if_full()
         # On a server, the name may have changed hands since it was read; it is certain once the log has been read.
         return self._start(profile, profile.addresses[:1] if self.store.is_shared else profile.addresses)
 
@@ -205,25 +158,33 @@ class Registry:
             first: the id of the first one.
             origin: the conversation that it is cloned from, which is not changed.
         """
-        is_read = part.profile.row in self._live  # somebody has found it in the database since the commit
+        is_read = (
+            self.residency.get(part.profile.row) is not None
+        )  # somebody has found it in the database since the commit
         # Many events would hold up the event loop while they are folded.
         is_large = many_rows.are_many(part.events)
-        if origin is not None or is_read or is_large or len(self._live) >= self._max_live:
+        if origin is not None or is_read or is_large or self.residency.is_full:
             self.bus.publish_new_agent(part.profile, part.events, first, origin or Conversation())
             return
         agent = self._start(part.profile, part.profile.addresses, State(part.profile, Conversation()))
-        agent.apply(part, first)
-        self.limit_memory()
+        agent.live.apply(part, first)
+        self.residency.limit_memory()
 
     def _start(self, profile: Profile, addresses: Sequence[str], state: State | None = None) -> Agent:
+        residency = self.residency
         agent = Agent(
-            profile.row, self.store, self.bus, self._mailbox, self.limit_memory, self.reindex, state, self._held
+            profile.row,
+            self.store,
+            self.bus,
+            self._mailbox,
+            residency.limit_memory,
+            self.reindex,
+            state,
+            residency.held,
         )
-        self._live[profile.row] = agent
+        scope = residency.enter(agent)
         self._index(agent, addresses)
         self.started += 1
-        # Made here and not by the task: a new agent may be evicted before its task begins.
-        self._scopes[profile.row] = scope = anyio.CancelScope()
         self._tasks.start_soon(self._run, agent, profile, scope)
         return agent
 
@@ -234,8 +195,8 @@ class Registry:
 
     async def relocate(self, agent: Agent) -> Agent:
         """Return the live agent of this row: the given one may have been evicted or have failed since."""
-        live = self._live.get(agent.row)
-        if live is not None and not live.failed:
+        live = self._live_at(agent.row)
+        if live is not None:
             return live
         profile = await self._profile(agent.row)
         if profile is None:
@@ -259,11 +220,11 @@ class Registry:
 
     def _leave_alone(self, row: int) -> bool:
         """Evict an agent if it is live; return whether nobody uses or follows it."""
-        agent = self._live.get(row)
+        agent = self.residency.get(row)
         if self.bus.attached(row) or not (agent is None or agent.idle):
             return False
         if agent is not None:
-            self._evict(agent)
+            self.residency.evict(agent)
         return True
 
     async def _profile(self, row: int) -> Profile | None:
@@ -277,7 +238,7 @@ class Registry:
 
     def remove(self, agent: Agent) -> None:
         """Drop an agent that was purged: its waiting jobs are refused, and it is no longer found."""
-        self._drop(agent)
+        self.residency.drop(agent)
         agent.end(gone())
 
     async def _run(self, agent: Agent, profile: Profile, scope: anyio.CancelScope) -> None:
@@ -287,18 +248,10 @@ class Registry:
             except MemoryError as error:
                 agent.crash(error, [])
             finally:
-                self._drop(agent)
-        if agent.failed and not agent.purged:
+                self.residency.drop(agent)
+        if agent.failed:
             self.failed += 1
             log.warning("agent=%s failed and was dropped", profile.name)
-
-    def _drop(self, agent: Agent) -> None:
-        if self._live.get(agent.row) is agent:
-            del self._live[agent.row]
-            del self._scopes[agent.row]
-            self.store.writer.behind.pop(agent.row, None)
-        agent.leave()
-        self._unindex(agent)
 
     def _index(self, agent: Agent, addresses: Sequence[str]) -> None:
         self._addresses[agent] = addresses
@@ -313,7 +266,7 @@ class Registry:
     def reindex(self, agent: Agent) -> None:
         """Take note that an agent's log was read, or that it was renamed, killed or revived."""
         self._unindex(agent)
-        if self._live.get(agent.row) is agent and not agent.is_behind:
+        if self.residency.get(agent.row) is agent:
             self._index(agent, agent.committed.profile.addresses)
 
     def post(self, agent: Agent, job: Job) -> None:
@@ -377,10 +330,7 @@ class Registry:
                 raise
             except Exception as error:
                 for agent in locked.values():
-                    if isinstance(error, DivergedError) and self.store.is_shared:
-                        agent.fall_behind()
-                    else:
-                        agent.crash(error, [])  # the states may be half changed
+                    agent.crash(error, [])  # the states may be half changed
                 raise
 
     @asynccontextmanager
@@ -408,59 +358,13 @@ class Registry:
         finally:
             over.set()
 
-    def evict(self, keep: int | None = None) -> None:
-        """Drop idle agents: those unused for long, and the least recently used beyond ``keep``."""
-        oldest = sorted(self._live.values(), key=lambda agent: agent.last_used)
-        before = time.monotonic() - self._idle
-        excess = 0 if keep is None else len(oldest) - keep
-        for agent in oldest:
-            if excess <= 0 and agent.last_used >= before:
-                break
-            if agent.idle:
-                excess -= 1
-                self._evict(agent)
-
-    def _evict(self, agent: Agent) -> None:
-        scope = self._scopes[agent.row]
-        self._drop(agent)  # first, so that nobody finds it; then end its task
-        scope.cancel()
-
-    @property
-    def size(self) -> int:
-        """About how many bytes of conversations are in memory."""
-        return self._held.bytes
-
-    def has_room_for(self, conversation: Conversation) -> bool:
-        """Return whether a conversation from the log may be kept in memory: it takes half of the room at most."""
-        return conversation.size <= self._memory // 2 and len(conversation.entries) <= MOST_HELD
-
     @property
     def waiting(self) -> int:
         """How many jobs wait in the mailboxes."""
-        return sum(agent.waiting for agent in self._live.values())
-
-    def limit_memory(self) -> None:
-        """Drop the least recently used conversations, if too much is in memory."""
-        excess = self.size - self._memory
-        if excess <= 0:
-            return
-        excess += min(self._memory // 10, _SLACK)  # one check covers many commits
-        oldest = sorted(self._live.values(), key=lambda agent: agent.last_used)
-        for agent in oldest:
-            before = agent.size
-            agent.shrink()
-            excess -= before - agent.size
-            if excess <= 0:
-                return
-        for agent in oldest[:-1]:
-            if agent.idle:
-                excess -= agent.size
-                self._evict(agent)
-            if excess <= 0:
-                return
+        return sum(agent.waiting for agent in self.residency)
 
     async def drain(self) -> None:
         """Wait until every agent has done all of its jobs."""
-        for agent in list(self._live.values()):
+        for agent in self.residency:
             with suppress(ReelError):  # a failed agent has nothing left to do
                 await self.ask(agent, lambda answer: Read(lambda _: None, answer))

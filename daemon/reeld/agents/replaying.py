@@ -28,7 +28,7 @@ async def replay(agent: Agent, *, strict: bool) -> Replayed:
         require_sound(skipped)
     matched = rebuilt.conversation == state.conversation
     if not matched:
-        agent.repair_from_log(rebuilt.conversation.copy())
+        agent.live.repair(rebuilt.conversation.copy())
     return Replayed(state.profile, rebuilt.conversation, skipped, matched)
 
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import anyio
 
 from reel.errors import ReelError
-from reeld.agents.agent import now, write
+from reeld.agents.clock import now
+from reeld.agents.commit import commit
 from reeld.agents.erasing import LISTED, Erasure, Rest, erase
 from reeld.agents.registry import Registry
 from reeld.core.stage import Reply
@@ -275,7 +276,7 @@ async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client:
 
             async def decide(number: int, _: Reply) -> Reply:
                 decision = planned.decision(number)
-                await write(store, Transaction([], [], decision=decision), on_commit)
+                await commit(store, Transaction([], [], decision=decision), on_commit)
                 done.add(gone, planned, heirs)
                 return {}
 

@@ -20,7 +20,6 @@ from reeld.serving.long_work import LongWork
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.subscriptions import Subscriptions
 from reeld.store.store import Store
-from reeld.store.transactions import DivergedError
 
 Result: TypeAlias = dict[str, Any]
 # The outcome of a call: its result, as a map or already packed as MessagePack, or an error.
@@ -103,13 +102,13 @@ class Call:
     # Its place in the order in which the calls of its connection arrived, and its parameters.
     place = 0
     params: Any = None
-    # Whether its job was posted, and is sent back if other daemons write to the agent.
+    # Whether its job was posted, and may be overtaken by what other daemons write to the agent.
     is_posted = False
 
     def __init__(
         self,
         peer: Peer,
-        settle: "Callable[[Call, Outcome | DivergedError], None]",
+        settle: "Callable[[Call, Outcome], None]",
         number: Id | None,
         method: str,
         size: int,
@@ -122,8 +121,8 @@ class Call:
         self.method = method
         self.size = size
 
-    def answer(self, outcome: Outcome | DivergedError) -> None:
-        """Answer with a result or an error, or begin again if the address meanwhile belongs to another agent."""
+    def answer(self, outcome: Outcome) -> None:
+        """Answer with a result or an error, or begin again if it was overtaken."""
         self.settle(self, outcome)
 
 

@@ -2,30 +2,24 @@
 
 The requests of one connection take effect in the order in which they were sent. A request that can be given to a live
 agent at once is; a request that must await something is ``Deferred``, and it and everything behind it are done one
-after the other by the *worker*. A ``Detached`` request (``wait``, ``verify``, ``backup``, ``search``) leaves that
-order: it has a task of its own and holds up nothing.
-
-If several daemons share a database, the worker begins every call, once everything that others committed before it is
-known. If others write to its agent meanwhile, it begins again, and so do the later ones that were given to the same
-agent. Until it is known which do, no call begins that awaits something: it would overtake them.
+after the other (:mod:`reeld.serving.turns`). A ``Detached`` request (``wait``, ``verify``, ``backup``, ``search``)
+leaves that order: it has a task of its own and holds up nothing.
 
 Every outcome goes through :meth:`Dispatcher.settle`. There the key of a failed command is looked up first: a command
 that was applied before gets its first reply instead of the error.
 """
 
 import logging
-from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from anyio.abc import TaskGroup
 
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown, no_memory
 from reel.frames import Id, Request
 from reel.msgpack_codec import unpack
-from reel.wakeup import Signal
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_of, repeated
 from reeld.agents.packing import loop_packer
@@ -35,12 +29,10 @@ from reeld.serving.detached import DetachedCalls
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.plain_adds import PlainAdds
-from reeld.store.transactions import DivergedError
+from reeld.serving.turns import Rest, Turns
+from reeld.store.transactions import OvertakenError
 
 log = logging.getLogger(__name__)
-
-# The part of a call that awaits something; it answers the call itself, or raises.
-_Rest: TypeAlias = Callable[[], Awaitable[None]]
 
 _BUSY = "too much is in flight on this connection; continue when some of it has been answered"
 _STOPPING = "the daemon is stopping; retry when it is back"
@@ -48,13 +40,6 @@ _BUG = "the request failed; the daemon's log has the reason"
 # Some handlers are imported when they are first called; after an update their modules may be newer than the loaded
 # ones.
 _UPDATED = "reeld was updated while it was running; restart it with: reel stop; reel start"
-
-
-class _Pending(NamedTuple):
-    """A call that waits for its turn, or the rest of one that has begun."""
-
-    call: Call
-    rest: _Rest | None = None
 
 
 class Dispatcher:
@@ -87,16 +72,7 @@ class Dispatcher:
         self._in_flight = InFlight(traffic, limits)
         self._texts = PlainAdds(services.registry, self._in_flight, self.settle, self._note_settled, reply_all)
         self._detached = DetachedCalls(limits, self._in_flight, start_soon, self._finish, self._note_end)
-        # Calls in their order, and whether the worker is busy with one before these.
-        self._pending: deque[_Pending] = deque()
-        self._is_at_work = False
-        self._is_shared = services.store.is_shared
-        # How many calls arrived, and how many of them did so before it was known what other daemons had committed.
-        self._arrived = self._current = 0
-        # How many posted jobs may be sent back, because other daemons write to the same database.
-        self._posted = 0
-        self._wake = Signal()
-        self._has_worker = False
+        self._turns = Turns(services.registry, self._begin, self._finish, self._fail, _needs_look)
         self._shared = CommandOptions()
         self._stopping = False
         self._tasks: TaskGroup | None = None
@@ -115,11 +91,9 @@ class Dispatcher:
     # --- from outside
 
     def open(self, tasks: TaskGroup) -> None:
-        """Run what has to await something in tasks of this group.
-
-        The worker starts with the first such call: a task takes 5 KB, and many connections only add.
-        """
+        """Run what has to await something in tasks of this group."""
         self._tasks = tasks
+        self._turns.open(tasks)
 
     def take_text(self, peer: Peer, request: Request) -> bool:
         """Take a request that adds one plain text to a live agent, if nothing is queued before it.
@@ -127,9 +101,7 @@ class Dispatcher:
         Returns:
             whether it was taken; if not, it must be submitted.
         """
-        if self._pending or self._is_at_work or self._stopping or self._is_shared:
-            return False
-        return self._texts.take(peer, request)
+        return self._turns.are_free and not self._stopping and self._texts.take(peer, request)
 
     def end_texts(self) -> None:
         """Let no later request join those that were taken, because something else comes in between."""
@@ -142,24 +114,8 @@ class Dispatcher:
             self._refuse(call)
             return
         call.began = monotonic()
-        self._arrived += 1
-        call.place, call.params = self._arrived, params
-        if self._pending or self._is_at_work or not self._is_current(call):
-            self._queue(_Pending(call))
-        elif (rest := self._begin(call)) is not None:
-            self._queue(_Pending(call, rest))
-
-    def _queue(self, pending: _Pending) -> None:
-        """Put a call among those that wait for the worker, in the order in which they arrived."""
-        later = (number for number, each in enumerate(self._pending) if each.call.place > pending.call.place)
-        self._pending.insert(next(later, len(self._pending)), pending)
-        self._wake_worker()
-
-    def _wake_worker(self) -> None:
-        if not self._has_worker and self._tasks is not None:
-            self._has_worker = True
-            self._tasks.start_soon(self._work)
-        self._wake.set()
+        call.params = params
+        self._turns.take(call)
 
     def _refuse(self, call: Call) -> None:
         error = ShuttingDown(_STOPPING) if self._stopping else Busy(_BUSY)
@@ -180,8 +136,7 @@ class Dispatcher:
         """Drop the calls that nobody waits for any more, and the references to their connection."""
         self._stopping = True
         self._in_flight.clear()
-        self._pending.clear()
-        self._posted = 0
+        self._turns.close()
         self._tasks = None
         self._on_settled = do_nothing
         self._texts.close()
@@ -189,7 +144,7 @@ class Dispatcher:
 
     # --- from a call to its handler
 
-    def _begin(self, call: Call) -> _Rest | None:
+    def _begin(self, call: Call) -> Rest | None:
         """Run the handler; return the part that is left to await."""
         try:
             return self._run_handler(call)
@@ -197,7 +152,7 @@ class Dispatcher:
             self._fail(call, error)
             return None
 
-    def _run_handler(self, call: Call) -> _Rest | None:
+    def _run_handler(self, call: Call) -> Rest | None:
         if self._in_flight.saturated:
             raise Busy(_BUSY)
         method = METHODS.get(call.method)
@@ -250,7 +205,7 @@ class Dispatcher:
         if rest is not None:
             await rest()
 
-    def _do(self, call: Call, agent: Agent | None, work: Work) -> _Rest | None:
+    def _do(self, call: Call, agent: Agent | None, work: Work) -> Rest | None:
         """Answer, post the job, or return the part that is left to await."""
         if isinstance(work, dict):
             call.answer(work)
@@ -262,75 +217,31 @@ class Dispatcher:
             self._detached.start(call, partial(self._await, call, work))
         else:
             assert agent is not None, "a job is for an agent"  # noqa: S101 - the method table sees to it
-            if self._is_shared:
-                call.is_posted = True
-                self._posted += 1
+            self._turns.note_posted(call)
             self._services.registry.post(agent, work)
         return None
 
     async def _await(self, call: Call, work: Deferred | Detached) -> None:
         call.answer(await work.run())
 
-    async def _finish(self, call: Call, rest: _Rest) -> None:
+    async def _finish(self, call: Call, rest: Rest) -> None:
         """Await the rest of a call."""
         try:
             await rest()
         except Exception as error:
             self._fail(call, error)
 
-    async def _work(self) -> None:
-        while True:
-            await self._wake.wait()
-            while self._pending:
-                self._is_at_work = True
-                goes_on = await self._work_on(*self._pending.popleft())
-                self._services.registry.pump()
-                self._is_at_work = False
-                if not goes_on:
-                    break
-
-    async def _work_on(self, call: Call, rest: _Rest | None) -> bool:
-        """Do a call; return ``False`` if the worker has to wait until the posted jobs are settled."""
-        if not self._is_current(call):
-            await self._finish(call, partial(self._become_current, call))
-        elif rest is not None or (rest := self._begin(call)) is not None:
-            if self._posted:
-                self._queue(_Pending(call))  # some of those may have to begin again, before it
-                return False
-            await self._finish(call, rest)
-        return True
-
-    # --- several daemons
-
-    def _is_current(self, call: Call) -> bool:
-        """Whether everything that any daemon committed before a call is known here, if it depends on that."""
-        if not self._is_shared or call.place <= self._current:
-            return True
-        method = METHODS.get(call.method)
-        return method is None or method.is_about_the_daemon
-
-    async def _become_current(self, call: Call) -> None:
-        """Learn what other daemons have committed, for all calls that have arrived; then the call is pending again."""
-        arrived = self._arrived
-        await self._services.store.be_current()
-        self._current = arrived
-        self._queue(_Pending(call))
-
     def _begin_again(self, call: Call) -> None:
         """Begin a call again, to whose agent another daemon has written."""
         if call.detached:
             call.detached = False
             self._in_flight.remove(-call.size, -1)
-        self._current = min(self._current, call.place - 1)
-        self._queue(_Pending(call))
+        self._turns.again(call)
 
     # --- from an outcome to the reply
 
     def _fail(self, call: Call, error: Exception) -> None:
         """Answer with an exception of a handler: the one place that maps exceptions to errors of the protocol."""
-        if isinstance(error, DivergedError) and self._is_shared:
-            self.settle(call, error)
-            return
         if isinstance(error, MemoryError):
             text = "connection=%d method=%s: there is not enough memory; refusing it"
             self._traffic.warnings.warn(call.peer.number, text, call.peer.number, call.method)
@@ -340,14 +251,10 @@ class Dispatcher:
             error = Internal(_UPDATED if isinstance(error, ImportError) else _BUG)
         call.answer(error)
 
-    def settle(self, call: Call, outcome: Outcome | DivergedError) -> None:
+    def settle(self, call: Call, outcome: Outcome) -> None:
         """Reply with the outcome of a call; if a command with a key failed, the key is looked up first."""
-        if call.is_posted:
-            call.is_posted = False
-            self._posted -= 1
-            if self._pending and not self._posted:
-                self._wake_worker()
-        if isinstance(outcome, DivergedError):
+        self._turns.note_outcome(call)
+        if isinstance(outcome, OvertakenError):
             self._begin_again(call)
             return
         if isinstance(outcome, ReelError):
@@ -398,3 +305,9 @@ class Dispatcher:
             outcome = Internal(_BUG)
         call.key = None  # it has been looked up
         self.settle(call, outcome)
+
+
+def _needs_look(call: Call) -> bool:
+    """Return whether a call depends on what other daemons write."""
+    method = METHODS.get(call.method)
+    return method is not None and not method.is_about_the_daemon

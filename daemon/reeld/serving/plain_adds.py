@@ -21,10 +21,9 @@ from reeld.protocol.converters import label
 from reeld.protocol.params import Add
 from reeld.serving.call import Call, Outcome, Peer, Result
 from reeld.serving.flow import InFlight, do_nothing
-from reeld.store.transactions import DivergedError
 
 # Settles a call.
-Settle: TypeAlias = Callable[[Call, "Outcome | DivergedError"], None]
+Settle: TypeAlias = Callable[[Call, Outcome], None]
 # The parameters of `add` after `messages` and `create`, as they are if they were left out.
 _OTHERS = (None,) * (len(Add._fields) - len(("messages", "create")))
 # The required fields of a request, and the optional ones.

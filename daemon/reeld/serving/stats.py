@@ -41,7 +41,7 @@ async def collect(services: Services) -> Result:
         **(await _files(services.store.path) if services.store.is_file else {}),
         **totals,
         "loaded_agents": len(registry),
-        "loaded_bytes": registry.size,
+        "loaded_bytes": registry.residency.size,
         "started_agents": registry.started,
         "failed_agents": registry.failed,
         "mended_agents": registry.repaired,
@@ -103,8 +103,8 @@ def _agents(registry: Registry, drafts: Drafts) -> list[Result]:
     writers = drafts.writers()
     found: list[dict[str, Any]] = []
     for agent in nlargest(_MOST_DESCRIBED, registry.live(), key=lambda agent: agent.last_used):
-        if agent.state is not None:  # it has been loaded
-            profile = agent.state.profile
+        if agent.live.state is not None:  # it has been loaded
+            profile = agent.live.state.profile
             about = {
                 "id": profile.uid,
                 "name": profile.name,

@@ -8,7 +8,9 @@ A live subscription whose peer does not read *lags*: events that find no room ar
 again the peer is told which range it missed. Then the subscription ends, and the peer subscribes again.
 
 A published event says how much of the conversation it left unchanged. The log does not have this; so while a
-subscription catches up, events are folded again, agent by agent, from the state before the first of them.
+subscription catches up, events are folded again, agent by agent, from the state before the first of them. If several
+daemons write, a subscription catches up after each event of another one; so it keeps these states until it has been
+notified of a later event of their agents.
 """
 
 import logging
@@ -99,6 +101,8 @@ class Subscription:
         self._live = False
         # Starts the task that catches up.
         self._start_catching_up: Callable[[], object] = do_nothing
+        # Folds events of the log; kept as long as other daemons may write some.
+        self._replayer: LogReplayer | None = None
         # Whether something was committed since the log was last read.
         self._log_has_more = False
         # Whether events were lost since the log was last read.
@@ -146,17 +150,20 @@ class Subscription:
         """Push events from the log as fast as the peer reads, then go live."""
         with self._scope:
             await self._check_remembered(store)
-            replayer = LogReplayer(store, with_extents=self._wants_extents)
             while not self._live:
-                if self._has_lost:  # what was folded may be gone
-                    replayer = LogReplayer(store, with_extents=self._wants_extents)
+                if self._replayer is None or self._has_lost:  # what was folded may be gone
+                    self._replayer = LogReplayer(store, with_extents=self._wants_extents)
                 self._log_has_more = self._has_lost = False
                 page = await store.read_long(history.after, self._row, self._cursor, _PAGE, _PAGE_BYTES, packer())
                 for logged in page:
-                    await self._push_from_log(await replayer.event(logged))
+                    await self._push_from_log(await self._replayer.event(logged))
                     if self._has_lost:
                         break
                 self._live = not page and not self._log_has_more
+            if store.is_shared and self._replayer is not None:
+                self._replayer.rest()
+            else:
+                self._replayer = None
 
     async def _check_remembered(self, store: Store) -> None:
         """Tell the peer to read everything again, if the log does not have the event that the peer had last."""
@@ -187,6 +194,8 @@ class Subscription:
         if position <= self._cursor:
             return
         self._cursor = position
+        if self._replayer is not None:
+            self._replayer.forget(committed.profile.row)
         if self._kinds is not None and committed.event.kind not in self._kinds:
             return
         if self._lagged is not None:
@@ -341,8 +350,8 @@ class Subscriptions:
 
 # Entries of conversations that are folded at a time, about 200 bytes each. The bound used to be a number of
 # conversations, 16: with one more agent in turns, each event read its whole conversation again, which took 148 s for
-# 20 agents of 1,000 events.
-_MAX_FOLDED = 100_000
+# 20 agents of 1,000 events. Fewer are kept until the next event of another daemon: those of a hundred conversations.
+_MAX_FOLDED, _MAX_RESTING = 100_000, 30_000
 
 
 class LogReplayer:
@@ -385,12 +394,24 @@ class LogReplayer:
         self._folded.move_to_end(row)
         return self._folded[row]
 
-    def _make_room(self, more: int) -> None:
+    def _make_room(self, more: int, most: int = _MAX_FOLDED) -> None:
         """Count added or removed entries, and drop the least recently used conversations if there are too many."""
         self._entries += more
-        while self._entries > _MAX_FOLDED and len(self._folded) > 1:
+        while self._entries > most and len(self._folded) > 1:
             _, dropped = self._folded.popitem(last=False)
             self._entries -= len(dropped.entries)
+
+    def rest(self) -> None:
+        """Keep little of what was folded, until the log is read again."""
+        for conversation in self._folded.values():
+            conversation.trim(LEAST_READ)
+        self._make_room(sum(len(each.entries) for each in self._folded.values()) - self._entries, _MAX_RESTING)
+
+    def forget(self, row: int) -> None:
+        """Forget the state of an agent that has got an event which was not folded."""
+        conversation = self._folded.pop(row, None)
+        if conversation is not None:
+            self._entries -= len(conversation.entries)
 
 
 def _light(past: Takeover) -> Takeover:

@@ -21,7 +21,7 @@ from reeld.core.events import Entry
 from reeld.core.milestones import Milestone
 from reeld.core.reading import Before, Reader
 from reeld.core.state import State
-from reeld.store import queries, states, transactions
+from reeld.store import states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.connection import Connection
@@ -30,6 +30,7 @@ from reeld.store.engine import Channel, Engine
 from reeld.store.eraser import Eraser
 from reeld.store.file_engine import open_file
 from reeld.store.loading import Loading
+from reeld.store.looks import Looks
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Held, Presence
 from reeld.store.schema import FULL
 from reeld.store.states import Position, Skip, SqlLog
@@ -39,9 +40,6 @@ from reeld.store.writer import Settle, Writer
 log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
-
-# Seconds that a server may take to return the newest event.
-_ANSWERS = 10
 
 
 class Rebuilt(NamedTuple):
@@ -71,12 +69,8 @@ class Store:
         self._saved = False
         self._path = path
         self._long_read = anyio.Lock()
-        # Checks of what other daemons committed: how many began, the last that succeeded, and a lock so that only one
-        # runs at a time.
-        self._looks = 0
-        self._looked = 0
-        self._looking = anyio.Lock()
         self.writer = writer
+        self.looks = Looks(writer, engine.readers[0], self.poller.batch)
         self.housekeeping = writer.housekeeping
         self.is_file = engine.is_file
         # The channel to other daemons; ``None`` if there can be none.
@@ -99,23 +93,11 @@ class Store:
     async def be_current(self) -> None:
         """Wait until everything that any daemon committed before the call is known here, and whatever is gone since.
 
-        One round trip to the server serves all callers that asked before it began.
-
         Raises:
             Storage: the server cannot be reached, or does not respond.
         """
-        wanted = self._looks + 1
-        try:
-            with anyio.fail_after(_ANSWERS):
-                async with self._looking:
-                    if self._looked < wanted:
-                        self._looks = look = self._looks + 1
-                        writer = self.writer
-                        if not await self.read(queries.is_current, writer.newest, writer.known):
-                            await writer.look()
-                        self._looked = look
-        except TimeoutError:
-            raise Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does") from None
+        if self.is_shared:
+            await self.looks.wait()
 
     def new_row(self, above: int = 0) -> int:
         """Return the row of a new agent; if it is never used, a harmless gap remains.
@@ -435,6 +417,10 @@ async def open_store(database: str, durability: str = FULL, held: Held | None = 
                 yield store
             else:
                 async with engine.listen(writer.hear) as store.channel:
-                    yield store
+                    tasks.start_soon(store.looks.run)
+                    try:
+                        yield store
+                    finally:
+                        store.looks.end()
         finally:
             await writer.close()

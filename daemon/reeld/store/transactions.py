@@ -17,7 +17,6 @@ from reeld.core.state import Profile
 from reeld.store import event_rows
 from reeld.store.checksums import checksum
 from reeld.store.connection import Connection, Cursor
-from reeld.store.elsewhere import Elsewhere
 from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
 from reeld.store.loss import NOTHING, Loss
@@ -137,10 +136,19 @@ class CommitInDoubt(Internal):
 
 
 class DivergedError(Exception):
-    """The log has an event that the live state does not have."""
+    """The log has an event that the live state does not have, although nobody else writes to it: a bug."""
 
 
-_NOTHING = Elsewhere()
+class OvertakenError(ReelError):
+    """Another daemon has written to an agent since a command was staged.
+
+    It is never sent to a client: the call begins again.
+    """
+
+    def __init__(self, message: str = "another daemon has written to the agent meanwhile", **data: Any) -> None:
+        super().__init__(message, **data)
+
+
 # Deleting this many keys takes about 20 ms.
 _FORGOTTEN_AT_ONCE = 1000
 
@@ -193,12 +201,9 @@ class EventWriter:
         written, size, self._written, self._size = self._written, self._size, 0, 0
         return written, size
 
-    def use(self, is_used: Callable[[int], bool]) -> None:
-        """Set the function that returns whether an agent is in memory; unused, because a file has one writer."""
-
-    def take_elsewhere(self) -> Elsewhere:
-        """Return what other daemons have written since the last call: nothing, because a file has one writer."""
-        return _NOTHING
+    def take_moved(self) -> frozenset[int]:
+        """Return the agents to which others have written since the last call: none, because a file has one writer."""
+        return frozenset()
 
     def take_loss(self) -> Loss | None:
         """Return a loss that was found out since the last call: none, because a file is not lost in part."""

@@ -18,7 +18,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import TypeAlias
 
 import anyio
@@ -29,11 +28,10 @@ from reel.histograms import SIZES, Recorder
 from reel.wakeup import Signal
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
-from reeld.store.elsewhere import Elsewhere
 from reeld.store.housekeeping import Housekeeping
 from reeld.store.loss import Forgotten, Loss
 from reeld.store.presence import DATABASE, Displaced, Presence
-from reeld.store.transactions import CommitInDoubt, DivergedError, EventWriter, Outcome, Transaction, is_about
+from reeld.store.transactions import CommitInDoubt, EventWriter, Outcome, OvertakenError, Transaction, is_about
 from reeld.store.wal import checkpoint, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)
@@ -107,16 +105,11 @@ class Writer:
         self.lost_events = self.losses = 0
         if (loss := events.take_loss()) is not None:  # found at the start, when nothing had been made from the log
             self.lost_events, self.losses = loss.events, 1
-        # Called with a loss, before the transactions that were staged over it are refused.
-        self._on_loss: Callable[[Loss, int], None] = _ignore_loss
+        # Called with what other daemons have written, and with a loss; see `follow`.
+        self._on_moved: Callable[[frozenset[int], int], None] = _ignore
+        self._on_loss: Callable[[Loss, int], None] = _ignore
         # Whether a check of what others have committed is pending, and another one after it.
         self._looks = self._looks_again = False
-        # Called with what other daemons have written, and the id of the newest event, before later commits of this
-        # daemon are settled.
-        self._on_elsewhere: Callable[[Elsewhere, int], None] = _ignore
-        # The agents in memory whose states are not those of the log, and why transactions that were staged over these
-        # are not written.
-        self.behind: dict[int, Callable[[], Outcome]] = {}
         # Set after each commit, for the one task that reads new events.
         self.news = Signal()
 
@@ -127,9 +120,6 @@ class Writer:
 
     def submit(self, transaction: Transaction, settle: Settle) -> None:
         """Queue a transaction. Each agent has one in flight at most, so the queue is as long as there are agents."""
-        if self.behind and is_about(transaction, self.behind):
-            settle(next(refuse() for row, refuse in self.behind.items() if is_about(transaction, {row})))
-            return
         self._queue.append((transaction, settle))
         if self._idle.is_set():
             self._fail_queued()
@@ -153,22 +143,16 @@ class Writer:
         return Transaction([], [], taken)
 
     def follow(
-        self,
-        is_used: Callable[[int], bool],
-        on_elsewhere: Callable[[Elsewhere, int], None],
-        on_loss: Callable[[Loss, int], None] | None = None,
+        self, on_moved: Callable[[frozenset[int], int], None], on_loss: Callable[[Loss, int], None] | None = None
     ) -> None:
         """Call functions with what other daemons have written, and with losses.
 
         Args:
-            is_used: returns whether an agent is in memory, so that its events are worth reading; called from any
-                thread.
-            on_elsewhere: called with what others have written and the id of the newest event, before later commits of
-                this daemon are settled.
+            on_moved: called with the agents to which others have written and the id of the newest event, before later
+                commits of this daemon are settled.
             on_loss: called with a loss and the id of the newest event, before what was staged is refused.
         """
-        self._event_writer.use(is_used)
-        self._on_elsewhere, self._on_loss = on_elsewhere, on_loss or _ignore_loss
+        self._on_moved, self._on_loss = on_moved, on_loss or _ignore
 
     async def look(self) -> None:
         """Wait until everything that other daemons committed before the call is known here.
@@ -304,14 +288,14 @@ class Writer:
         self.events += events
         if events:
             self.commit_events.observe(events)
-        elsewhere = self._event_writer.take_elsewhere()
-        if events or elsewhere.rows or loss:
+        moved = self._event_writer.take_moved()
+        if events or moved or loss:
             self.newest = self._event_writer.next_id - 1
             self.news.set()
-        stale = self._take_stale(len(outcomes), elsewhere.rows)
-        refused = [] if loss is None else self._lose(loss, len(outcomes))
-        if elsewhere.rows:
-            self._on_elsewhere(elsewhere, self.newest)
+        overtaken = self._dequeue(len(outcomes), lambda transaction: is_about(transaction, moved)) if moved else []
+        lost = [] if loss is None else self._lose(loss, len(outcomes))
+        if moved:
+            self._on_moved(moved, self.newest)
         self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
         bugs: list[Exception] = []
         with self._batch:
@@ -322,38 +306,28 @@ class Writer:
                     settle(outcome)
                 except Exception as bug:
                     bugs.append(bug)
-            for settle in stale:
-                settle(DivergedError())
-            for settle in refused:
+            for settle in overtaken:
+                settle(OvertakenError())
+            for settle in lost:
                 settle(Forgotten())
         if bugs:
             raise bugs[0]
 
     def _lose(self, loss: Loss, settled: int) -> list[Settle]:
         """Take note of a loss; dequeue what was staged before it was known, except for the first ones."""
-        waiting = list(islice(self._queue, settled, None))
-        while len(self._queue) > settled:
-            self._queue.pop()
-        self._queue.extend(each for each in waiting if each[0].is_look)
         self.losses += 1
         self.lost_events += loss.events
         self._milestones.clear()
+        lost = self._dequeue(settled, lambda transaction: not transaction.is_look)
         self._on_loss(loss, self.newest)
-        return [settle for transaction, settle in waiting if not transaction.is_look]
+        return lost
 
-    def _take_stale(self, settled: int, rows: frozenset[int]) -> list[Settle]:
-        """Dequeue transactions that were staged over states that others have changed, except for the first ones."""
-        taken: list[Settle] = []
-        if rows:
-            waiting = list(islice(self._queue, settled, None))
-            while len(self._queue) > settled:
-                self._queue.pop()
-            for transaction, settle in waiting:
-                if is_about(transaction, rows):
-                    taken.append(settle)
-                else:
-                    self._queue.append((transaction, settle))
-        return taken
+    def _dequeue(self, settled: int, is_meant: Callable[[Transaction], bool]) -> list[Settle]:
+        """Dequeue some of the transactions behind those that have been committed: they must not be any more."""
+        queued = list(self._queue)
+        self._queue = deque(queued[:settled])
+        self._queue.extend(each for each in queued[settled:] if not is_meant(each[0]))
+        return [settle for transaction, settle in queued[settled:] if is_meant(transaction)]
 
     async def _refuse(self, displaced: Displaced) -> None:
         """Fail all queued transactions: a commit to a removed file would be lost."""
@@ -404,9 +378,5 @@ class Writer:
             log.warning("a reader is slow%s; the WAL has %d MB and grows", who, size >> 20)
 
 
-def _ignore_loss(_loss: Loss, _newest: int) -> None:
-    """Ignore a loss: nothing has been read yet."""
-
-
-def _ignore(_elsewhere: Elsewhere, _newest: int) -> None:
-    """Ignore what other daemons have written: nothing has been read yet."""
+def _ignore(_what: object, _newest: int) -> None:
+    """Ignore what others have written, and losses: nothing has been read yet."""

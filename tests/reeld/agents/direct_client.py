@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 from msgpack import unpackb
 
@@ -24,8 +25,10 @@ from reeld.core.validation import UNALTERED, rows_from
 from reeld.protocol.params import Agents, Create, History
 from reeld.store import history, listing, queries
 from reeld.store.listing import Listing
+from reeld.store.transactions import OvertakenError
 from tests.reeld.store.making import seal, unguarded
 
+T = TypeVar("T")
 Reply: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[Any], None]
 Stage: TypeAlias = Callable[[Work], Awaitable[Reply]]
@@ -120,7 +123,7 @@ class DirectClient:
             command = Command(partial(tree.clone_into, at=at), [target, source])
             return await execute(self.registry, options, command)
 
-        return await self._or_first(options, ask())
+        return await self._or_first(options, ask)
 
     async def kill(self, address: str, reason: str | None = None, *, cascade: bool = False, **more: Any) -> Reply:
         options = await self._options(address, "kill", reason, cascade, **more)
@@ -135,9 +138,13 @@ class DirectClient:
 
     async def state(self, address: str) -> State:
         """Return the live state, read in the agent's turn."""
-        agent = await self.registry.find(address)
-        state: State = await self.registry.ask(agent, lambda answer: Read(lambda state: state, answer))
-        return state
+
+        async def ask() -> State:
+            agent = await self.registry.find(address)
+            state: State = await self.registry.ask(agent, lambda answer: Read(lambda state: state, answer))
+            return state
+
+        return await again(ask)
 
     async def texts(self, address: str) -> list[str]:
         """Return the contents of the live conversation."""
@@ -201,7 +208,7 @@ class DirectClient:
             reply: Reply = await self.registry.ask(await self.registry.find(address), make_job)
             return reply
 
-        return await self._or_first(options, ask())
+        return await self._or_first(options, ask)
 
     async def _alone(self, address: str, options: CommandOptions, stage: Stage) -> Reply:
         """Run a command in its agent's own task."""
@@ -214,16 +221,25 @@ class DirectClient:
             command = Command(stage, [await self.registry.find(address)])
             return await execute(self.registry, options, command._replace(more=more) if more else command)
 
-        return await self._or_first(options, ask())
+        return await self._or_first(options, ask)
 
     async def _execute(self, options: CommandOptions, command: Command) -> Reply:
-        return await self._or_first(options, execute(self.registry, options, command))
+        return await self._or_first(options, partial(execute, self.registry, options, command))
 
-    async def _or_first(self, options: CommandOptions, command: Awaitable[Reply]) -> Reply:
+    async def _or_first(self, options: CommandOptions, command: Callable[[], Awaitable[Reply]]) -> Reply:
         try:
-            return await command
+            return await again(command)
         except ReelError as error:
             return await repeated(self.store, options.key, error)
+
+
+async def again(call: Callable[[], Awaitable[T]]) -> T:
+    """Return what a call returns, which begins again whenever another daemon was faster, as in the daemon."""
+    while True:
+        try:
+            return await call()
+        except OvertakenError:
+            await anyio.lowlevel.checkpoint()
 
 
 def _options(

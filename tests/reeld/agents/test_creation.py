@@ -368,7 +368,7 @@ async def test_a_cascade_does_not_wake_the_dead(client: DirectClient) -> None:
     """A cascade does not load dead agents: there may be many, and reading their logs takes time."""
     await family(client)
     row = (await client.state("child")).profile.row
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     await client.kill("root", cascade=True)
 
     assert [] == client.registry.live(row)

@@ -234,7 +234,7 @@ async def test_undo_and_redo_of_every_kind(client: DirectClient, act: Act) -> No
     assert after == await client.texts("a")
     assert undone["undone"] == redone["redone"]
     assert (await client.replay("a")).matched
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     assert after == await client.texts("a")
 
 
@@ -254,7 +254,7 @@ async def test_redo_goes_forward_again(client: DirectClient) -> None:
     await fill(client)
     for _ in range(3):
         await client.undo("a")
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     for expected in (["be brief", "one", "f()"], ["be brief", "one", "f()", "[m]"]):
         await client.redo("a")
         assert expected == await client.texts("a")
@@ -335,7 +335,7 @@ async def test_hundreds_of_undos_cost_nothing_to_load(client: DirectClient) -> N
     for number in range(500):
         await client.add("a", str(number))
         await client.undo("a")
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     steps: list[int] = []
     for reader in client.store._readers:
         await reader.run(lambda connection: connection.set_progress_handler(lambda: steps.append(1), 1))
@@ -357,7 +357,7 @@ async def test_a_rename(client: DirectClient) -> None:
         await client.state("old")
     assert uid == (await client.state("new")).profile.uid
 
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     assert ("new", "T", {"k": "v"}) == (reply["name"], reply["title"], reply["tags"])
     assert ("new", "T", {"k": "v"}) == (await client.state(uid)).profile[2:5]
 

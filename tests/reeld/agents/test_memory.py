@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import InvalidParams, ReelError
-from reeld.agents.agent import MOST_HELD
+from reeld.agents.live_state import MOST_HELD
 from reeld.agents.registry import Registry
 from reeld.core.milestones import STEP
 from reeld.core.reading import LEAST_READ
@@ -116,8 +116,8 @@ async def test_many_small_messages(opened: Open) -> None:
 
         assert MOST_HELD + 20_000 == conversation.extent.records
         assert MOST_HELD <= len(conversation.entries)
-        assert client.registry.size == conversation.size
-        assert not client.registry.has_room_for(await client.store.whole(conversation.tip))
+        assert client.registry.residency.size == conversation.size
+        assert not client.registry.residency.has_room_for(await client.store.whole(conversation.tip))
         assert (await client.replay("long")).matched
 
 
@@ -126,7 +126,7 @@ async def test_a_budget_for_all(opened: Open) -> None:
     async with opened(memory=2 << 20) as client:
         for name in ("a", "b", "c", "d"):
             await talk(client, name, 0, LONG)
-            assert client.registry.size <= 2 << 20
+            assert client.registry.residency.size <= 2 << 20
         held = [(await length(client, name))[1] for name in ("d", "c", "b", "a")]
         assert held[0] == LONG
         assert all(LEAST_READ <= number <= LOADED for number in held[1:])
@@ -141,7 +141,7 @@ async def test_a_budget_for_what_has_references(opened: Open) -> None:
         for number in range(30):
             said = [{"role": "user", "content": "words " * 20, "ref": f"{number}-{part}"} for part in range(100)]
             await client.add("a", *said, create=True)
-            assert client.registry.size <= 1 << 19
+            assert client.registry.residency.size <= 1 << 19
         assert 3000 == (await length(client, "a"))[0]
         assert (await client.replay("a")).matched
 
@@ -207,7 +207,7 @@ async def _take(client: DirectClient, what: str, name: str) -> None:
     """Do one step; what the rules refuse changes nothing."""
     registry, agent = client.registry, client.registry.get(name)
     if what == "evict":
-        registry.evict(keep=1)
+        registry.residency.evict_idle(keep=1)
     elif what == "fail" and agent is not None:
         agent.crash(ValueError("a test"), [])
     elif what == "shrink" and agent is not None and agent.idle:
@@ -235,8 +235,8 @@ def test_what_all_agents_take(tmp_path_factory: pytest.TempPathFactory, steps: l
                 await wait_all_tasks_blocked()  # until what has failed is dropped
                 await client.registry.drain()
                 live = client.registry.live()
-                held = sum(agent.committed.conversation.size for agent in live if agent.state is not None)
-                assert held == client.registry.size
+                held = sum(agent.committed.conversation.size for agent in live if agent.live.state is not None)
+                assert held == client.registry.residency.size
             tasks.cancel_scope.cancel()
 
     trio.run(run)

@@ -30,7 +30,7 @@ async def test_a_new_agent_that_is_evicted_at_once(client: DirectClient) -> None
     """A new agent can be evicted before its task has begun."""
     for _ in range(10):  # whether the task has begun is random
         name = (await client.create())["id"]
-        client.registry.evict(keep=0)
+        client.registry.residency.evict_idle(keep=0)
         assert client.registry.get(name) is None
     await wait_all_tasks_blocked()
 
@@ -43,7 +43,7 @@ async def test_new_agents_with_long_texts(opened: Open) -> None:
         for number in range(20):
             await client.add(str(number), "x" * (1 << 18), create=True)
 
-        assert client.registry.size <= 1 << 20
+        assert client.registry.residency.size <= 1 << 20
 
 
 async def test_a_new_agent_for_which_there_is_no_room(opened: Open) -> None:
@@ -68,7 +68,7 @@ async def test_an_agent_starts_on_first_use(client: DirectClient) -> None:
     """An agent starts when it is first used, and is the same one by name and by id."""
     uid = (await client.create("a"))["id"]
     await client.create("b")
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     assert (0, None) == (len(client.registry), client.registry.get("a"))
 
     agent = await client.registry.find("a")
@@ -121,7 +121,7 @@ async def test_retiring_loses_nothing(client: DirectClient) -> None:
     await client.mark("a", "m")
     before = await client.state("a")
     profile, conversation = before.profile, before.conversation
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     assert 0 == len(client.registry)
 
     after = await client.state("a")
@@ -140,7 +140,7 @@ async def test_the_idle_retire_after_a_while(opened: Open) -> None:
         agent = await client.registry.find("a")
         while not agent.idle:
             await anyio.lowlevel.checkpoint()
-        client.registry.evict()
+        client.registry.residency.evict_idle()
 
         assert (None, True) == (client.registry.get("a"), client.registry.get("b") is not None)
 
@@ -167,11 +167,11 @@ async def test_the_busy_do_not_retire(client: DirectClient) -> None:
     await client.create("a")
     agent = await client.registry.find("a")
     async with client.registry.lock([agent]):
-        client.registry.evict(keep=0)
+        client.registry.residency.evict_idle(keep=0)
         assert agent is client.registry.get("a")
     await client.state("a")
     client.post(agent, "one", answer=lambda _: None)
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     assert agent is client.registry.get("a")
     client.registry.pump()
 
@@ -184,7 +184,7 @@ async def test_an_agent_that_retired_since_it_was_found(client: DirectClient, us
     await client.add("a", "one", create=True)
     found = await client.registry.find("a")
     await client.state("a")
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     await client.add("a", "two")
     if use == "ask":
         await client.registry.ask(found, lambda answer: Exclusive(nothing, answer))
@@ -209,7 +209,7 @@ async def test_an_agent_that_cannot_be_held(client: DirectClient) -> None:
     """If one of several agents cannot be read, the others are released and the holder gets the error."""
     await client.create("a")
     await client.create("b")
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     await client.store._database.run(lambda connection: connection.execute("UPDATE agents SET tags = '' WHERE id = 2"))
     good = await client.registry.find("a")
     bad = client.registry.start((await client.state("a")).profile._replace(row=2, uid="b", name="b"))
@@ -225,7 +225,7 @@ async def test_an_agent_that_cannot_be_loaded(client: DirectClient, caplog: pyte
     """If an agent cannot be loaded, its callers get the error, the reason is logged, and a later find tries again."""
     await client.create("a")
     await client.create("b")
-    client.registry.evict(keep=0)
+    client.registry.residency.evict_idle(keep=0)
     profile = (await client.store.read(queries.find, "a")) or pytest.fail("no agent")
     await client.store._database.run(lambda connection: connection.execute("UPDATE agents SET tags = '' WHERE id = 1"))
     for _ in range(2):
@@ -272,7 +272,7 @@ async def test_many_agents_at_once(opened: Open) -> None:
             async with anyio.create_task_group() as tasks:
                 for number in range(300):
                     tasks.start_soon(add, number, text)
-        client.registry.evict(keep=5)
+        client.registry.residency.evict_idle(keep=5)
 
         assert 5 == len(client.registry)
         assert ["x", "y"] == await client.texts("299")
@@ -283,7 +283,7 @@ async def test_as_many_at_work_as_may_be_live(opened: Open) -> None:
     async with opened(max_live=2) as client:
         for name in "abc":
             await client.add(name, "x", create=True)
-        client.registry.evict(keep=0)
+        client.registry.residency.evict_idle(keep=0)
         async with client.registry.lock([await client.registry.find("a")]) as held:
             async with client.registry.lock([await client.registry.find("b")]):
                 with pytest.raises(Busy):

@@ -19,11 +19,11 @@ from reeld.core.stage import Reply
 from reeld.core.validation import rows_from
 from reeld.store import queries
 from reeld.store.store import open_store
-from reeld.store.transactions import DivergedError
+from reeld.store.transactions import OvertakenError
 from tests.lossy import Lossy, lossy
 from tests.patience import PATIENCE
 from tests.postgres import own_schema
-from tests.reeld.agents.direct_client import DirectClient
+from tests.reeld.agents.direct_client import DirectClient, again
 
 pytestmark = pytest.mark.slow
 
@@ -75,16 +75,6 @@ async def while_committing(
         goes_on.set()
 
 
-async def again(command: Callable[[], Coroutine[Any, Any, object]]) -> None:
-    """Run a command, and again if others were faster, as a connection does."""
-    while True:
-        try:
-            await command()
-        except DivergedError:
-            continue
-        return
-
-
 async def test_what_others_write_while_a_daemon_starts() -> None:
     """A daemon that looked before it had agents knows that it is not the first to tell of what it saw then."""
     with own_schema() as url, anyio.fail_after(PATIENCE):
@@ -111,7 +101,7 @@ async def test_a_clone_into_one_that_others_move(two: Two) -> None:
     """So has an agent that a clone is made into."""
     await two.held.create("demo")
     await two.held.create("copy")
-    clone = partial(again, partial(two.held.clone_into, "demo", "copy"))
+    clone = partial(two.held.clone_into, "demo", "copy")
     await while_committing(two, clone, two.other.add("demo", "new"))
 
     assert ["new"] == await two.other.texts("copy")
@@ -120,7 +110,7 @@ async def test_a_clone_into_one_that_others_move(two: Two) -> None:
 async def test_a_cascade_during_which_others_clone(two: Two) -> None:
     """A cascading kill kills a clone as well that another daemon makes meanwhile."""
     await two.held.create("demo")
-    kill = partial(again, partial(two.held.kill, "demo", cascade=True))
+    kill = partial(two.held.kill, "demo", cascade=True)
     await while_committing(two, kill, two.other.clone("demo", "copy"))
 
     assert {"demo": False, "copy": False} == {each["name"]: each["alive"] for each in await two.other.agents()}
@@ -132,8 +122,8 @@ async def test_a_cascade_over_a_clone_that_others_revived(two: Two) -> None:
     await two.held.clone("demo", "copy")
     await two.held.kill("copy")
     two.between.is_deaf = True
-    await again(partial(two.other.revive, "copy"))
-    await again(partial(two.held.kill, "demo", cascade=True))
+    await two.other.revive("copy")
+    await two.held.kill("demo", cascade=True)
 
     assert {"demo": False, "copy": False} == {each["name"]: each["alive"] for each in await two.other.agents()}
 
@@ -150,15 +140,16 @@ async def test_what_waits_for_a_commit_that_learns_of_others(two: Two) -> None:
         await held.state(name)
     between.is_open.clear()
     await other.clone_into("source", "demo")  # the seqs go on after those of the source
-    answers: list[object] = []
+    answers: dict[int, object] = {}
     for agent in agents:  # the second waits in the writer while the first is committed
-        held.post(agent, "new", answer=answers.append)
+        held.post(agent, "new", answer=partial(answers.__setitem__, agent.row))
         held.registry.pump()
         await wait_all_tasks_blocked()
     between.is_open.set()
-    await held.registry.drain()
+    await held.store.writer.look()
 
-    assert 2 == len(answers)
+    assert [dict, OvertakenError] == [type(answers[agent.row]) for agent in agents]
+    await held.add("demo", "new")
     assert [*map(str, range(5)), "new"] == await held.texts("demo")
     assert [1, 7, 8] == [event["seq"] for event in await held.events("demo")]
 
@@ -180,13 +171,13 @@ async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
         await goes_on.wait()
         return commands.add(stage, rows_from(["new"], {})[0])
 
-    held.registry.post(agent, job(held.registry, CommandOptions(), Command(add), lambda _: None))
-    held.registry.pump()
-    await has_staged.wait()
-    await other.clone_into("source", "demo")
-    await held.store.be_current()
-    goes_on.set()
-    await held.registry.drain()
+    command = partial(held.registry.ask, agent, partial(job, held.registry, CommandOptions(), Command(add)))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(again, command)
+        await has_staged.wait()
+        await other.clone_into("source", "demo")
+        await held.store.be_current()
+        goes_on.set()
 
     await other.store.be_current()
 

@@ -16,7 +16,7 @@ from reel.errors import ReelError, from_wire
 from reel.frames import Id, Notification, Response
 from reel.framing import Framing
 from reel.session import MessagePack
-from reeld.agents.agent import now
+from reeld.agents.clock import now
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
 from reeld.backups.schedule import Schedule

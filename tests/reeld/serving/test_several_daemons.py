@@ -12,7 +12,7 @@ from reel import aio
 from reel.aio.client import Client
 from reel.errors import Conflict, Exists, NotFound, ReelError, Storage
 from reel.pushes import DraftPush, EventPush
-from reeld.agents.agent import now
+from reeld.agents.clock import now
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Asked, Retaining
 from reeld.backups.schedule import Schedule

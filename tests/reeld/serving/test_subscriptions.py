@@ -394,7 +394,7 @@ async def test_an_agent_that_is_evicted(connect: Connect, demo: Peer, services: 
         peer = connect()
         await peer.call("subscribe", "demo")
         for _ in range(3):
-            services.registry.evict(keep=0)
+            services.registry.residency.evict_idle(keep=0)
             await demo.call("add", "demo", "hi")
 
         assert [(0, 1), (1, 2), (2, 3)] == [(event["keep"], event["count"]) for event in await peer.events(4)]

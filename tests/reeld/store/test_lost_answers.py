@@ -9,13 +9,12 @@ import pytest
 
 from reel.errors import Storage
 from reel.msgpack_codec import packer
-from reeld.agents.agent import write
-from reeld.store import history
-from reeld.store import store as stores
+from reeld.agents import commit as committing
+from reeld.store import history, looks
 from reeld.store.postgres import writer
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import Store, open_store
-from reeld.store.transactions import CommitInDoubt, DivergedError, Transaction
+from reeld.store.transactions import CommitInDoubt, OvertakenError, Transaction
 from tests.lossy import Lossy, lossy
 from tests.patience import PATIENCE
 from tests.postgres import own_schema, server_connection
@@ -44,7 +43,7 @@ async def behind() -> AsyncIterator[Behind]:
 async def commit(store: Store, transaction: Transaction) -> list[int]:
     """Write a transaction; return the ids of its first events."""
     firsts: list[int] = []
-    await write(store, transaction, firsts.extend)
+    await committing.commit(store, transaction, firsts.extend)
     return firsts
 
 
@@ -87,7 +86,7 @@ async def test_others_write_before_it_is_done_again(behind: Behind) -> None:
     """If a commit was lost and others have written to the agent since, it is refused as one over an old state."""
     store, between, url = behind
     between.lose_commit(of_another(url, said(1, event(2, content="other"))), answer=False)
-    with pytest.raises(DivergedError):
+    with pytest.raises(OvertakenError):
         await commit(store, said(1, event(2, content="own")))
 
     assert [(1, None), (2, "other")] == await texts(store)
@@ -98,7 +97,7 @@ async def test_others_write_after_it(behind: Behind) -> None:
     store, between, url = behind
     between.lose_commit(of_another(url, said(1, event(3, content="other"))), answer=True)
     firsts = await commit(store, said(1, event(2, content="own")))
-    with pytest.raises(DivergedError):
+    with pytest.raises(OvertakenError):
         await commit(store, said(1, event(3, content="late")))
 
     assert [2] == firsts
@@ -117,7 +116,7 @@ async def test_commits_for_other_agents_beside_it(behind: Behind) -> None:
             async def one(row: int) -> None:
                 try:
                     outcomes[row] = await commit(store, said(row, event(2, content=f"{row}")))
-                except DivergedError:
+                except OvertakenError:
                     outcomes[row] = "diverged"
 
             tasks.start_soon(one, row)
@@ -163,7 +162,7 @@ async def test_a_look_at_the_log_that_fails_is_not_over(behind: Behind) -> None:
 async def test_a_server_that_hangs(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the server does not answer, nobody is told what may be old, and a commit waits; then it is done once."""
     store, between, _ = behind
-    monkeypatch.setattr(stores, "_ANSWERS", 0.01)
+    monkeypatch.setattr(looks, "_ANSWERS", 0.01)
     between.is_open.clear()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(commit, store, said(1, event(2, content="a")))

@@ -180,7 +180,7 @@ def test_another_daemon_writes_between_two_commits() -> None:
         ]
 
         assert [[1], [2], [3], [4]] == outcomes
-        assert {2} == writer.take_elsewhere().rows
+        assert {2} == writer.take_moved()
 
 
 @pytest.mark.slow

@@ -12,14 +12,11 @@ from reel.frames import Id, Notification
 from reeld.protocol import converters, params
 from reeld.protocol.signature import Signature, declared
 from reeld.serving.call import Call, Outcome, Peer, Result, Services
-from reeld.store.transactions import DivergedError
 
 SIGNATURE = Signature(declared(params.CallAsync))
 
 
-def call_of(
-    peer: Peer, settle: Callable[[Call, Outcome | DivergedError], None], note: Notification
-) -> tuple[Call, Any]:
+def call_of(peer: Peer, settle: Callable[[Call, Outcome], None], note: Notification) -> tuple[Call, Any]:
     """Return the call that a notification makes, and its parameters."""
     if note.method != call_async.__name__:
         return Call(peer, settle, None, note.method, note.size), note.params

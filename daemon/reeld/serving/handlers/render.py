@@ -106,7 +106,7 @@ async def _take_snapshot(
         base, is_shared = state.conversation.base, True
         if older is not None and base is not None and base.id == older.tip:
             older.extend(state.conversation)
-            is_shared = registry.has_room_for(older)
+            is_shared = registry.residency.has_room_for(older)
             if is_shared:
                 state.conversation = older
             else:  # it would be dropped at once
@@ -116,7 +116,7 @@ async def _take_snapshot(
     while True:
         found: _Snapshot = await registry.ask(agent, lambda answer: Read(look, answer))
         if found.lacks is None:
-            registry.limit_memory()
+            registry.residency.limit_memory()
             return await _with_first(store, found)
         older = await _read(store, found.lacks.id, size)
 

@@ -9,9 +9,9 @@ one round trip: a statement that writes nothing if the log has moved on. If it h
 lock.
 
 Several daemons may write. The round trip that takes the lock also returns what others wrote since the last one. A
-transaction about an agent to which others have written was staged over an old state: it is refused, and the agent
-stages it again over the current one. What others wrote is delivered before this daemon's own outcomes, from the same
-connection, so that everything is delivered in the order of ids.
+transaction about an agent to which others have written was staged over an old state: it is refused, and the call
+begins again. To which agents others have written is told before this daemon's own outcomes, so that a follower reads
+those events from the log before it gets later ones.
 
 If the connection is lost between COMMIT and its reply, it is unknown whether the transactions were written. The writer
 then reconnects and takes the lock: holding it proves that the previous transaction has ended. If its events are in the
@@ -24,29 +24,26 @@ transaction is refused.
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
-from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
 from reeld.store.connection import Connection, Error
-from reeld.store.elsewhere import Elsewhere
-from reeld.store.erasures import STAGED
 from reeld.store.loss import Forgotten, Known, Loss
 from reeld.store.postgres import presence, runs
 from reeld.store.postgres.commit_statement import Rows
 from reeld.store.postgres.connection import LostError, ServerConnection, ServerError
+from reeld.store.postgres.draft import Draft, together
 from reeld.store.postgres.heads import Head, Heads
 from reeld.store.postgres.high_water import HighWater
-from reeld.store.postgres.others import Others
 from reeld.store.postgres.runs import LeftOut, Look
 from reeld.store.queries import descendants
 from reeld.store.transactions import (
     FAULTS,
-    DivergedError,
     EventWriter,
     InDoubtError,
     Outcome,
+    OvertakenError,
     Transaction,
     explain,
     heads_of,
@@ -59,36 +56,15 @@ log = logging.getLogger(__name__)
 
 _LOCK = "SELECT newest FROM log FOR UPDATE"
 _ADVANCE = "UPDATE log SET newest = %s"
-_EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = %s"
-_DECIDED = "SELECT FROM erasures WHERE id = %s AND state <> %s"
-# How many values an event has, and one with an origin.
-_WIDTH, _WIDE = len(COLUMNS) + 1, len(COLUMNS) + len(ORIGIN) + 1
+# The agents to which others wrote from an id on, in the order of their newest events.
+_MOVED = """
+    SELECT e.agent, e.id, e.seq, e.time, coalesce(a.uid, '')
+    FROM (SELECT max(id) AS newest FROM events WHERE id >= %s GROUP BY agent) AS moved
+    JOIN events e ON e.id = newest LEFT JOIN agents a ON a.id = e.agent
+    ORDER BY newest
+"""
 # Seconds after which a commit without a reply is given up, and between two attempts to reconnect.
 _GIVES_UP, _PAUSE = 15.0, 0.1
-
-
-class _Draft(NamedTuple):
-    """What a commit writes.
-
-    Args:
-        transactions: those that it writes.
-        firsts: the ids of the first events of each of them.
-        refused: by their places, why the others are not written.
-        rows: the events, heads and keys.
-    """
-
-    transactions: list[Transaction]
-    firsts: list[list[int]]
-    refused: Mapping[int, Outcome]
-    rows: Rows
-
-    def was_written(self, connection: ServerConnection) -> bool:
-        """Return whether the log has the decision or the first event; without both it makes no difference."""
-        for erasure in (each.decision.erasure for each in self.transactions if each.decision is not None):
-            return connection.send(_DECIDED, (erasure, STAGED)).fetchone() is not None
-        *event, checksum = self.rows.events[:_WIDTH] or self.rows.wide[:_WIDE] or [None]
-        event += [None] * (_WIDE - 1 - len(event))
-        return connection.send(_EVENT, (event[0],)).fetchone() == (*event, checksum)
 
 
 class ServerEventWriter(EventWriter):
@@ -110,7 +86,8 @@ class ServerEventWriter(EventWriter):
         super().__init__(connection, database)
         # The number of this daemon, and 0 until it has one.
         self.daemon = 0
-        self._others = Others()
+        # The agents to which others have written since the rest of the daemon was told of any.
+        self._moved: set[int] = set()
         self._high_water = HighWater(None) if high_water is None else high_water
         # The newest event that this daemon knows, and the newest of each agent.
         self.known = self._high_water.known
@@ -125,17 +102,14 @@ class ServerEventWriter(EventWriter):
         self._opened = connection.opened
         self._begin(connection)
         # The draft whose COMMIT was sent, while its outcome is unknown.
-        self._sent: _Draft | None = None
+        self._sent: Draft | None = None
         # Whether the newest event was this daemon's own at the last check.
         self._is_alone = False
 
-    def use(self, is_used: Callable[[int], bool]) -> None:
-        """Set the function that returns whether an agent is in memory: only new events of such agents are read."""
-        self._others.is_used = is_used
-
-    def take_elsewhere(self) -> Elsewhere:
-        """Return what other daemons have written since the last call."""
-        return self._others.take()
+    def take_moved(self) -> frozenset[int]:
+        """Return the agents to which other daemons have written since the last call."""
+        moved, self._moved = self._moved, set()
+        return frozenset(moved)
 
     def take_loss(self) -> Loss | None:
         """Return a loss that was found out since the last call."""
@@ -163,17 +137,10 @@ class ServerEventWriter(EventWriter):
     def commit(self, connection: Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions together; if that fails, each behind a savepoint, so that only the guilty ones fail."""
         assert isinstance(connection, ServerConnection)  # noqa: S101 - it was opened with this writer
-        outcomes = self._outcomes(connection, transactions)
-        self._others.read(connection)  # only now, so that other daemons need not wait for it
-        return outcomes
-
-    def _outcomes(self, connection: ServerConnection, transactions: Sequence[Transaction]) -> list[Outcome]:
         try:
-            if all(map(_is_empty, transactions)):
+            if all(each.is_look for each in transactions):
                 self._look(connection)
-                if self._loss is not None:
-                    return _refusals(transactions)
-                return [DivergedError() if is_about(each, self._others.rows) else [] for each in transactions]
+                return [[] for _ in transactions]
             self._sent = None
             try:
                 return self._try(connection, transactions)
@@ -200,16 +167,16 @@ class ServerEventWriter(EventWriter):
         """Return whether the newest known event is there, and what others wrote since."""
         with connection.pipeline():
             looked = runs.ask(connection, self.known)
-            moved = self._others.ask(connection, self.next_id)
+            moved = connection.send(_MOVED, (self.next_id,))
         look = looked.fetchone()
         return look is not None and bool(look[0]), moved.fetchall()
 
     def _hear(self, moved: list[Any]) -> None:
         """Take note of what others wrote."""
-        self.next_id = self._others.note(moved, self.next_id)
-        for row, event, _, _, seq, when, uid in moved:
+        for row, event, seq, when, uid in moved:
+            self._moved.add(row)
             self._heads.note(Head(row, uid, seq, event))
-            self.known = Known(event, row, seq, when)
+            self.known, self.next_id = Known(event, row, seq, when), event + 1
         self._high_water.reach(self.next_id - 1, self.known)
 
     def _try(
@@ -297,7 +264,7 @@ class ServerEventWriter(EventWriter):
                     connection.send("SET LOCAL synchronous_commit = on")
                 locked = connection.send(_LOCK)
                 looked = runs.ask(connection, self.known)
-                moved = self._others.ask(connection, self.next_id)
+                moved = connection.send(_MOVED, (self.next_id,))
             (newest,) = locked.fetchone() or (0,)
             look = Look(*(looked.fetchone() or (True, None, "")))
             if not look.is_known:
@@ -350,12 +317,12 @@ class ServerEventWriter(EventWriter):
         self._gone.append(gone)
         self._left_out.append(gone)
         self._heads.forget(found.survivor)
-        self._others.forget()
+        self._moved.clear()
         self._is_alone, self._opened = False, connection.opened
         self.known, self.next_id = known, markers.next_id
         self._high_water.write(known, self.next_id)
 
-    def _outcomes_of(self, transactions: Sequence[Transaction], draft: _Draft) -> list[Outcome]:
+    def _outcomes_of(self, transactions: Sequence[Transaction], draft: Draft) -> list[Outcome]:
         """Return the outcomes of transactions whose draft was written completely."""
         self._count(draft.rows.events, draft.rows.wide)
         for transaction, firsts in zip(draft.transactions, draft.firsts, strict=True):
@@ -369,7 +336,7 @@ class ServerEventWriter(EventWriter):
 
     def _write_locked(
         self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int, *, singly: bool
-    ) -> _Draft:
+    ) -> Draft:
         """Write transactions while holding the lock, and commit."""
         try:
             return (self._write_each if singly else self._write_all)(connection, transactions, newest)
@@ -379,7 +346,7 @@ class ServerEventWriter(EventWriter):
             self._sent = None  # the server has refused it
             raise
 
-    def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
+    def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> Draft:
         """Write all or none."""
         draft = self._draft_current(connection, transactions, newest)
         with connection.pipeline():
@@ -388,13 +355,13 @@ class ServerEventWriter(EventWriter):
             connection.send("COMMIT")
         return draft
 
-    def _write_each(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
+    def _write_each(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> Draft:
         """Write all but those that fail.
 
         They share one commit. Between two commits others could write, and what they wrote would be told first, though
         it has larger ids than what the first commit wrote.
         """
-        drafts: list[_Draft] = []
+        drafts: list[Draft] = []
         refused: dict[int, Outcome] = {}
         next_id = newest + 1
         for place, transaction in enumerate(transactions):
@@ -412,24 +379,24 @@ class ServerEventWriter(EventWriter):
                 refused.update((place, outcome) for outcome in draft.refused.values())
                 drafts.append(draft)
                 next_id = draft.rows.next_id
-        self._sent = _together(drafts, refused, newest, next_id)
+        self._sent = together(drafts, refused, newest, next_id)
         connection.send("COMMIT")
         return self._sent
 
-    def _write_draft(self, connection: ServerConnection, draft: _Draft) -> None:
+    def _write_draft(self, connection: ServerConnection, draft: Draft) -> None:
         """Write everything that a draft has, inside of a transaction of the database's."""
         write_profiles(connection.cursor(), draft.transactions)
         draft.rows.send(connection, str(self.daemon))
         self._write_more(connection.cursor(), draft.transactions, draft.rows.next_id - 1)
 
-    def _draft_current(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> _Draft:
+    def _draft_current(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> Draft:
         """Return what a commit writes that has the lock."""
         if any(each.decision for each in transactions):
             presence.require(connection)
         other = {place for place, each in enumerate(transactions) if _has_other_family(each, connection)}
         return self._draft_all(transactions, newest, other)
 
-    def _draft_all(self, transactions: Sequence[Transaction], newest: int, other: set[int]) -> _Draft:
+    def _draft_all(self, transactions: Sequence[Transaction], newest: int, other: set[int]) -> Draft:
         """Return what a commit writes.
 
         Args:
@@ -437,16 +404,15 @@ class ServerEventWriter(EventWriter):
             newest: the id of the newest event.
             other: the indexes of transactions that are not written either.
         """
-        moved = self._others.rows
         transactions = [self._without_lost_milestones(each) for each in transactions]
-        refused = other.union(place for place, each in enumerate(transactions) if is_about(each, moved))
+        refused = other.union(place for place, each in enumerate(transactions) if is_about(each, self._moved))
         current = [each for place, each in enumerate(transactions) if place not in refused]
         events: list[Any] = []
         wide: list[Any] = []
         firsts, next_id = self._draft(current, newest + 1, events, wide)
         self._high_water.reach(next_id - 1, self.known)
         rows = Rows(newest, next_id, events, wide, keys_of(current, self._packer.pack), heads_of(current))
-        return _Draft(current, firsts, {place: DivergedError() for place in refused}, rows)
+        return Draft(current, firsts, {place: OvertakenError() for place in refused}, rows)
 
     def _without_lost_milestones(self, transaction: Transaction) -> Transaction:
         """Return a transaction without milestones at events that are gone, which were read before the loss."""
@@ -463,18 +429,6 @@ def _refusals(transactions: Sequence[Transaction]) -> list[Outcome]:
     return [[] if each.is_look else Forgotten() for each in transactions]
 
 
-def _together(drafts: list[_Draft], refused: dict[int, Outcome], newest: int, next_id: int) -> _Draft:
-    """Return what several drafts write one after the other."""
-    rows = Rows(newest, next_id, [], [], [], [])
-    together = _Draft([], [], refused, rows)
-    for draft in drafts:
-        together.transactions.extend(draft.transactions)
-        together.firsts.extend(draft.firsts)
-        rows.events.extend(draft.rows.events)
-        rows.wide.extend(draft.rows.wide)
-    return together
-
-
 def _has_only_rows(transaction: Transaction) -> bool:
     """Whether only events, heads and keys are written; milestones may be written separately."""
     has_more = transaction.is_probe or transaction.decision or transaction.family
@@ -485,8 +439,3 @@ def _has_other_family(transaction: Transaction, connection: ServerConnection) ->
     """Whether a transaction is about a family that has changed."""
     family = transaction.family
     return family is not None and descendants(connection, family.root) != family.clones
-
-
-def _is_empty(transaction: Transaction) -> bool:
-    """Whether there is nothing to write, and no heartbeat that waits for the disk."""
-    return transaction._replace(reads=frozenset()) == Transaction([], [])

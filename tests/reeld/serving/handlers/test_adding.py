@@ -28,7 +28,7 @@ async def test_the_name_of_a_killed_agent_is_free(connect: Connect, live: bool) 
         old = await peer.call("create", "demo")
         await peer.call("kill", "demo")
         if not live:
-            peer.connection._services.registry.evict(keep=0)
+            peer.connection._services.registry.residency.evict_idle(keep=0)
         for address in ("demo", old["id"]):
             with pytest.raises(Killed):
                 await peer.call("add", address, "hi", *([{"create": True}] if address != "demo" else []))

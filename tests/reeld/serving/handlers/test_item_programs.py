@@ -80,7 +80,7 @@ class Program:
     async def evict(self, _name: str, _model: Model) -> None:
         """Forget the agents; perhaps also some of the items that were written."""
         services = self.peer.connection._services
-        services.registry.evict(keep=0)
+        services.registry.residency.evict_idle(keep=0)
         services.render_cache.forget({row for row in range(5) if self.chance.random() < 0.3})
 
     async def check(self, name: str, model: Model) -> None:

@@ -40,7 +40,7 @@ async def test_items_are_read_as_they_were_added(connect: Connect, name: str) ->
 
     assert list(map(canonical, SAMPLES[name])) == [canonical(parse(item["item_json"])) for item in read["items"]]
     assert added["seqs"] == [item["seq"] for item in read["items"]]
-    peer.connection._services.registry.evict(keep=0)
+    peer.connection._services.registry.residency.evict_idle(keep=0)
     assert read == await page(peer, name)
     await peer.call("undo", "demo")
     assert [] == await items(peer, name)
@@ -101,7 +101,7 @@ async def test_pages_of_items(connect: Connect) -> None:
     seqs = (await add(peer, given, "anthropic", create=True))["seqs"]
     for services_evict in (False, True):
         if services_evict:
-            peer.connection._services.registry.evict(keep=0)
+            peer.connection._services.registry.residency.evict_idle(keep=0)
         for count in range(1, 5):
             assert given[-count:] == await items(peer, "anthropic", last=count)
             limited = await page(peer, "anthropic", limit=count)

@@ -90,7 +90,7 @@ async def test_a_key_of_an_agent_that_had_to_be_found(connect: Connect, method: 
     with anyio.fail_after(PATIENCE):
         peer = connect()
         await prepare(peer, method)
-        peer.connection._services.registry.evict(keep=0)
+        peer.connection._services.registry.residency.evict_idle(keep=0)
         first = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
         again = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
 
@@ -120,7 +120,7 @@ async def test_an_agent_that_is_not_live(connect: Connect) -> None:
         made = await peer.call("create", "a")
         first = await peer.call("add", "a", "x", {"key": "k"})
         await peer.call("change", "a", "renamed")
-        peer.connection._services.registry.evict(keep=0)
+        peer.connection._services.registry.residency.evict_idle(keep=0)
         again = [await peer.call("add", address, "x", {"key": "k"}) for address in (made["id"], "renamed", "a")]
 
     assert [{**first, "repeated": True}] * 3 == again

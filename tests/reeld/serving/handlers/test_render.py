@@ -235,7 +235,7 @@ async def test_render_of_what_is_not_in_memory(connect: Connect, services: Servi
     assert 500 == len(json.loads(earlier["body"])["messages"])
     assert whole == await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
     assert 2000 == len(agent.committed.conversation.entries)
-    assert agent.size == services.registry.size
+    assert agent.live.size == services.registry.residency.size
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ async def test_render_of_what_has_no_room_in_memory(
     whole = await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
     agent.shrink()
     held = len(agent.committed.conversation.entries)
-    monkeypatch.setattr(services.registry, "_memory", 100_000)
+    monkeypatch.setattr(services.registry.residency, "_memory", 100_000)
 
     assert whole == await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
     assert held == len(agent.committed.conversation.entries)

@@ -11,7 +11,7 @@ import pytest
 
 from reel.errors import NotFound
 from reeld.agents import erasing, retaining
-from reeld.agents.agent import now
+from reeld.agents.clock import now
 from reeld.agents.jobs import Read
 from reeld.agents.retaining import Asked, Retaining
 from reeld.serving.call import Services
@@ -109,7 +109,7 @@ async def test_nobody_is_started_for_it(connect: Connect, services: Services) ->
     peer = connect()
     await made(peer, services, *map(str, range(30)))
     registry = services.registry
-    registry.evict(keep=3)
+    registry.residency.evict_idle(keep=3)
     started = registry.started
     await (await apply(services)).retain(registry, _Rest(services), NOBODY)
 

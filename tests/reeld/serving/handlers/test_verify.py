@@ -88,7 +88,7 @@ async def test_an_agent_that_is_evicted_during_a_check(connect: Connect, service
             await peer.send(peer.encoded(("verify",)))
             while len(first._mailbox) == jobs:  # the check waits for the first agent
                 await anyio.lowlevel.checkpoint()
-            services.registry.evict(keep=0)
+            services.registry.residency.evict_idle(keep=0)
         checked = await peer.answer(4)
 
     assert isinstance(checked, dict)
@@ -139,7 +139,7 @@ async def test_checks_run_one_after_the_other(connect: Connect) -> None:
 async def test_a_damaged_event_is_named(connect: Connect, services: Services) -> None:
     """An agent with a damaged event is checked, and the event is named."""
     peer = await filled(connect)
-    services.registry.evict(keep=0)
+    services.registry.residency.evict_idle(keep=0)
     damage(services.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 2")
 
     (problem,) = (await peer.call("verify", "one"))["problems"]

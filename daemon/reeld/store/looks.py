@@ -1,0 +1,96 @@
+"""Looks for what other daemons have committed to the same database.
+
+A look takes one round trip if they have committed nothing. It serves all who asked before it began; those who ask
+meanwhile are served by the next one, so that there is never more than one at a time.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import anyio
+
+from reel.errors import Storage
+from reel.wakeup import Signal
+from reeld.core.batch import Batch
+from reeld.store import queries
+from reeld.store.connection import Error
+from reeld.store.database import Database
+from reeld.store.writer import Writer
+
+# Seconds that a server may take to return the newest event.
+_ANSWERS = 10
+
+# Is called when all is known, or with the error; it must neither wait nor fail.
+Take: TypeAlias = Callable[[Storage | None], None]
+
+
+class Looks:
+    """Looks for what other daemons have committed.
+
+    Args:
+        writer: knows what is known.
+        reader: a reading connection, for short jobs.
+        batch: what is done for all who asked is one batch.
+    """
+
+    def __init__(self, writer: Writer, reader: Database, batch: Batch) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._batch = batch
+        self._asked: list[Take] = []
+        self._wake = Signal()
+        self._scope = anyio.CancelScope()
+
+    def ask(self, take: Take) -> None:
+        """Call a function once everything is known that any daemon committed before this, and whatever is gone."""
+        self._asked.append(take)
+        self._wake.set()
+
+    async def wait(self) -> None:
+        """Wait until everything is known that any daemon committed before this, and whatever is gone.
+
+        Raises:
+            Storage: the server cannot be reached, or does not respond.
+        """
+        looked = anyio.Event()
+        errors: list[Storage] = []
+
+        def take(error: Storage | None) -> None:
+            errors.extend(filter(None, [error]))
+            looked.set()
+
+        self.ask(take)
+        await looked.wait()
+        for error in errors:
+            raise error
+
+    async def run(self) -> None:
+        """Look whenever somebody asks, until :meth:`end`."""
+        with self._scope:
+            while True:
+                await self._wake.wait()
+                asked, self._asked = self._asked, []
+                error = await self._look()
+                with self._batch:
+                    for take in asked:
+                        take(error)
+
+    def end(self) -> None:
+        """Look no more."""
+        self._scope.cancel()
+
+    async def _look(self) -> Storage | None:
+        """Learn what others have committed; return why that is impossible."""
+        writer = self._writer
+        try:
+            with anyio.fail_after(_ANSWERS):
+                newest, known = writer.newest, writer.known
+                if not await self._reader.run(lambda connection: queries.is_current(connection, newest, known)):
+                    await writer.look()
+        except TimeoutError:
+            return Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does")
+        except Error as error:
+            return Storage(f"the database cannot be read: {error}")
+        except Storage as error:
+            return error
+        return None
