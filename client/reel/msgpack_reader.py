@@ -35,6 +35,7 @@ from reel.frames import (
 )
 from reel.garbage import uncollected
 from reel.light_typing import TYPE_CHECKING
+from reel.values import new_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,8 +61,6 @@ _idle: list[Unpacker] = []
 _REQUEST, _RESPONSE, _NOTIFICATION = 0, 1, 2
 _LENGTHS = (4, 3)
 _RESPONSE_IDS = (int, type(None))
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
 
 
 class MessageReader:
@@ -110,7 +109,7 @@ class MessageReader:
             decoder = _idle.pop()
         except IndexError:
             decoder = _decoder(_SHORT, _SHORT_LIST)
-        tell, before, begin, new, counted = decoder.tell, decoder.tell(), 0, _new, self._counted
+        tell, before, begin, new, counted = decoder.tell, decoder.tell(), 0, new_tuple, self._counted
         try:
             decoder.feed(data)
             for message in decoder:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # The integers that a double represents exactly. JavaScript, Lua and Emacs clients have no others.
 MAX_INTEGER = 2**53 - 1
+# Creates a named tuple, of all its fields in order, in half the time that calling its class takes.
+new_tuple = tuple.__new__
 # The integers that MessagePack can represent.
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
 # A text that may be a number: four characters or more, digits or a few of them with an exponent. So are most dates.

@@ -5,9 +5,7 @@ from typing import Any
 
 from reel.errors import InvalidParams, NoSuchMark, NotFound
 from reeld.core.conversation import Replacement, Takeover
-from reeld.core.events import (
-    Mark,
-)
+from reeld.core.events import Mark
 from reeld.core.milestones import Extent
 from reeld.core.stage import PlainText, Reply, Stage
 from reeld.core.state import Profile, State
@@ -18,7 +16,7 @@ def add(stage: Stage, rows: list[CheckedRow], altered: Altered = UNALTERED, comm
     """Put checked rows; ``command`` is the seq of the command that they belong to, if it has begun already."""
     stage.require_alive()
     first = stage.next_seq
-    command = first if command is None else command
+    command = command or first
     orphans = stage.put_rows(command, rows)
     return _added(stage, command, first if rows else 0, orphans, altered)
 
@@ -90,11 +88,8 @@ def add_texts(stage: Stage, texts: Sequence[PlainText]) -> Sequence[Reply | byte
     if not stage.open_calls:
         return replies
     calls = [call.as_map() for call in stage.open_calls]
-    return [
-        {"agent": stage.base.uid, "head": seq, "command": seq, "time": stage.now}
-        | {"first": seq, "orphans": [], "open_calls": calls}
-        for seq in range(first, stage.head + 1)
-    ]
+    seqs = range(first, stage.head + 1)
+    return [stage.reply(seq, first=seq, orphans=[], open_calls=calls) | {"head": seq} for seq in seqs]
 
 
 def _added(stage: Stage, command: int, first: int, orphans: list[dict[str, Any]], altered: Altered) -> Reply:

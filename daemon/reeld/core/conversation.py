@@ -13,13 +13,16 @@ and with all of them.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from reel.kinds import CONVERSATION, ROLES
+from reel.values import new_tuple
 from reeld.core.events import Entry, Event, Mark, Node, label_of, system_of
 from reeld.core.milestones import MAX_OPEN_CALLS, STEP, Extent, Foundation, Milestone
 from reeld.core.open_calls import OpenCall, OpenCalls
 
+_id, _seq = attrgetter("id"), attrgetter("seq")
 # Bytes of an entry besides its texts: the tuple, its numbers and its slot in the list, as measured.
 _ENTRY_SIZE = 300
 
@@ -42,14 +45,6 @@ class Replacement(NamedTuple):
 
 
 Takeover: TypeAlias = Branch | Replacement
-
-
-def _id(node: Node | Milestone) -> int:
-    return node.id
-
-
-def _seq(entry: Entry) -> int:
-    return entry.seq
 
 
 class Conversation:
@@ -160,18 +155,19 @@ class Conversation:
     @property
     def _speaker(self) -> str | None:
         """The kind of the newest message."""
-        for entry in reversed(self.entries):
-            if entry.message is not None:
-                return entry.kind
-        return None if self.base is None else self.base.speaker
+        newest, base = self._newest_message, self.base
+        return newest.kind if newest is not None else None if base is None else base.speaker
+
+    @property
+    def _newest_message(self) -> Entry | None:
+        """The newest entry in memory that is a message."""
+        return next((entry for entry in reversed(self.entries) if entry.message is not None), None)
 
     @property
     def sent(self) -> int | None:
         """The original time of the newest message, if it was imported."""
-        for entry in reversed(self.entries):
-            if entry.message is not None:
-                return None if entry.origin is None else entry.origin.sent
-        return None
+        newest = self._newest_message
+        return None if newest is None or newest.origin is None else newest.origin.sent
 
     def has(self, node_id: int | None) -> bool:
         """Return whether the state with this tip is a prefix of this one, and can be reached without reading."""
@@ -365,14 +361,14 @@ class Conversation:
             first: the id of the first one; those of the others follow it.
             events: the events.
         """
-        new, entries = tuple.__new__, self.entries
+        entries = self.entries
         for event_id, event in enumerate(events, first):
             seq, _, kind, _, data_json, _, time, _, message, tools, origin = event
             if message is None or data_json is not None:
                 self.apply(event_id, event)
                 continue
             # The fast path of `apply` for a plain text, as nearly all messages are.
-            entries.append(new(Entry, (event_id, seq, kind, None, None, time, message, tools, origin)))
+            entries.append(new_tuple(Entry, (event_id, seq, kind, None, None, time, message, tools, origin)))
             self.size += _ENTRY_SIZE + len(message)
             self.message_count += 1
             self._since += 1

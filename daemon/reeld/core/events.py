@@ -1,17 +1,16 @@
 """Events, and the entries and marks that they become in a conversation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import InvalidRecord
 from reel.kinds import ROLES
 from reel.msgpack_codec import packer, unpack
 from reel.records import Parts, parse_data, read_row, system_text
+from reel.values import new_tuple
 
 Pack: TypeAlias = Callable[[Any], bytes]
 
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
 _pack = packer()
 # The constant parts of the message of a plain text, as MessagePack; see `text_message`. The kinds are those whose rows
 # may have a text and no data.
@@ -83,7 +82,7 @@ def entry(
 ) -> Entry:
     """Return the entry of a conversation event that has been read."""
     kept = content if message is None or data_json is not None else None
-    return _new(Entry, (event_id, seq, kind, kept, data_json, time, message, tools, None))
+    return new_tuple(Entry, (event_id, seq, kind, kept, data_json, time, message, tools, None))
 
 
 class Mark(NamedTuple):
@@ -120,7 +119,12 @@ class Event(NamedTuple):
         """Return the entry that this conversation event becomes."""
         seq, _, kind, content, data_json, _, time, _, message, tools, origin = self
         kept = content if message is None or data_json is not None else None
-        return _new(Entry, (event_id, seq, kind, kept, data_json, time, message, tools, origin))
+        return new_tuple(Entry, (event_id, seq, kind, kept, data_json, time, message, tools, origin))
+
+
+def newest_of(events: Sequence[Event]) -> int:
+    """Return the newest event of a transaction as a parent."""
+    return ~(len(events) - 1)
 
 
 def read(

@@ -206,11 +206,13 @@ class Reader:
         """
         mine, others = self._waypoints(one), self._waypoints(other)
         of_one, of_other = [next(mine)], [next(others)]
+        # The way is down on whichever side is higher; both end with the root, so they meet there at the latest.
         while of_one[-1].id != of_other[-1].id:
             if of_one[-1].id > of_other[-1].id:
                 of_one.append(next(mine))
             else:
                 of_other.append(next(others))
+        # The waypoints of the other that are left come after the common one; the two states part before one of them.
         common = of_other.pop()
         for after in reversed(of_other):
             ids = self._ids_between(other, of_other, common.id, after.id)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from reel.errors import Conflict, Killed
 from reel.msgpack_codec import packer
 from reel.strict_json import encode
+from reel.values import new_tuple
 from reeld.core.events import (
     BEFORE_SEQ,
     BEFORE_TIME,
@@ -17,6 +18,7 @@ from reeld.core.events import (
     Origin,
     Pack,
     Tools,
+    newest_of,
     pack_message,
     text_message,
     with_origin,
@@ -30,8 +32,6 @@ from reeld.core.validation import CheckedRow, Row
 Reply: TypeAlias = dict[str, Any]
 # The kind of a row, one of ``TEXT_HEADS``, and its content.
 PlainText: TypeAlias = tuple[str, str]
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
 _pack = packer()
 # The constant parts of the reply to an `add`, as MessagePack; see `add_packed`.
 _BEFORE_AGENT = b"\x87" + _pack("agent")
@@ -70,7 +70,7 @@ class Stage:
         if not self.events:
             return self.base
         row, uid, name, title, tags, source, created, _, killed, _ = self.base
-        return _new(Profile, (row, uid, name, title, tags, source, created, self._updated(), killed, self.head))
+        return new_tuple(Profile, (row, uid, name, title, tags, source, created, self._updated(), killed, self.head))
 
     def _updated(self) -> int:
         """Return when the agent was used last."""
@@ -142,7 +142,7 @@ class Stage:
     def put_mark(self, command: int, label: str | None) -> int:
         """Put a mark on the tip."""
         seq = self.put("mark", command, data={"label": label}, parent=self._tip)
-        self._tip = ~(len(self.events) - 1)
+        self._tip = newest_of(self.events)
         return seq
 
     def put_row(self, command: int, row: Row, message: bytes | None = None, tools: Tools | None = None) -> None:
@@ -153,7 +153,7 @@ class Stage:
         values = (command, kind, content, data_json, self._tip, self.now, self.client, message, tools, origin)
         events.append(Event(self.head, *values))
         if is_node(kind):
-            self._tip = ~(len(events) - 1)
+            self._tip = newest_of(events)
 
     def put_text(self, command: int, kind: str, content: str, origin: Origin | None = None) -> None:
         """Put a plain text of a kind in ``TEXT_HEADS``: the fast path of :meth:`put_row`."""
@@ -163,8 +163,8 @@ class Stage:
         if origin is not None:
             message = with_origin(self.pack, message, origin)
         values = (seq, command, kind, content, None, self._tip, self.now, self.client, message, None, origin)
-        events.append(_new(Event, values))
-        self._tip = -len(events)
+        events.append(new_tuple(Event, values))
+        self._tip = newest_of(events)
 
     def put_rows(self, command: int, rows: list[CheckedRow]) -> list[dict[str, Any]]:
         """Put checked rows; return the results among them that answer no call."""
@@ -195,8 +195,8 @@ class Stage:
             seq += 1
             packed = pack(seq)
             message = b"".join((TEXT_HEADS[kind], pack(content), BEFORE_SEQ, packed, message_time))
-            events.append(_new(Event, (seq, seq, kind, content, None, tip, now, client, message, None, None)))
-            tip = -len(events)
+            events.append(new_tuple(Event, (seq, seq, kind, content, None, tip, now, client, message, None, None)))
+            tip = newest_of(events)
             replies.append(b"".join((before, packed, _BEFORE_COMMAND, packed, between, packed, _NOTHING_OPEN)))
         self.head, self._tip = seq, tip
         return replies

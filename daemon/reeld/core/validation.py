@@ -13,11 +13,9 @@ from reel.ids import is_id, is_name
 from reel.kinds import ADDABLE, KNOWN, LEGACY, ROLES
 from reel.records import Parts, parse_data, read_exactly, with_numbers_as_text
 from reel.strict_json import encode, parse_bounded
-from reel.values import MAX_INTEGER, clean, clean_deep, is_clean
+from reel.values import MAX_INTEGER, clean, clean_deep, is_clean, new_tuple
 from reeld.core.events import Origin
 
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
 # Characters of a call's name and arguments that the readable content shows.
 _SHOWN = 200
 # The fields of an element's origin; and the last millisecond of the year 9999, the last that most calendar libraries
@@ -124,7 +122,7 @@ def rows_from(
 
 
 def _text(kind: str, content: str) -> CheckedRow:
-    return _new(CheckedRow, (_new(Row, (kind, content, None, None)), None))
+    return new_tuple(CheckedRow, (new_tuple(Row, (kind, content, None, None)), None))
 
 
 def plain_text(message: dict[str, Any]) -> CheckedRow | None:

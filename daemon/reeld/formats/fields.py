@@ -1,4 +1,8 @@
-"""Reads the fields of a provider's body; errors name the place. Also says which fields an object may have."""
+"""Reads the fields of a provider's body; errors name the place. Also says which fields an object may have.
+
+In all formats ``type(value) is`` asks for the type of a JSON value: it is exact, for ``True`` is an ``int`` to
+``isinstance``. That one is for our own classes, and for tables with several types.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
@@ -110,6 +114,11 @@ class Element(NamedTuple):
         """Yield the elements of a field, each of which must be an object."""
         return elements_of(self.value.get(key), self.at(key))
 
+    def role(self, api: str, default: str | None = None) -> str:
+        """Return the field ``role`` as a neutral role."""
+        given = self.value.get("role")
+        return require_role(given if default is None else given or default, self.at("role"), api)
+
     def kept(self, provider: str, *without: str) -> Json:
         """Return all fields but these as metadata of their provider."""
         return preserve_keys(provider, self.value, without)
@@ -139,6 +148,11 @@ def require_history(value: Any, where: str, api: str) -> list[Any]:
     if not items:
         raise invalid_at(where, "is empty; a history has at least one item")
     return items
+
+
+def history_of(body: Json, key: str, api: str) -> Iterator[Element]:
+    """Yield the items of a request's history, each of which must be an object."""
+    return elements_of(require_history(body.get(key), key, api), key)
 
 
 def require_whole(body: Json, outside: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from reeld.formats.tool_names import ToolNames
 # Where a block is: in a message of a role, in a tool's result, or in a failed result, for which APIs have different
 # rules.
 Position: TypeAlias = Literal["user", "assistant", "result", "failed_result"]
+IN_RESULTS: tuple[Position, ...] = ("result", "failed_result")
 # A report about the top of a body: an action and its reason.
 Notice: TypeAlias = tuple[Action, str]
 

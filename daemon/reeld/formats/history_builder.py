@@ -4,7 +4,7 @@ What all formats share is here once: an empty message is an empty text, a call w
 paired with its call (rule X12), and the instructions that lead a history become its prompt (rule X13).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any, TypeAlias
 
@@ -82,11 +82,6 @@ def privileged(provider: str, role: str) -> Json:
     return {"provider_metadata": {"provider": provider, "role": role}} if role in INSTRUCTION_ROLES else {}
 
 
-def instructions(provider: str, content: list[Json]) -> list[Json]:
-    """Return the message of the instructions beside a history, none without content."""
-    return [{"role": "user", "content": content, **privileged(provider, "system")}] if content else []
-
-
 class HistoryBuilder:
     """Collects the messages of a history in order; ``messages`` holds those so far.
 
@@ -162,19 +157,21 @@ class HistoryBuilder:
         elif blocks:
             self.add(role, blocks)
 
-    def loaded(self, body: Json, used: tuple[str, ...], beside: Sequence[Json] = ()) -> LoadedRequest:
+    def loaded(self, body: Json, used: tuple[str, ...], *beside: list[Json]) -> LoadedRequest:
         """Return the whole history; the instructions that lead it are its prompt.
 
         Args:
             body: the request.
             used: its keys that are part of the history.
-            beside: the instructions that it has beside its messages.
+            beside: the content of each of the instructions that it has beside its messages.
 
         Raises:
             InvalidMessage: an instruction contains something other than text.
         """
         leading = list(takewhile(_is_instruction, self.messages))
-        prompt = system_message(self._provider, [*beside, *leading])
+        kept = privileged(self._provider, "system")
+        apart = [{"role": "user", "content": content, **kept} for content in beside if content]
+        prompt = system_message(self._provider, [*apart, *leading])
         return LoadedRequest([*prompt, *self.messages[len(leading) :]], [*self.report, *report_unused_keys(body, used)])
 
     @property

@@ -48,17 +48,18 @@ def is_sendable(value: Any, depth: int = _DEPTH, *, any_number: bool = False) ->
         depth: how many levels of lists and maps it may have.
         any_number: take numbers that few programs can hold, such as 1e400, because the provider itself wrote them.
     """
-    if type(value) in _ALWAYS_SENDABLE:
+    kind = type(value)
+    if kind in _ALWAYS_SENDABLE:
         return True
-    if isinstance(value, float):
+    if kind is float:
         return math.isfinite(value)
-    if isinstance(value, dict | list):
-        inside = value.values() if isinstance(value, dict) else value
+    if kind is dict or kind is list:
+        inside = value.values() if kind is dict else value
         rest = [element for element in inside if type(element) not in _ALWAYS_SENDABLE]
         if not rest:
             return depth > 0
         return depth > 0 and all(is_sendable(element, depth - 1, any_number=any_number) for element in rest)
-    return any_number or type(value) is not Numeral
+    return any_number or kind is not Numeral
 
 
 def arguments_as_object(arguments: str) -> Json:

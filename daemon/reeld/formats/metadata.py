@@ -24,27 +24,18 @@ def preserve_keys(provider: str, values: Mapping[str, Any], without: Iterable[st
     Returns:
         ``{"provider_metadata": …}``, or an empty map if no key is left.
     """
-    meaningful = _meaningful(values, without)
-    if not meaningful:
-        return {}
-    kept = {
-        **{key: value for key, value in meaningful if _is_simple(value)},
-        **{key + _AS_TEXT: dump(value) for key, value in meaningful if not _is_simple(value)},
-    }
-    return {"provider_metadata": {"provider": provider, **kept}}
-
-
-def _is_simple(value: Any) -> bool:
-    return why_not_plain(value, 1) is None and not has_large_number(value)
-
-
-def _meaningful(values: Mapping[str, Any], without: Iterable[str]) -> list[tuple[str, Any]]:
-    skipped = {"provider", *without}
-    return [
-        (clean(key)[0], value)
-        for key, value in values.items()
-        if key not in skipped and value not in (None, [], {}, "")
-    ]
+    skipped = ("provider", *without)
+    simple: Json = {}
+    nested: Json = {}
+    for key, value in values.items():
+        if key in skipped or value in (None, [], {}, ""):
+            continue
+        if why_not_plain(value, 1) is None and not has_large_number(value):
+            simple[clean(key)[0]] = value
+        else:
+            nested[clean(key)[0] + _AS_TEXT] = dump(value)
+    kept = {**simple, **nested}
+    return {"provider_metadata": {"provider": provider, **kept}} if kept else {}
 
 
 def restore_keys(metadata: Mapping[str, Any] | None, provider: str, keys: Iterable[str]) -> Json:

@@ -108,7 +108,7 @@ class CallResult(NamedTuple):
     @property
     def blocks(self) -> list[Json]:
         """The content as blocks, also if it is a text."""
-        return [{"type": "text", "text": self.content}] if isinstance(self.content, str) else self.content
+        return self.content if type(self.content) is list else [{"type": "text", "text": self.content}]
 
     @property
     def metadata(self) -> Json:

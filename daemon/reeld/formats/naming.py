@@ -80,7 +80,7 @@ def reads(target: str | None, made_by: Any, metadata: Json) -> bool:
         made_by: the name that the answering model gave itself. It is untrusted.
         metadata: the metadata of the block, which may contain the name that was asked for.
     """
-    names = [name for name in (made_by, metadata.get(ASKED_MODEL)) if name and isinstance(name, str)]
+    names = [name for name in (made_by, metadata.get(ASKED_MODEL)) if name and type(name) is str]
     return not names or any(same_family(name, target) for name in names)
 
 

@@ -108,12 +108,12 @@ def _dialect(target: Format, name: str | None, model: str | None) -> Format:
 def _extra(request: RenderRequest, target: Format) -> Json:
     """Return ``extra`` as a map, or raise InvalidParams if it is not one or would override the conversation."""
     extra = request.extra or {}
-    if isinstance(extra, str):
+    if type(extra) is str:
         try:
             extra = parse(extra)
         except (ValueError, RecursionError) as error:
             raise InvalidParams(f"extra: invalid JSON: {error}", field="extra") from None
-    if not isinstance(extra, dict) or not is_sendable(extra, any_number=True):
+    if type(extra) is not dict or not is_sendable(extra, any_number=True):
         raise InvalidParams("extra: expected a map of values that JSON has", field="extra")
     try:
         encode(extra).encode()
@@ -124,7 +124,7 @@ def _extra(request: RenderRequest, target: Format) -> Json:
             why = "comes from the conversation and cannot be overridden"
             raise InvalidParams(f"extra.{key}: {why}", field=f"extra.{key}")
     model = extra.get("model")
-    if model is not None and (not isinstance(model, str) or request.model not in (None, model)):
+    if model is not None and (type(model) is not str or request.model not in (None, model)):
         raise InvalidParams(f"extra.model: {model!r} is not the requested model {request.model!r}", field="extra")
     return extra
 

@@ -1,6 +1,7 @@
 """Repair of an assistant turn: selects the blocks that can be sent, and their form and order."""
 
 from reel.strict_json import Json
+from reel.values import new_tuple
 from reeld.formats.model import AssistantTurn, Change, Piece, ToolCall, placeholder
 from reeld.formats.naming import why_signature_lost
 from reeld.formats.repair_rules import Rules
@@ -9,8 +10,6 @@ from reeld.formats.server_tools import MessageGroup
 
 _UNPAIRED = "a server's tool without the other half of its call and result"
 _LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
 
 
 def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> AssistantTurn:
@@ -23,7 +22,7 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
     begun: list[Json] = []
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         for block_index, block in enumerate(message["content"]):
-            piece = _new(Piece, (message, message_index, block_index, block))
+            piece = new_tuple(Piece, (message, message_index, block_index, block))
             is_call = block["type"] == "tool_call"
             if is_call and rules.lacks_tool(block["name"]):
                 piece, is_call = _told(piece, pieces, state, rules, report), False

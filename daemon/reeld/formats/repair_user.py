@@ -1,6 +1,7 @@
 """Repair of a user turn: the results of the calls before it, then the user's blocks."""
 
 from reel.strict_json import Json
+from reel.values import new_tuple
 from reeld.formats.content import as_error, media_title, texts_of
 from reeld.formats.format import Position
 from reeld.formats.model import Action, CallResult, Change, Piece, ToolCall, UserTurn, placeholder
@@ -10,8 +11,6 @@ from reeld.formats.server_tools import MessageGroup
 
 NO_RESULT = "No result: the call was interrupted before it was answered."
 _MEDIA = ("media", "opaque")
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
 
 
 def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> UserTurn:
@@ -20,7 +19,7 @@ def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, repo
     builder = _UserTurnBuilder(calls, state, rules, report)
     for message_index, message in enumerate(group.user, group.start):
         for block_index, block in enumerate(message["content"]):
-            piece = _new(Piece, (message, message_index, block_index, block))
+            piece = new_tuple(Piece, (message, message_index, block_index, block))
             if block["type"] == "tool_result":
                 builder.add_result(piece)
             else:
@@ -88,7 +87,7 @@ class _UserTurnBuilder:
     def _add_as_text(self, title: str, piece: Piece) -> None:
         """Add the text of a result, then all other blocks of it that the user may send (rules X5 and X18)."""
         content = piece.block["content"]
-        blocks = [] if isinstance(content, str) else content
+        blocks = [] if type(content) is str else content
         words = texts_of(blocks) if blocks else content
         said = as_error(words) if piece.block.get("is_error") else words
         self.pieces.append(piece._replace(block={"type": "text", "text": f"{title}: {said}"}))
@@ -99,7 +98,7 @@ class _UserTurnBuilder:
     def _result(self, call: ToolCall, piece: Piece) -> CallResult:
         block = piece.block
         failed, content = bool(block.get("is_error")), block["content"]
-        if isinstance(content, list):
+        if type(content) is list:
             content = self._sendable(call, piece, content, "failed_result" if failed else "result") or ""
         return CallResult(call, content, failed, piece)
 

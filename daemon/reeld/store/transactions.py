@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists, Internal, ReelError, Storage
 from reel.msgpack_codec import LastingPacker, packer
+from reel.values import new_tuple
 from reeld.core.events import Event, Pack
 from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
@@ -21,9 +22,6 @@ from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
 from reeld.store.loss import NOTHING, Loss
 from reeld.store.milestones import write_milestones
-
-# Creates a named tuple in half the time that calling its class takes.
-_new = tuple.__new__
 
 
 class Key(NamedTuple):
@@ -99,8 +97,8 @@ _REST_OF_TRANSACTION = tuple(Transaction._field_defaults.values())
 
 def one_write(profile: Profile, events: list[Event], keys: list[Key]) -> Transaction:
     """Return a transaction of one agent's new events and no more, as nearly all are, in half the usual time."""
-    write = _new(AgentWrite, (profile, events, *_REST_OF_WRITE))
-    return _new(Transaction, ([write], keys, *_REST_OF_TRANSACTION))
+    write = new_tuple(AgentWrite, (profile, events, *_REST_OF_WRITE))
+    return new_tuple(Transaction, ([write], keys, *_REST_OF_TRANSACTION))
 
 
 def spared(transaction: Transaction) -> int:

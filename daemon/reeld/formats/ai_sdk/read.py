@@ -20,13 +20,11 @@ from reeld.formats.fields import (
     Element,
     LoadedRequest,
     elements_of,
-    require_history,
-    require_role,
+    history_of,
     require_str,
 )
 from reeld.formats.history_builder import (
     HistoryBuilder,
-    instructions,
     made_by,
     privileged,
     text,
@@ -69,16 +67,16 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     given = [{"role": "user", "content": body[key]}] if type(body.get(key)) is str else body.get(key)
     builder = HistoryBuilder(PROVIDER, model)
     reader = _MessageReader(builder)
-    for found in elements_of(require_history(given, key, _API), key):
+    for found in history_of({key: given}, key, _API):
         reader.add(found)
     prompt = [each for name in ("system", "instructions") for each in _instructions(body.get(name), name)]
-    return builder.loaded(body, (key, "system", "instructions", "model"), prompt)
+    return builder.loaded(body, (key, "system", "instructions", "model"), *prompt)
 
 
-def _instructions(given: Any, where: str) -> Iterator[Json]:
+def _instructions(given: Any, where: str) -> Iterator[list[Json]]:
     """Read instructions beside the messages: a text, a system message, or several."""
     for found in elements_of([{"content": given}] if type(given) is str else given, where):
-        yield from instructions(PROVIDER, [text(found.text("content"))])
+        yield [text(found.text("content"))]
 
 
 class _MessageReader:
@@ -92,7 +90,7 @@ class _MessageReader:
 
     def add(self, found: Element) -> None:
         """Add a message; keys beside its parts are kept with the first resulting message."""
-        role = require_role(found.get("role"), found.at("role"), _API)
+        role = found.role(_API)
         beside = {key: value for key, value in found.value.items() if key not in ("role", "content", "parts")}
         own_role = {"role": role} if role in INSTRUCTION_ROLES else {}
         kept = preserve_keys(PROVIDER, {**beside, "role": None, **own_role})

@@ -1,36 +1,25 @@
 """Anthropic Messages (the A rules of docs/provider-rules.md)."""
 
-from reeld.formats.anthropic.caching import count, fit_top, keep_newest, mark_end, mark_top
-from reeld.formats.anthropic.read import read_request, read_response
-from reeld.formats.anthropic.rules import (
-    PROVIDER,
-    container_of,
-    continue_container,
-    history_settings,
-    server_tool_half,
-    why_invalid,
-    why_unsendable,
-)
-from reeld.formats.anthropic.write import TOOL_NAMES, write_prompt, write_turn
+from reeld.formats.anthropic import caching, read, rules, write
 from reeld.formats.format import Caching, Format
 
 FORMAT = Format(
     name="anthropic",
-    provider=PROVIDER,
+    provider=rules.PROVIDER,
     history_key="messages",
     reserved_keys=frozenset({"messages", "system"}),
-    why_unsendable=why_unsendable,
-    write_turn=write_turn,
-    write_prompt=write_prompt,
-    tool_names=TOOL_NAMES,
-    read_request=read_request,
-    read_response=read_response,
+    why_unsendable=rules.why_unsendable,
+    write_turn=write.write_turn,
+    write_prompt=write.write_prompt,
+    tool_names=write.TOOL_NAMES,
+    read_request=read.read_request,
+    read_response=read.read_response,
     alternates=True,
-    server_tool_half=server_tool_half,
-    history_settings=history_settings,
-    why_invalid=why_invalid,
-    caching=Caching(count, keep_newest, fit_top, mark_top, mark_end),
-    server_state=container_of,
-    continue_state=continue_container,
+    server_tool_half=rules.server_tool_half,
+    history_settings=rules.history_settings,
+    why_invalid=rules.why_invalid,
+    caching=Caching(caching.count, caching.keep_newest, caching.fit_top, caching.mark_top, caching.mark_end),
+    server_state=rules.container_of,
+    continue_state=rules.continue_container,
     resumable=True,
 )

@@ -39,10 +39,10 @@ def mark_top(fields: Json, ttl: str, _model: str | None) -> Json:
     """Return the body without its history with a breakpoint after the tools, and one after the prompt (rule A15)."""
     marked = dict(fields)
     system = fields.get("system")
-    if isinstance(system, str) and system:
+    if type(system) is str and system:
         system = [{"type": "text", "text": system}]
     for key, found in (("tools", fields.get("tools")), ("system", system)):
-        if isinstance(found, list) and found and isinstance(found[-1], dict):
+        if type(found) is list and found and type(found[-1]) is dict:
             marked[key] = [*found[:-1], {**found[-1], CACHE_CONTROL: _breakpoint(ttl)}]
     return marked
 
@@ -67,10 +67,10 @@ def _is_marked(holder: Json) -> bool:
 
 def _blocks(content: Any) -> Iterator[Json]:
     """Return the blocks of some content in the order of their breakpoints: nested blocks before their container."""
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict):
+    for block in content if type(content) is list else ():
+        if type(block) is dict:
             inner = block.get("content")
-            yield from (part for part in inner if isinstance(part, dict)) if isinstance(inner, list) else ()
+            yield from (part for part in inner if type(part) is dict) if type(inner) is list else ()
             yield block
 
 
@@ -80,7 +80,7 @@ def _newest(content: list[Any], number: int) -> list[Any]:
 
     def keep(block: Any) -> Any:
         nonlocal passed
-        if not isinstance(block, dict) or not _is_marked(block):
+        if type(block) is not dict or not _is_marked(block):
             return block
         passed += 1
         return block if passed > old else {key: value for key, value in block.items() if key != CACHE_CONTROL}
@@ -89,6 +89,6 @@ def _newest(content: list[Any], number: int) -> list[Any]:
 
 
 def _inside(block: Any, keep: Callable[[Any], Any]) -> Any:
-    if isinstance(block, dict) and isinstance(block.get("content"), list):
+    if type(block) is dict and type(block.get("content")) is list:
         return {**block, "content": [keep(part) for part in block["content"]]}
     return block

@@ -9,11 +9,9 @@ from reeld.formats.fields import (
     Element,
     LoadedRequest,
     Response,
-    elements_of,
+    history_of,
     invalid_at,
     raise_provider_error,
-    require_history,
-    require_role,
     require_str,
     usage_in,
 )
@@ -22,7 +20,6 @@ from reeld.formats.history_builder import (
     PartReader,
     blocks_of,
     by_type,
-    instructions,
     text_part,
     tool_call,
     tool_result,
@@ -44,15 +41,15 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
     builder = HistoryBuilder(PROVIDER, body.get("model"), model)
-    for found in elements_of(require_history(body.get("messages"), "messages", _API), "messages"):
+    for found in history_of(body, "messages", _API):
         _add(builder, found)
-    prompt = instructions(PROVIDER, _blocks(body.get("system") or None, "system", None))
+    prompt = _blocks(body.get("system") or None, "system", None)
     return builder.loaded(body, ("messages", "system", "model"), prompt)
 
 
 def _add(builder: HistoryBuilder, found: Element) -> None:
     """Add one message: one for each role that its blocks belong to."""
-    role = require_role(found.get("role"), found.at("role"), _API)
+    role = found.role(_API)
     speaker = "assistant" if role == "assistant" else "user"
     model = builder.model if role == "assistant" else None
     blocks = _blocks(found.get("content"), found.at("content"), model)

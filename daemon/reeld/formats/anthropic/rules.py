@@ -103,7 +103,7 @@ def _why_media_unsendable(block: Json, position: Position) -> str | None:
 
 def _why_opaque_unsendable(value: Json | None, position: Position, *, answered: bool) -> str | None:
     kind = value.get("type") if value else None
-    if value is None or not isinstance(kind, str) or not _is_complete(value, kind):
+    if value is None or type(kind) is not str or not _is_complete(value, kind):
         return "an opaque block that Anthropic does not accept"
     accepted = {
         "user": kind in _REQUIRED and kind not in (*_SERVER_CALLS, *_IN_RESULTS_ONLY) and not _is_server_result(kind),
@@ -134,7 +134,7 @@ def _is_complete(value: Json, kind: str) -> bool:
         return False
     required = _REQUIRED.get(kind, _SERVER_RESULT_REQUIRED if _is_server_result(kind) else {})
     source = value.get("source")
-    known_source = not isinstance(source, dict) or source.get("type") in _SOURCES
+    known_source = type(source) is not dict or source.get("type") in _SOURCES
     return known_source and all(isinstance(value.get(key), wanted) for key, wanted in required.items())
 
 
@@ -156,15 +156,15 @@ def own_keys(block: Json, kind: str) -> Json:
 def with_citations(value: Json) -> Json:
     """Return a value without the keys of citations that only answers have, such as ``file_id`` (rule A16)."""
     citations, content = value.get("citations"), value.get("content")
-    if isinstance(citations, list):
+    if type(citations) is list:
         value = {**value, "citations": [_citation(found) for found in citations]}
-    if isinstance(content, list):
-        value = {**value, "content": [with_citations(part) if isinstance(part, dict) else part for part in content]}
+    if type(content) is list:
+        value = {**value, "content": [with_citations(part) if type(part) is dict else part for part in content]}
     return value
 
 
 def _citation(found: Any) -> Any:
-    accepted = _CITATION_KEYS.get(str(found.get("type"))) if isinstance(found, dict) else None
+    accepted = _CITATION_KEYS.get(str(found.get("type"))) if type(found) is dict else None
     return found if accepted is None else {key: value for key, value in found.items() if key in accepted}
 
 
@@ -195,13 +195,13 @@ def why_invalid(extra: Json, loop: LoopThinking | None) -> str | None:
 
 def _thinking(extra: Json) -> Any:
     thinking = extra.get("thinking")
-    return thinking.get("type") if isinstance(thinking, dict) else None
+    return thinking.get("type") if type(thinking) is dict else None
 
 
 def container_of(message: Json) -> Json | None:
     """Return the container in which the tools of an answer ran (rule A14)."""
     found = restore_keys(message.get("provider_metadata"), PROVIDER, ("container",)).get("container")
-    return found if isinstance(found, dict) and isinstance(found.get("id"), str) else None
+    return found if type(found) is dict and type(found.get("id")) is str else None
 
 
 def continue_container(extra: Json, container: Json, now: float) -> tuple[Json, Notice | None]:
@@ -213,7 +213,7 @@ def continue_container(extra: Json, container: Json, now: float) -> tuple[Json, 
         now: the time in seconds since 1970.
     """
     own = extra.get("container", {})
-    if not isinstance(own, dict) or "id" in own:
+    if type(own) is not dict or "id" in own:
         return extra, None
     if (expires := _timestamp(container.get("expires_at"))) is not None and expires <= now:
         return extra, ("dropped", f"the container {container['id']} expired at {container['expires_at']}")
@@ -222,7 +222,7 @@ def continue_container(extra: Json, container: Json, now: float) -> tuple[Json, 
 
 def _timestamp(value: Any) -> float | None:
     try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        found = datetime.fromisoformat(value) if type(value) is str else None
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() if found else None
     except (ValueError, OverflowError):
         return None

@@ -105,10 +105,10 @@ def _result(result: CallResult, context: RenderContext) -> Json:
         written["is_error"] = True
     if result.piece is None:
         return written
-    if isinstance(result.content, str) and result.content.isspace():
+    if type(result.content) is str and result.content.isspace():
         written["content"] = ""
         context.note(result.piece, "dropped", "in the result: a blank text")
-    if isinstance(result.content, list):
+    if type(result.content) is list:
         written["content"] = [_block(block, result.piece, context) for block in result.content]
     if result.failed and not written["content"]:
         written["content"] = PLACEHOLDER
@@ -127,8 +127,8 @@ def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
         context: records the cache breakpoints.
     """
     written = _WRITERS[block["type"]](block)
-    if block["type"] == "opaque" and isinstance(written.get("content"), list):
-        for part in [part for part in written["content"] if isinstance(part, dict)]:
+    if block["type"] == "opaque" and type(written.get("content")) is list:
+        for part in [part for part in written["content"] if type(part) is dict]:
             _note_breakpoint(part, piece, context)
     _note_breakpoint(written, piece, context)
     return written

@@ -31,7 +31,7 @@ def fit_top(fields: Json) -> tuple[Json, int, int]:
         the fields, how many cache points were left out, and how many are left for the history.
     """
     config = fields.get("toolConfig")
-    room = max(_MOST - _count(config.get("tools") if isinstance(config, dict) else None), 0)
+    room = max(_MOST - _count(config.get("tools") if type(config) is dict else None), 0)
     found = _count(fields.get("system"))
     if found > room:
         fields = {**fields, "system": _newest(fields["system"], room)}
@@ -44,7 +44,7 @@ def mark_top(fields: Json, ttl: str, model: str | None) -> Json:
         return fields
     marked = dict(fields)
     config, system = fields.get("toolConfig"), fields.get("system")
-    if is_claude(model) and isinstance(config, dict) and isinstance(config.get("tools"), list):
+    if is_claude(model) and type(config) is dict and type(config.get("tools")) is list:
         marked["toolConfig"] = {**config, "tools": [*config["tools"], _cache_point(ttl, model)]}
     if system:
         marked["system"] = [*system, _cache_point(ttl, model)]
@@ -66,11 +66,11 @@ def _cache_point(ttl: str, model: str | None) -> Json:
 
 
 def _count(content: Any) -> int:
-    return sum(map(_is_cache_point, content)) if isinstance(content, list) else 0
+    return sum(map(_is_cache_point, content)) if type(content) is list else 0
 
 
 def _is_cache_point(block: Any) -> bool:
-    return isinstance(block, dict) and CACHE_POINT in block
+    return type(block) is dict and CACHE_POINT in block
 
 
 def _newest(content: list[Any], number: int) -> list[Any]:

@@ -85,8 +85,8 @@ def is_source(kind: str, found: Json) -> bool:
         return False
     ((key, value),) = source.items()
     if key == "bytes":
-        return isinstance(value, str) and is_base64(value)
-    return key in SOURCES[kind] and isinstance(value, {"text": str, "content": list}.get(key, dict))
+        return type(value) is str and is_base64(value)
+    return key in SOURCES[kind] and type(value) is {"text": str, "content": list}.get(key, dict)
 
 
 def media_block(block: Json, name: str | None) -> Json:

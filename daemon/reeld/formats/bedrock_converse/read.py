@@ -12,19 +12,16 @@ from reeld.formats.fields import (
     Element,
     LoadedRequest,
     Response,
-    elements_of,
+    history_of,
     invalid_at,
     require_elements,
-    require_history,
     require_list,
     require_map,
-    require_role,
     usage_in,
 )
 from reeld.formats.history_builder import (
     HistoryBuilder,
     PartReader,
-    instructions,
     privileged,
     text,
     tool_call,
@@ -53,12 +50,12 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
     builder = HistoryBuilder(PROVIDER, body.get("modelId"), model)
-    for found in elements_of(require_history(body.get("messages"), "messages", _API), "messages"):
-        role = require_role(found.get("role"), found.at("role"), _API)
+    for found in history_of(body, "messages", _API):
+        role = found.role(_API)
         speaker = _ASSISTANT if role == _ASSISTANT else _USER
         blocks = _blocks(builder, found.get("content"), found.at("content"), speaker)
         builder.add_by_role(blocks, speaker, privileged(PROVIDER, role))
-    prompt = instructions(PROVIDER, _blocks(builder, body.get("system"), "system", _USER))
+    prompt = _blocks(builder, body.get("system"), "system", _USER)
     return builder.loaded(body, ("messages", "system", "modelId"), prompt)
 
 

@@ -63,11 +63,9 @@ def _why_opaque_unsendable(value: Json | None, position: Position) -> str | None
 def _is_complete(kind: str, found: Any) -> bool:
     """Whether the content of a block has the keys that its kind requires, with valid values."""
     known = _OPAQUE[kind]
-    if not isinstance(found, dict) or not all(
-        isinstance(found.get(key), wanted) for key, wanted in known.required.items()
-    ):
+    if type(found) is not dict or not all(type(found.get(key)) is wanted for key, wanted in known.required.items()):
         return False
-    if not all(isinstance(found.get(key, wanted()), wanted) for key, wanted in known.optional.items()):
+    if not all(type(found.get(key, wanted())) is wanted for key, wanted in known.optional.items()):
         return False
     if kind in SOURCES:
         return is_source(kind, found)
@@ -76,13 +74,11 @@ def _is_complete(kind: str, found: Any) -> bool:
 
 
 def _is_in_result(block: Any) -> bool:
-    if not isinstance(block, dict) or len(block) != 1:
+    if type(block) is not dict or len(block) != 1:
         return False
     ((kind, value),) = block.items()
     return (
-        (isinstance(value, str) and value.strip() != "")
-        if kind == "text"
-        else kind in _IN_RESULTS and isinstance(value, dict)
+        (type(value) is str and value.strip() != "") if kind == "text" else kind in _IN_RESULTS and type(value) is dict
     )
 
 
@@ -98,7 +94,7 @@ def server_tool_half(block: Json) -> ServerToolHalf | None:
     value = opaque_object(block) or {}
     kind = next((key for key in ("toolUse", "toolResult") if key in value), None)
     found = value.get(kind) if kind else None
-    return ServerToolHalf(str(found.get("toolUseId")), is_call=kind == "toolUse") if isinstance(found, dict) else None
+    return ServerToolHalf(str(found.get("toolUseId")), is_call=kind == "toolUse") if type(found) is dict else None
 
 
 def calls_in(message: Json) -> Json | None:
@@ -113,7 +109,7 @@ def _is_call(block: Json) -> bool:
 def declare_tools(extra: Json, _calls: Json, _now: float) -> tuple[Json, Notice | None]:
     """Return ``extra`` with a tool if it has none, because the history has calls (rule B7)."""
     config = extra.get("toolConfig")
-    if isinstance(config, dict) and config.get("tools"):
+    if type(config) is dict and config.get("tools"):
         return extra, None
     notice: Notice = (
         "synthesized",
@@ -125,8 +121,8 @@ def declare_tools(extra: Json, _calls: Json, _now: float) -> tuple[Json, Notice 
 def why_invalid(extra: Json, loop: LoopThinking | None) -> str | None:
     """Return why thinking cannot be enabled: a tool loop that began without it cannot continue with it (rule B8)."""
     fields: Any = extra.get("additionalModelRequestFields")
-    thinking = fields.get("thinking") if isinstance(fields, dict) else None
-    enabled = isinstance(thinking, dict) and thinking.get("type") == "enabled"
+    thinking = fields.get("thinking") if type(fields) is dict else None
+    enabled = type(thinking) is dict and thinking.get("type") == "enabled"
     if enabled and loop is not None and not any(loop):
         return (
             "additionalModelRequestFields.thinking: it cannot be enabled in the middle of a tool loop that began "

@@ -79,7 +79,7 @@ def _content(pieces: list[Piece], context: RenderContext) -> list[Json]:
 def _cache_point(written: Json, block: Json, piece: Piece, context: RenderContext) -> list[Json]:
     """Return the cache point that was after a block, if the model accepts one there (rule B10)."""
     found = restore_keys(block.get("provider_metadata"), PROVIDER, (CACHE_POINT,)).get(CACHE_POINT)
-    if not isinstance(found, dict) or not caches(context.model) or any(kind in written for kind in _NOT_CACHED):
+    if type(found) is not dict or not caches(context.model) or any(kind in written for kind in _NOT_CACHED):
         return []
     context.breakpoints.append((piece.seq, piece.block_index))
     lasting = {"ttl": found["ttl"]} if found.get("ttl") in ("5m", "1h") and is_claude(context.model) else {}
@@ -105,7 +105,7 @@ def _in_result(block: Json, context: RenderContext) -> Json:
     """Return a block of a result; an original object goes back as an object."""
     if restore_keys(block.get("provider_metadata"), PROVIDER, ("json",)) == {"json": True}:
         value = load_sendable(block["text"])
-        if isinstance(value, dict):
+        if type(value) is dict:
             return {"json": value}
     return {"text": block["text"]} if block["type"] == "text" else _WRITERS[block["type"]](block, context)
 
@@ -115,10 +115,10 @@ def _text(block: Json, context: RenderContext) -> Json:
     metadata = block.get("provider_metadata") or {}
     kept = restore_keys(metadata, PROVIDER, ("citations", "guard"))
     citations, guard = kept.get("citations"), kept.get("guard")
-    if isinstance(citations, list) and reads(context.model, metadata.get("model"), metadata):
+    if type(citations) is list and reads(context.model, metadata.get("model"), metadata):
         return {"citationsContent": {"content": [{"text": block["text"]}], "citations": citations}}
     if guard is not None:
-        qualifiers = {"qualifiers": guard} if isinstance(guard, list) else {}
+        qualifiers = {"qualifiers": guard} if type(guard) is list else {}
         return {"guardContent": {"text": {"text": block["text"], **qualifiers}}}
     return {"text": block["text"]}
 

@@ -10,14 +10,12 @@ from reeld.formats.fields import (
     Element,
     LoadedRequest,
     Response,
-    elements_of,
+    history_of,
     id_prefix,
     invalid_at,
     raise_provider_error,
     require_elements,
-    require_history,
     require_map,
-    require_role,
     require_str,
     usage_in,
 )
@@ -25,7 +23,6 @@ from reeld.formats.gemini.rules import BESIDE_DATA, OF_A_RESPONSE, PROVIDER, is_
 from reeld.formats.history_builder import (
     HistoryBuilder,
     PartReader,
-    instructions,
     made_by,
     privileged,
     text,
@@ -55,9 +52,9 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     """
     body = camel_case(body)
     builder = HistoryBuilder(PROVIDER, model, body.get("model"))
-    for index, found in enumerate(elements_of(require_history(body.get("contents"), "contents", _API), "contents")):
+    for index, found in enumerate(history_of(body, "contents", _API)):
         _add(builder, Element(camel_case(found.value), found.where), index)
-    prompt = instructions(PROVIDER, _prompt(body.get("systemInstruction")))
+    prompt = _prompt(body.get("systemInstruction"))
     return builder.loaded(body, ("contents", "systemInstruction", "model"), prompt)
 
 
@@ -72,17 +69,17 @@ def _prompt(instruction: Any) -> list[Json]:
 
 def _add(builder: HistoryBuilder, found: Element, index: int) -> None:
     """Add one content: one message for each role that its parts belong to."""
-    role = require_role(found.get("role") or "user", found.at("role"), _API)
+    role = found.role(_API, "user")
     model = builder.model if role == "assistant" else None
-    parts = enumerate(_parts(found.get("parts"), found.at("parts")))
-    blocks = [_read(builder, part, f"{index}_{number}", model) for number, part in parts]
+    blocks = [
+        _result(builder, part) if "functionResponse" in part.value else _said(builder, part, f"{index}_{number}", model)
+        for number, part in enumerate(_parts(found.get("parts"), found.at("parts")))
+    ]
     builder.add_by_role(blocks, "assistant" if role == "assistant" else "user", privileged(PROVIDER, role))
 
 
-def _read(builder: HistoryBuilder, part: Element, place: str, model: str | None) -> Json:
-    """Read a part, and pair calls and results."""
-    if "functionResponse" in part.value:
-        return _result(builder, part)
+def _said(builder: HistoryBuilder, part: Element, place: str, model: str | None) -> Json:
+    """Read a part that is not the client's answer to a call; a call without an id gets one."""
     block = _block(part, model)
     if block["type"] == "tool_call":
         block["id"] = builder.call_id(block["id"], block["name"], place, part.at("functionCall"))
@@ -105,7 +102,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
     content = camel_case(require_map(candidate.get("content") or {}, "candidates[0].content"))
     builder = HistoryBuilder(PROVIDER, body.get("modelVersion"), model, made=id_prefix(body, "responseId"))
     parts = enumerate(_parts(content.get("parts"), "candidates[0].content.parts"))
-    blocks = [_read(builder, part, str(index), builder.model) for index, part in parts]
+    blocks = [_said(builder, part, str(index), builder.model) for index, part in parts]
     builder.add("assistant", blocks)
     return builder.answer(
         {**body, **candidate},

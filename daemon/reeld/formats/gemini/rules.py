@@ -5,7 +5,7 @@ from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of
-from reeld.formats.format import Position, ServerToolHalf
+from reeld.formats.format import IN_RESULTS, Position, ServerToolHalf
 from reeld.formats.metadata import is_own, opaque_object
 from reeld.formats.naming import reads, why_not_transferable
 
@@ -54,13 +54,9 @@ def why_unsendable(block: Json, position: Position, model: str | None) -> str | 
 
 
 def _why_media_unsendable(block: Json, position: Position, model: str | None) -> str | None:
-    if _in_result(position) and (not is_signing(model) or block.get("url") is not None):
+    if position in IN_RESULTS and (not is_signing(model) or block.get("url") is not None):
         return "media in a result"  # rule G7
     return None if _is_readable(block) else f"media of type {mime_of(block)}"
-
-
-def _in_result(position: Position) -> bool:
-    return position in ("result", "failed_result")
 
 
 def _is_readable(block: Json) -> bool:
@@ -86,12 +82,12 @@ def _why_opaque_unsendable(part: Json | None, position: Position, model: str | N
         return "an opaque block that Gemini does not accept"
     if position != "assistant" and kind not in MEDIA:
         return f"{kind} is not allowed here"
-    return "media in a result" if _in_result(position) and not is_signing(model) else None
+    return "media in a result" if position in IN_RESULTS and not is_signing(model) else None
 
 
 def _is_complete(data: Any) -> bool:
     """Whether the data of a part are an object, and so are the members that must be objects (rule G4)."""
-    return isinstance(data, dict) and all(isinstance(data.get(key, {}), dict) for key in ("args", "response"))
+    return type(data) is dict and all(type(data.get(key, {})) is dict for key in ("args", "response"))
 
 
 def accepted_keys(part: Json) -> Json:
@@ -122,6 +118,6 @@ def signature(block: Json, model: str | None) -> str | None:
     metadata = block.get("provider_metadata") or {}
     if metadata.get("provider") == PROVIDER and reads(model, metadata.get("model"), metadata):
         found = metadata.get("signature") or block.get("signature")
-        return found if isinstance(found, str) else None
+        return found if type(found) is str else None
     own = block.get("signature") if block.get("provider") == PROVIDER else None
-    return own if isinstance(own, str) else None
+    return own if type(own) is str else None

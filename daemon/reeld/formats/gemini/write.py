@@ -125,6 +125,6 @@ def _response(result: CallResult) -> Json:
 
 def _response_object(result: CallResult) -> Json:
     own = restore_keys(result.metadata, PROVIDER, ("response",)).get("response")
-    if isinstance(own, dict):
+    if type(own) is dict:
         return own
     return {"error" if result.failed else "result": texts_of(result.blocks)}

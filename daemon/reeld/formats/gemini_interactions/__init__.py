@@ -2,32 +2,24 @@
 
 from reeld.formats.format import Format
 from reeld.formats.gemini.rules import PROVIDER
-from reeld.formats.gemini_interactions.read import read_request, read_response
-from reeld.formats.gemini_interactions.rules import (
-    must_precede_content,
-    server_tool_half,
-    unique_ids,
-    why_invalid,
-    why_unsendable,
-)
-from reeld.formats.gemini_interactions.write import TOOL_NAMES, write_prompt, write_turn
+from reeld.formats.gemini_interactions import read, rules, write
 
 FORMAT = Format(
     name="gemini-interactions",
     provider=PROVIDER,
     history_key="input",
     reserved_keys=frozenset({"input", "system_instruction"}),
-    why_unsendable=why_unsendable,
-    write_turn=write_turn,
-    write_prompt=write_prompt,
-    tool_names=TOOL_NAMES,
-    read_request=read_request,
-    read_response=read_response,
+    why_unsendable=rules.why_unsendable,
+    write_turn=write.write_turn,
+    write_prompt=write.write_prompt,
+    tool_names=write.TOOL_NAMES,
+    read_request=read.read_request,
+    read_response=read.read_response,
     defaults={"store": False},
     alternates=True,
-    must_precede_content=must_precede_content,
-    server_tool_half=server_tool_half,
+    must_precede_content=rules.must_precede_content,
+    server_tool_half=rules.server_tool_half,
     server_tools_span=False,
-    unique_ids=unique_ids,
-    why_invalid=why_invalid,
+    unique_ids=rules.unique_ids,
+    why_invalid=rules.why_invalid,
 )

@@ -17,7 +17,6 @@ from reeld.formats.fields import (
     require_history,
     require_list,
     require_map,
-    require_role,
     require_str,
     require_whole,
     usage_in,
@@ -28,7 +27,6 @@ from reeld.formats.gemini_interactions.steps import BESIDE_MEDIA
 from reeld.formats.history_builder import (
     HistoryBuilder,
     blocks_of,
-    instructions,
     made_by,
     own_media,
     privileged,
@@ -71,7 +69,7 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     reader = _StepReader(builder)
     for index, step in enumerate(steps):
         reader.add(step, f"input[{index}]", str(index))
-    return builder.loaded(body, ("input", "system_instruction", "model"), instructions(PROVIDER, _prompt(body)))
+    return builder.loaded(body, ("input", "system_instruction", "model"), _prompt(body))
 
 
 def _prompt(body: Json) -> list[Json]:
@@ -166,7 +164,7 @@ class _StepReader:
 
     def _add_turn(self, step: Element, place: str) -> None:
         """Add user input; a step with a role is a turn, as in the API before it had steps (rule X12)."""
-        role = require_role(step.get("role") or "user", step.at("role"), _API)
+        role = step.role(_API, "user")
         given, where = step.get("content"), step.at("content")
         parts = [given] if type(given) is str else require_elements(given, where)
         contents: list[Json] = []

@@ -2,7 +2,7 @@
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of
-from reeld.formats.format import LoopThinking, Position, ServerToolHalf
+from reeld.formats.format import IN_RESULTS, LoopThinking, Position, ServerToolHalf
 from reeld.formats.gemini.rules import PROVIDER, is_signing, signature
 from reeld.formats.gemini_interactions.steps import content_part, is_call, lone_signature, server_step
 from reeld.formats.metadata import is_own
@@ -43,20 +43,16 @@ def why_unsendable(block: Json, position: Position, model: str | None) -> str | 
 
 
 def _why_media_unsendable(block: Json, position: Position, model: str | None) -> str | None:
-    if _is_in_result(position) and (not is_signing(model) or block.get("url") is not None):
+    if position in IN_RESULTS and (not is_signing(model) or block.get("url") is not None):
         return "media in a result"  # rule I7
     mime = mime_of(block)
     is_linked_picture = mime == ANY_PICTURE and block.get("url") is not None
     return None if mime in _READABLE or is_own(block, PROVIDER) or is_linked_picture else f"media of type {mime}"
 
 
-def _is_in_result(position: Position) -> bool:
-    return position in ("result", "failed_result")
-
-
 def _why_opaque_unsendable(block: Json, position: Position, model: str | None) -> str | None:
     if (part := content_part(block)) is not None:
-        in_result = _is_in_result(position) and (not is_signing(model) or "uri" in part)
+        in_result = position in IN_RESULTS and (not is_signing(model) or "uri" in part)
         return "media in a result" if in_result else None
     if server_step(block) is None and not lone_signature(block):
         return "an opaque block that is not a step or a content that the API accepts back"

@@ -11,7 +11,7 @@ from reel.blocks import kind_of
 from reel.errors import InvalidMessage, InvalidParams
 from reel.strict_json import Json
 from reeld.core.validation import Altered, CheckedRow, rows_from
-from reeld.formats.items.rows import ItemRows, with_form
+from reeld.formats.items.rows import ItemRows, rows_of, with_form
 
 # The roles that the messages of an item may have.
 _ROLES = ("user", "assistant", "tool")
@@ -35,16 +35,8 @@ def own_rows(name: str, items: Sequence[Json], messages: Any) -> ItemRows:
         raise InvalidParams(
             f"messages: expected for each of {len(items)} items the list of its messages, got {has}", field="messages"
         )
-    rows: list[CheckedRow] = []
-    numbers: list[int] = []
-    replaced = as_text = 0
-    for number, (item, said) in enumerate(zip(items, messages, strict=True)):
-        made, altered = with_form(name, item, *_rows_said(number, said))
-        rows += made
-        numbers += [number] * len(made)
-        replaced += altered.replaced
-        as_text += altered.numbers_as_text
-    return ItemRows(rows, numbers, Altered(replaced, as_text))
+    each = enumerate(zip(items, messages, strict=True))
+    return rows_of(with_form(name, item, *_rows_said(number, said)) for number, (item, said) in each)
 
 
 def _rows_said(number: int, said: Any) -> tuple[list[CheckedRow], Altered]:

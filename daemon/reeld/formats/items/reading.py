@@ -10,7 +10,7 @@ from reel.strict_json import Json, parse_bounded
 from reeld.core.open_calls import OpenCall
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.format import Format
-from reeld.formats.items.rows import ItemRows, with_form
+from reeld.formats.items.rows import ItemRows, rows_of, with_form
 from reeld.formats.items.writing import calls_in, results_in, text_message, write_message
 from reeld.formats.metadata import opaque_block
 from reeld.formats.table import FORMATS
@@ -73,16 +73,7 @@ class ItemReader:
         Raises:
             OpenCallsNeeded: the calls before the items are needed.
         """
-        rows: list[CheckedRow] = []
-        numbers: list[int] = []
-        replaced = as_text = 0
-        for number, item in enumerate(items):
-            made, altered = self._rows(item)
-            rows += made
-            numbers += [number] * len(made)
-            replaced += altered.replaced
-            as_text += altered.numbers_as_text
-        return ItemRows(rows, numbers, Altered(replaced, as_text))
+        return rows_of(map(self._rows, items))
 
     def _rows(self, item: Json) -> tuple[list[CheckedRow], Altered]:
         plain = text_message(self._target, item)

@@ -1,6 +1,7 @@
 """Builds the rows for storing an item: those of its messages, the first one with its form."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from reel.item_forms import ITEM, canonical, check_of, form_of, texts_of
@@ -31,6 +32,19 @@ class ItemRows(NamedTuple):
     rows: list[CheckedRow]
     items: list[int]
     altered: Altered
+
+
+def rows_of(each: Iterable[tuple[list[CheckedRow], Altered]]) -> ItemRows:
+    """Return the rows of items, from those of each."""
+    rows: list[CheckedRow] = []
+    numbers: list[int] = []
+    replaced = as_text = 0
+    for number, (made, altered) in enumerate(each):
+        rows += made
+        numbers += [number] * len(made)
+        replaced += altered.replaced
+        as_text += altered.numbers_as_text
+    return ItemRows(rows, numbers, Altered(replaced, as_text))
 
 
 def with_form(name: str, item: Json, rows: list[CheckedRow], altered: Altered) -> tuple[list[CheckedRow], Altered]:

@@ -37,7 +37,7 @@ NEUTRAL_TYPES = frozenset(
 
 def provider_of(model_provider: object) -> str | None:
     """Return the provider that LangChain means; an unknown one keeps its name."""
-    if not isinstance(model_provider, str) or not model_provider:
+    if type(model_provider) is not str or not model_provider:
         return None
     return _MODEL_PROVIDERS.get(model_provider, model_provider)
 

@@ -10,11 +10,10 @@ from reeld.formats.fields import (
     Element,
     LoadedRequest,
     Response,
-    elements_of,
+    history_of,
     id_prefix,
     invalid_at,
     require_elements,
-    require_history,
     require_map,
     require_role,
     require_str,
@@ -53,7 +52,7 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
     builder = HistoryBuilder(PROVIDER, body.get("model"), model)
-    for index, message in enumerate(elements_of(require_history(body.get("messages"), "messages", _API), "messages")):
+    for index, message in enumerate(history_of(body, "messages", _API)):
         _add(builder, message, f"{index}_")
     return builder.loaded(body, ("messages", "model"))
 

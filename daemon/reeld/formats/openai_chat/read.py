@@ -9,16 +9,14 @@ from reeld.formats.fields import (
     Element,
     LoadedRequest,
     Response,
-    elements_of,
     error_message,
+    history_of,
     id_prefix,
     invalid_at,
     raise_provider_error,
     require_elements,
-    require_history,
     require_list,
     require_map,
-    require_role,
     require_str,
     usage_in,
 )
@@ -57,13 +55,13 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
     builder = HistoryBuilder(PROVIDER, body.get("model"), model)
-    for index, message in enumerate(elements_of(require_history(body.get("messages"), "messages", _API), "messages")):
+    for index, message in enumerate(history_of(body, "messages", _API)):
         _add(builder, message, f"{index}_")
     return builder.loaded(body, ("messages", "model"))
 
 
 def _add(builder: HistoryBuilder, message: Element, place: str) -> None:
-    role = require_role(message.get("role"), message.at("role"), _API)
+    role = message.role(_API)
     if role == "assistant":
         _add_answer(builder, message, place)
     elif role == "tool":

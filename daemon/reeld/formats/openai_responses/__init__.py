@@ -2,36 +2,26 @@
 
 from reeld.formats.format import Format
 from reeld.formats.openai import PROVIDER, TOOL_NAMES
-from reeld.formats.openai_responses.items import is_only_reasoning, is_reasoning
-from reeld.formats.openai_responses.read import read_request, read_response
-from reeld.formats.openai_responses.rules import (
-    call_item_ids,
-    history_settings,
-    requires_reasoning,
-    server_tool_half,
-    unique_ids,
-    why_unsendable,
-)
-from reeld.formats.openai_responses.write import write_prompt, write_turn
+from reeld.formats.openai_responses import items, read, rules, write
 
 FORMAT = Format(
     name="openai-responses",
     provider=PROVIDER,
     history_key="input",
     reserved_keys=frozenset({"input", "instructions"}),
-    why_unsendable=why_unsendable,
-    write_turn=write_turn,
-    write_prompt=write_prompt,
+    why_unsendable=rules.why_unsendable,
+    write_turn=write.write_turn,
+    write_prompt=write.write_prompt,
     tool_names=TOOL_NAMES,
-    read_request=read_request,
-    read_response=read_response,
+    read_request=read.read_request,
+    read_response=read.read_response,
     calls_last=False,
     results_first=False,
-    must_precede_content=is_reasoning,
-    belongs_to_next=is_only_reasoning,
-    requires_reasoning=requires_reasoning,
-    history_settings=history_settings,
-    server_tool_half=server_tool_half,
-    unique_ids=unique_ids,
-    call_item_ids=call_item_ids,
+    must_precede_content=items.is_reasoning,
+    belongs_to_next=items.is_only_reasoning,
+    requires_reasoning=rules.requires_reasoning,
+    history_settings=rules.history_settings,
+    server_tool_half=rules.server_tool_half,
+    unique_ids=rules.unique_ids,
+    call_item_ids=rules.call_item_ids,
 )

@@ -16,7 +16,6 @@ from reeld.formats.fields import (
     require_history,
     require_list,
     require_map,
-    require_role,
     require_str,
     require_whole,
     usage_in,
@@ -26,7 +25,6 @@ from reeld.formats.history_builder import (
     PartReader,
     blocks_of,
     by_type,
-    instructions,
     own_media,
     text,
     text_part,
@@ -71,7 +69,7 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     reader = _ItemReader(builder)
     for index, item in enumerate(items):
         reader.add(item, f"input[{index}]")
-    return builder.loaded(body, ("input", "instructions", "model"), instructions(PROVIDER, _prompt(body)))
+    return builder.loaded(body, ("input", "instructions", "model"), _prompt(body))
 
 
 def _prompt(body: Json) -> list[Json]:
@@ -202,7 +200,7 @@ class _ItemReader:
         return opaque_block(PROVIDER, item, self._builder.model if "encrypted_content" in item else None)
 
     def _add_message(self, item: Element) -> None:
-        role = require_role(item.get("role"), item.at("role"), _API)
+        role = item.role(_API)
         if role == "tool":
             # A result in the form of Chat Completions (rule X12).
             call_id = item.get("tool_call_id") or item.get("call_id") or item.where

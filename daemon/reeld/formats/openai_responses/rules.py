@@ -2,7 +2,7 @@
 
 from reel.strict_json import Json
 from reeld.formats.content import mime_of
-from reeld.formats.format import Position, Prompt, ServerToolHalf
+from reeld.formats.format import IN_RESULTS, Position, Prompt, ServerToolHalf
 from reeld.formats.metadata import is_own, restore_keys
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
@@ -50,7 +50,7 @@ def _why_opaque_unsendable(block: Json, position: Position, model: str | None) -
         return why
     if restore_keys(block.get("provider_metadata"), PROVIDER, ("format",)):
         return "an opaque block of Chat Completions"
-    if position in ("result", "failed_result"):
+    if position in IN_RESULTS:
         accepted = sendable_item(block, OUTPUT_ITEMS) or content_part(block)
         return None if accepted else "an opaque block that is not the output of a call"
     if position == "user":

@@ -41,6 +41,13 @@ def test_a_gemini_response_is_one_message() -> None:
     assert {"totalTokenCount": 1} == found.usage
 
 
+def test_a_function_response_in_an_answer_is_kept_whole() -> None:
+    """It is no result of a client's tool, which an answer cannot contain."""
+    (block,) = read_response(answer({"functionResponse": {"name": "look", "response": {"a": 1}}})).message["content"]
+
+    assert ("opaque", "gemini") == (block["type"], block["provider"])
+
+
 def test_calls_of_two_responses_have_different_ids() -> None:
     """The same response always gives the same ids."""
     call = {"functionCall": {"name": "look"}}
