@@ -390,3 +390,20 @@ def test_a_long_past_that_two_branches_share(rows: Rows) -> None:
 
     assert isinstance(past, Replacement)
     assert Extent(MOST + 1, MOST + 1) == past.kept
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("least", [1, 7, 10])
+def test_a_long_past_is_followed_by_several_queries(rows: Rows, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    """No query is open for more than so many nodes: commits wait for one as soon as the WAL is large."""
+    monkeypatch.setattr(states, "_FOLLOWED", least)
+    rows.agent(1)
+    ids = [rows.event(1) for _ in range(30)]
+    queried: list[str] = []
+    rows.connection.set_trace_callback(queried.append)  # type: ignore[attr-defined]  # it is SQLite's
+
+    found = list(SqlLog(rows.connection, pack).ids(ids[-1]))
+
+    rows.connection.set_trace_callback(None)  # type: ignore[attr-defined]  # as above
+    assert ids[::-1] == found
+    assert -(-30 // least) == len(queried)
