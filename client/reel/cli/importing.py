@@ -275,10 +275,11 @@ def _report(ctx: Context, history: _History, totals: Totals) -> None:
 
 
 def _outcome(totals: Totals, *, dry: bool) -> str:
-    if not totals.new and not totals.grown:
+    if not totals.new and not totals.grown and not totals.changed:
         return f"nothing new in {count(totals.unchanged, 'conversation')}" if totals.unchanged else "nothing new"
     parts = [f"{count(totals.new, 'conversation')} {'would be imported' if dry else 'imported'}"] if totals.new else []
     parts += [f"{totals.grown:,} went on"] if totals.grown else []
+    parts += [f"{totals.changed:,} changed, not imported"] if totals.changed else []
     parts += [f"{totals.unchanged:,} unchanged"] if totals.unchanged else []
     return f"{', '.join(parts)}; {count(totals.messages, 'message')}"
 
@@ -309,6 +310,7 @@ def _document(history: _History, totals: Totals) -> dict[str, Any]:
         "bytes": totals.bytes,
         "new": totals.new,
         "grown": totals.grown,
+        "changed": totals.changed,
         "unchanged": totals.unchanged,
         "empty": totals.empty,
         "messages": totals.messages,

@@ -19,6 +19,7 @@ from reel.importing.id_tables import IdMap
 from reel.importing.log import Log, ref_for
 from reel.importing.pipeline import Commands
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
+from reel.importing.stored import Stored
 from reel.requests import Call
 from reel.requests.calls import call, reply_reader
 from reel.strict_json import Json, encode
@@ -43,6 +44,7 @@ class Target(NamedTuple):
         log: the contents of its log, or of that of the agent from which it is cloned.
         origin: the agent to clone; empty for a new conversation.
         is_fork: whether the conversation is a fork that the tool made.
+        stored: what the log says, if the source identifies messages by their position.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Target(NamedTuple):
     log: Log
     origin: str = ""
     is_fork: bool = False
+    stored: Stored | None = None
 
 
 class Conversation:
@@ -74,6 +77,8 @@ class Conversation:
         self.made = ""
         self.added = 0
         self.known = 0
+        # The lines of messages that say something else than when they were imported.
+        self.changed: list[int] = []
         self.problems: list[Problem] = []
         self.failure: ReelError | None = None
         self._title, self._tags = "", dict[str, str]()
@@ -153,6 +158,9 @@ class Conversation:
 
     def _say(self, said: Said) -> None:
         place, parts = self._known_parts(said.parts)
+        known = said.parts[: len(said.parts) - len(parts)]
+        if known and self._target.stored is not None and self._target.stored.differs(known):
+            self.changed.append(said.line)
         if parts:
             element: Json = {"role": said.role, "content": [block for part in parts for block in part.blocks]}
             if said.metadata:
@@ -339,10 +347,16 @@ class Conversation:
         self.problems.append(Problem(self._source.path, self._line, f"not imported: {error.message}"))
 
 
-def read_log(pipeline: Commands, agent: str) -> Log:
-    """Read an agent's log, including what it inherited."""
-    log = Log()
-    log.read(_events(pipeline, agent), CLIENT)
+def read_log(pipeline: Commands, agent: str, stored: Stored | None = None) -> Log:
+    """Read an agent's log, including what it inherited.
+
+    Args:
+        pipeline: the connection.
+        agent: the agent.
+        stored: takes note of what the messages say.
+    """
+    log, events = Log(), _events(pipeline, agent)
+    log.read(events if stored is None else stored.note(events), CLIENT)
     return log
 
 

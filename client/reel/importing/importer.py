@@ -11,6 +11,7 @@ from reel.importing.log import Log
 from reel.importing.pipeline import Pipeline
 from reel.importing.seen import Seen
 from reel.importing.steps import About, Counts, Problem, Source, Tool
+from reel.importing.stored import Stored
 from reel.importing.values import digest
 from reel.replies import AgentRow
 
@@ -29,6 +30,8 @@ class Totals:
         self.new = 0
         self.grown = 0
         self.unchanged = 0
+        # Conversations of which a message that was imported before says something else now.
+        self.changed = 0
         self.messages = 0
         self.known = 0
         self.bytes = 0
@@ -162,7 +165,8 @@ class Importer:
             return None
         if name not in conversations:
             fork_of = source.conversation + about.fork_of if about.fork_of else "" if about.part else source.fork_of
-            target = self._target(name, self._parent(fork_of, conversations))
+            stored = Stored() if tool.by_position else None
+            target = self._target(name, self._parent(fork_of, conversations), stored)
             if target is None:
                 skipped.add(name)
                 self.totals.killed.append(name)
@@ -190,18 +194,19 @@ class Importer:
                 return read.agent
         return self._made.get(name) or (found.id if (found := self._find(name)) else "")
 
-    def _target(self, name: str, parent: str) -> Target | None:
+    def _target(self, name: str, parent: str, stored: Stored | None) -> Target | None:
         """Return the agent for a conversation; ``None`` if it was killed here.
 
         Args:
             name: the conversation.
             parent: the agent that it is a fork of.
+            stored: takes note of what the messages of the agent say.
         """
         if (made := self._made.get(name)) is not None:
-            return self._existing(name, self._row_of(made))
+            return self._existing(name, self._row_of(made), stored)
         row = self._named.get(name) or self._tagged.get(name)
         if row is not None:
-            return self._existing(name, row) if row.alive else None
+            return self._existing(name, row, stored) if row.alive else None
         if not parent:
             return Target(name, None, Log())
         return Target(name, None, read_log(self._pipeline, parent), parent, is_fork=True)
@@ -213,7 +218,7 @@ class Importer:
         info = self._pipeline.call(requests.agent(agent))
         return AgentRow(info.id, info.name, info.title, info.tags, info.alive, info.head, info.created, info.updated)
 
-    def _existing(self, name: str, row: AgentRow) -> Target | None:
+    def _existing(self, name: str, row: AgentRow, stored: Stored | None) -> Target | None:
         """Return the agent, or a replacement for one that was changed here."""
         number = 2
         first = row
@@ -223,10 +228,10 @@ class Importer:
             return None
         if first is row and row.tags.get(TAG) != name:
             return Target(f"{name}@{number}", None, Log())
-        log = read_log(self._pipeline, row.id)
+        log = read_log(self._pipeline, row.id, stored)
         if log.changed:
-            return Target(f"{name}@{number}", None, log, row.id)
-        return Target(row.name, row, log)
+            return Target(f"{name}@{number}", None, log, row.id, stored=stored)
+        return Target(row.name, row, log, stored=stored)
 
     def _count(self, read: _Read) -> None:
         totals, heads = self.totals, dict[str, int]()
@@ -236,6 +241,9 @@ class Importer:
         for conversation in read.conversations:
             totals.messages += conversation.added
             totals.known += conversation.known
+            totals.changed += bool(conversation.changed)
+            if conversation.changed:
+                read.counts.problem(_was_changed(conversation, read.source))
             for problem in conversation.problems:
                 read.counts.problem(problem)
             if conversation.failure is not None:
@@ -258,8 +266,15 @@ class Importer:
                 totals.beside.append((conversation.name, conversation.made))
         elif conversation.added:
             totals.grown += 1
-        else:
+        elif not conversation.changed:
             totals.unchanged += 1
+
+
+def _was_changed(conversation: Conversation, source: Source) -> Problem:
+    several = len(conversation.changed) - 1
+    others = f", and {several:,} more," if several else ""
+    what = f"changed{others} since it was imported; {conversation.made or conversation.name} keeps what it said"
+    return Problem(source.path, conversation.changed[0], what)
 
 
 def _why(error: ReelError) -> str:

@@ -241,6 +241,65 @@ def test_another_tool_before(reel: Reel, session: str, tmp_path: Path) -> None:
     assert ["Hi"] == texts(reel, f"jsonl/{session}")
 
 
+def test_a_file_whose_earlier_lines_were_edited(reel: Reel, session: str, tmp_path: Path) -> None:
+    """A line that says something else than when it was imported is reported; what follows it is imported."""
+    lines = [json.dumps({"role": role, "content": text}) for role, text in (("user", "Hi"), ("assistant", "Yes?"))]
+    path = tmp_path / f"{session}.jsonl"
+    outcomes = []
+    edited = [lines[0].replace("Hi", "Bye"), lines[1]]
+    for written in (lines, edited, [*edited, lines[0]]):
+        path.write_text("".join(f"{line}\n" for line in written))
+        ran = reel("import", "jsonl", str(path))
+        outcomes.append((ran.out.splitlines()[0].partition(": ")[2], ran.err))
+
+    problem = f"reel: {path}:1: changed since it was imported; jsonl/{session} keeps what it said\n"
+    assert outcomes == [
+        ("1 conversation imported; 2 messages", ""),
+        ("1 changed, not imported; 0 messages", problem),
+        ("1 went on, 1 changed, not imported; 1 message", problem),
+    ]
+    assert ["Hi", "Yes?", "Hi"] == texts(reel, f"jsonl/{session}")
+
+
+def test_a_file_that_is_read_again_says_the_same(reel: Reel, session: str, tmp_path: Path) -> None:
+    """Whatever a line has, nothing is reported if it is read again and was not edited."""
+    odd = "x\x00y \ud800 \u0301 1e999 \n"
+    calls = [{"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"a": 1e400}'}}]
+    lines: list[dict[str, Any]] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": odd},
+        {"role": "assistant", "content": None, "tool_calls": calls, "reasoning": "Hm."},
+        {"role": "tool", "tool_call_id": "c1", "content": odd},
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
+        {"type": "function_call", "call_id": "c2", "name": "ls", "arguments": "not JSON"},
+        {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "x"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c3", "name": "ls", "input": {"a": [1, "b"]}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c3", "content": [], "is_error": True}]},
+        {"role": "model", "parts": [{"text": "Fine"}, {"functionCall": {"name": "ls", "args": {"n": 1.0}}}]},
+    ]
+    path = tmp_path / f"{session}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    reel("import", "jsonl", str(path))
+    forget(tmp_path)
+
+    assert (0, "JSONL: nothing new in 1 conversation\n", "") == reel("import", "jsonl", str(path))
+
+
+def test_what_was_redacted_is_no_edit(reel: Reel, session: str, tmp_path: Path) -> None:
+    """A message that was redacted here differs from its file, and nothing is said about it."""
+    path = tmp_path / f"{session}.jsonl"
+    path.write_text('{"role": "user", "content": "my secret"}\n')
+    reel("import", "jsonl", str(path))
+    reel("redact", f"jsonl/{session}", "--text", "secret", "--yes")
+    path.write_text('{"role": "user", "content": "my secret"}\n\n')
+    ran = reel("import", "jsonl", str(path))
+
+    assert (0, "") == (ran.status, ran.err)
+    assert "nothing new in 1 conversation" in ran.out
+    assert "secret" not in "".join(texts(reel, f"jsonl/{session}"))
+
+
 def test_a_file_that_becomes_readable(
     reel: Reel, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
