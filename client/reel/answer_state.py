@@ -10,23 +10,19 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from reel import replies, requests
-from reel.errors import InvalidMessage, InvalidParams
-from reel.formats import Body, Format
+from reel.drafted_response import DraftedResponse
+from reel.errors import InvalidMessage
+from reel.formats import Format
 from reel.messages import Message
 from reel.requests import Call
-from reel.streams.response import IncomingResponse
 from reel.strict_json import parse
 from reel.tool_calls import ToolCall, calls_in
-from reel.values import clean
 
-# Seconds between two drafts, and the length of the tail that a draft has: nobody reads more.
-_DRAFT_INTERVAL = 0.1
-_DRAFT_LENGTH = 1 << 16
 # Characters of the text that a repr shows.
 _SHOWN = 40
 
 
-class AnswerState:
+class AnswerState(DraftedResponse):
     """An answer, from the request that asks for it to the message that it becomes.
 
     Args:
@@ -35,16 +31,12 @@ class AnswerState:
     """
 
     def __init__(self, render: Call[replies.Rendered], rendered: replies.Rendered) -> None:
-        self.agent: str = render.params["agent"]
+        super().__init__(render.params["agent"], cast("Format", rendered.format))
         self.rendered = rendered
         # The reply of the daemon when the answer was added, and the resulting message.
         self.added: replies.Added | None = None
         self.message: Message | None = None
         self._model = _model_of(render)
-        self._response = IncomingResponse(cast("Format", rendered.format))
-        self._next_draft = 0.0
-        self._drafted = False
-        self._shows_drafts = True
 
     @property
     def body(self) -> str:
@@ -65,23 +57,23 @@ class AnswerState:
     def text(self) -> str:
         """The text so far; in the end, the whole text of the message."""
         if self.message is None:
-            return self._response.text
+            return self.incoming.text
         return "".join(block["text"] for block in self.message["content"] if block["type"] == "text")
 
     @property
     def response(self) -> str:
         """The body of the response as received so far, to be saved if it cannot be added."""
-        return self._response.body()
+        return self.incoming.body()
 
     @property
     def interrupted(self) -> bool:
         """Whether an incomplete answer was added; ``problem`` has the reason."""
-        return self.added is not None and not self._response.complete
+        return self.added is not None and not self.incoming.complete
 
     @property
     def problem(self) -> str | None:
         """Why the response is not complete, in the provider's words if it sent any; ``None`` if it is complete."""
-        return self._response.problem
+        return self.incoming.problem
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -93,26 +85,7 @@ class AnswerState:
     @property
     def streamed(self) -> bool:
         """Whether the response is a stream, whose text is known as it arrives."""
-        return self._response.is_stream
-
-    def take_piece(self, piece: Body, now: float) -> tuple[str, Call[None] | None]:
-        """Take a piece of the response; return the text that it adds, and the draft to send, if one is due.
-
-        Args:
-            piece: text or bytes as they were received, or an event or a response of a provider's SDK.
-            now: a monotonic clock, in seconds.
-
-        Raises:
-            InvalidParams: the piece is something else.
-        """
-        try:
-            added = self._response.feed(piece)
-        except ValueError as error:
-            raise InvalidParams(f"piece: {error}", field="piece") from None
-        if not added or not self._shows_drafts or now < self._next_draft:
-            return added, None
-        self._next_draft, self._drafted = now + _DRAFT_INTERVAL, True
-        return added, requests.draft(self.agent, clean(self._response.text[-_DRAFT_LENGTH:])[0])
+        return self.incoming.is_stream
 
     def end(self) -> Call[replies.Added] | None:
         """Take the end of the response; return the request that adds it, or ``None`` if nothing was received.
@@ -120,7 +93,7 @@ class AnswerState:
         Raises:
             InvalidMessage: what was received is not a response.
         """
-        response = self._response
+        response = self.incoming
         response.end()
         if not response.anything:
             return None
@@ -130,18 +103,10 @@ class AnswerState:
 
     def give_up(self) -> Call[replies.Added] | None:
         """End the response because the program failed; return the request that adds what was received, if anything."""
-        response = self._response
+        response = self.incoming
         response.end()
         usable = response.complete or (response.is_stream and response.began)
         return self._ingest() if usable else None
-
-    def stop_drafts(self) -> None:
-        """Send no more drafts, because one was refused or the daemon is gone. Only the answer matters."""
-        self._shows_drafts = False
-
-    def undraft(self) -> Call[None] | None:
-        """Return the request that removes the draft, if there may be one."""
-        return requests.draft(self.agent, "") if self._drafted else None
 
     def take_reply(self, added: replies.Added) -> Call[replies.MessagesPage]:
         """Take the reply of the daemon; return the request for the message."""
@@ -157,18 +122,18 @@ class AnswerState:
         return requests.ingest(
             self.agent,
             cast("Format", rendered.format),
-            self._response.body(),
+            self.incoming.body(),
             model=self._model,
             names=rendered.names,
-            interrupted=None if self._response.complete else True,
+            interrupted=None if self.incoming.complete else True,
             if_seq=rendered.at,
         )
 
     def __repr__(self) -> str:
         if self.added is not None:
             state = f"added #{self.added.first}{', interrupted' if self.interrupted else ''}"
-        elif self._response.anything:
-            state = f"{len(self._response.text)} characters"
+        elif self.incoming.anything:
+            state = f"{len(self.incoming.text)} characters"
         else:
             state = "nothing came yet" if self.ready else f"not ready, needs {self.rendered.needs}"
         text = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}…"

@@ -3,10 +3,10 @@
 ``ingest --stream`` prints the text while it arrives, and adds the response however the stream ends.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import BinaryIO
 
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
@@ -17,14 +17,16 @@ from reel.cli.output import Echo
 from reel.cli.rendering import format_of, from_report, show_changes
 from reel.cli.terminal import seq_range
 from reel.errors import InvalidMessage, ReelError
+from reel.light_typing import TYPE_CHECKING
 from reel.replies import Added, Loaded
-from reel.strict_json import encode
-from reel.values import clean
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from reel.drafted_response import DraftedResponse
+    from reel.streams.response import IncomingResponse
 
 _CHUNK = 1 << 16
-# Seconds between two drafts, and how many characters of its end each one has.
-_DRAFT_INTERVAL = 0.1
-_DRAFT_LENGTH = 1 << 16
 
 
 def ingest(ctx: Context) -> int:
@@ -90,101 +92,83 @@ def _added(reply: Added, *, interrupted: bool = False) -> str:
 
 
 def _ingest_stream(ctx: Context) -> int:
-    """Read a stream to its end, and add the response."""
+    """Read a stream to its end, print its text, and add the response."""
     # All that takes time is done while the stream has not begun, so that its first text is not late.
-    reader = _StreamReader(ctx)
+    from reel.drafted_response import DraftedResponse  # noqa: PLC0415 - only a stream needs the assemblers
+
+    drafted, echo = DraftedResponse(ctx.agent, format_of(ctx)), Echo(ctx.out)
     if not ctx.args.create:
         # A stream cannot be read twice: fail before its first byte is read if there is no such agent.
         ctx.client.agent(ctx.agent)
+    interrupted = False
     with open_input(ctx.word) as file:
-        first = file.read1(_CHUNK) if hasattr(file, "read1") else file.read()
-        if first.lstrip()[:1] == b"{":
-            # The provider did not stream: this is a whole response, or an error.
-            body = (first + file.read()).decode(errors="replace")
-            _report_response(ctx, _add_or_keep(ctx, body, interrupted=False))
-            return OK
-        return reader.read(first, file)
+        try:
+            for piece in _chunks(file):
+                echo.write(_take(ctx, drafted, piece))
+            echo.write(drafted.incoming.end())
+        except KeyboardInterrupt:
+            interrupted = True
+    echo.end()
+    incoming = drafted.incoming
+    if interrupted and not incoming.is_stream:
+        return INTERRUPTED
+    if incoming.anything and not incoming.is_stream:
+        # The provider did not stream: this is a whole response, or an error.
+        _report_response(ctx, _add_or_keep(ctx, incoming.body(), interrupted=False))
+        return OK
+    return _add_stream(ctx, incoming, INTERRUPTED if interrupted else BROKEN_PIPE if echo.closed else OK)
 
 
-class _StreamReader:
-    """Reads one stream, prints its text and adds the response.
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    read = file.read1 if hasattr(file, "read1") else file.read
+    while piece := read(_CHUNK):
+        yield piece
+
+
+def _take(ctx: Context, drafted: DraftedResponse, piece: bytes) -> str:
+    """Take a piece of the stream, show it to others as a draft, and return the text that it adds."""
+    text, draft = drafted.take_piece(piece, time.monotonic())
+    if draft is not None:
+        try:
+            ctx.client.call(draft)
+        except ReelError:  # no such agent yet, or an older daemon: only the response matters
+            drafted.stop_drafts()
+    return text
+
+
+def _add_stream(ctx: Context, incoming: IncomingResponse, cut_short: int) -> int:
+    """Add what arrived of a stream, and return the exit status.
 
     Args:
         ctx: the command's context.
+        incoming: the response.
+        cut_short: the exit status for why it was not read, or not printed, to its end, if it was not.
     """
-
-    def __init__(self, ctx: Context) -> None:
-        from reel.streams.stream import Stream  # noqa: PLC0415 - only a stream needs the assemblers
-
-        self._ctx = ctx
-        self._stream = Stream(format_of(ctx))
-        self._draft = _DraftSender(ctx)
-        self._said: list[str] = []
-        self._echo = Echo(ctx.out)
-        self._interrupted = False
-
-    def read(self, first: bytes, file: BinaryIO) -> int:
-        """Read the whole stream, and return the exit status."""
-        if not first:
-            raise UsageError(f"{name_of(self._ctx.word)} is empty")
-        try:
-            for piece in _chunks(first, file):
-                self._take(self._stream.feed(piece))
-            self._take(self._stream.end())
-        except KeyboardInterrupt:
-            self._interrupted = True
-        self._echo.end()
-        return self._add()
-
-    def _take(self, text: str) -> None:
-        if text:
-            self._said.append(text)
-            self._echo.write(text)
-            self._draft.update(self._said)
-
-    def _add(self) -> int:
-        stream, ctx = self._stream, self._ctx
-        if not stream.began and not stream.complete:
-            if self._interrupted:
-                return INTERRUPTED
-            raise InvalidMessage(f"no response arrived: {stream.error or self._why_nothing()}")
-        body = clean(encode(stream.body()))[0]
-        reply = _add_or_keep(ctx, body, interrupted=not stream.complete)
-        print_notes(ctx, reply)
-        if stream.complete:
-            self._report(reply)
-            return self._cut_short_by()
-        if ctx.out.as_json:
-            ctx.out.document(reply)
-        why = f": {stream.error}" if stream.error else ""
-        ctx.out.warn(f"the response broke off{why}; what arrived was added as #{reply.first}, marked as interrupted")
-        return self._cut_short_by() or REFUSED
-
-    def _cut_short_by(self) -> int:
-        """Return the exit status for why the stream was not read, or not printed, to its end."""
-        if self._interrupted:
+    if not incoming.anything and not cut_short:
+        raise UsageError(f"{name_of(ctx.word)} is empty")
+    if not incoming.began and not incoming.complete:
+        if cut_short == INTERRUPTED:
             return INTERRUPTED
-        return BROKEN_PIPE if self._echo.closed else OK
+        raise InvalidMessage(f"no response arrived: {_why_nothing(ctx, incoming)}")
+    reply = _add_or_keep(ctx, incoming.body(), interrupted=not incoming.complete)
+    print_notes(ctx, reply)
+    if ctx.out.as_json:
+        ctx.out.document(reply)
+    if incoming.complete:
+        if not ctx.out.as_json:  # on stderr: only the text goes to stdout
+            ctx.out.hint(f"{ctx.agent}: {_added(reply)}")
+            ctx.hint_undo("undo", ctx.agent)
+        return cut_short
+    why = f": {incoming.error}" if incoming.error else ""
+    ctx.out.warn(f"the response broke off{why}; what arrived was added as #{reply.first}, marked as interrupted")
+    return cut_short or REFUSED
 
-    def _why_nothing(self) -> str:
-        if self._stream.events or self._stream.cut:
-            return "the stream broke off"
-        return f"{name_of(self._ctx.word)} is not an event stream of {self._ctx.args.format}"
 
-    def _report(self, reply: Added) -> None:
-        """Print where the response was added, on stderr: only its text goes to stdout."""
-        if self._ctx.out.as_json:
-            self._ctx.out.document(reply)
-        else:
-            self._ctx.out.hint(f"{self._ctx.agent}: {_added(reply)}")
-            self._ctx.hint_undo("undo", self._ctx.agent)
-
-
-def _chunks(first: bytes, file: BinaryIO) -> Iterator[bytes]:
-    piece = first
-    while piece:
-        yield piece
-        piece = file.read1(_CHUNK) if hasattr(file, "read1") else file.read(_CHUNK)
+def _why_nothing(ctx: Context, incoming: IncomingResponse) -> str:
+    if incoming.error is not None:
+        return incoming.error
+    problem = incoming.problem or ""
+    return problem.replace("it is", f"{name_of(ctx.word)} is").replace("it broke off", "the stream broke off")
 
 
 def _add_or_keep(ctx: Context, body: str, *, interrupted: bool) -> Added:
@@ -206,22 +190,3 @@ def _retry_command(ctx: Context, path: str, *, interrupted: bool) -> str:
     for option, value in (("--model", args.model), ("--names", args.names)):
         flags += [option, value] if value else []
     return ctx.command("ingest", ctx.agent, "--format", args.format, *flags, path)
-
-
-class _DraftSender:
-    """Sends the text of a response to the daemon as a draft, for others to see before it is added."""
-
-    def __init__(self, ctx: Context) -> None:
-        self._ctx = ctx
-        self._works = True
-        self._next = 0.0
-
-    def update(self, said: list[str]) -> None:
-        """Send the text that has arrived, unless a draft was sent a moment ago."""
-        if not self._works or time.monotonic() < self._next:
-            return
-        self._works = False
-        with suppress(ReelError):  # no such agent yet, or an older daemon: only the response matters
-            self._ctx.client.draft(self._ctx.agent, clean("".join(said)[-_DRAFT_LENGTH:])[0])
-            self._works = True
-        self._next = time.monotonic() + _DRAFT_INTERVAL

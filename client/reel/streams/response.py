@@ -55,11 +55,13 @@ class IncomingResponse:
             self._texts.append(added)
         return added
 
-    def end(self) -> None:
-        """Process the end of the response."""
-        self._feed_text(self._decode(b"", final=True))
+    def end(self) -> str:
+        """Process the end of the response; return the text that it adds."""
+        added = self._feed_text(self._decode(b"", final=True))
         if self._whole is None:
-            self._texts.append(self._stream.end())
+            added += self._stream.end()
+        self._texts.append(added)
+        return added
 
     @property
     def text(self) -> str:
@@ -86,6 +88,11 @@ class IncomingResponse:
     def is_stream(self) -> bool:
         """Whether it is a stream, so that its text is known while it arrives."""
         return self._begun and self._whole is None
+
+    @property
+    def error(self) -> str | None:
+        """The error that the provider sent in a stream, if it did."""
+        return self._stream.error
 
     @property
     def problem(self) -> str | None:

@@ -14,6 +14,7 @@ import pytest
 from reel.pushes import EventPush
 from reel.sync.client import Client
 from tests.patience import PATIENCE
+from tests.reel.streams.samples.ollama import OLLAMA
 from tests.reel.streams.samples.openai_chat import CHAT, chunk
 from tests.reel.streams.samples.sample import sse
 
@@ -36,6 +37,14 @@ def test_stdout_has_only_the_text(reel: Reel, name: str) -> None:
 
     assert (0, f"{CHAT.text}\n", "") == reel("ingest", name, *ARGV, stdin=CHAT.data)
     assert ["assistant", "usage"] == kinds(reel, name)
+
+
+def test_a_stream_of_objects(reel: Reel, name: str) -> None:
+    """A stream whose events are JSON objects begins like a whole response, and its text is printed as well."""
+    argv = ("--create", "--format", "ollama", "--stream")
+
+    assert (0, f"{OLLAMA.text}\n", "") == reel("ingest", name, *argv, stdin=OLLAMA.data)
+    assert "assistant" == kinds(reel, name)[0]
 
 
 def test_stream_with_json_prints_the_reply(reel: Reel, name: str) -> None:
