@@ -1,9 +1,9 @@
 """Reading the command line, without argparse if that is possible.
 
-To import argparse and to make two parsers takes as long as a third of the start of Python. Nearly every command line
-can do without: each of its arguments is an option as it is listed, the value of one, or does not begin with a dash. As
-soon as an argument is anything else, such as ``--role=user``, ``-5`` or a mistake, argparse reads them all again, and
-says what is wrong with them.
+To import argparse and to make two parsers takes 6 of the 39 ms of `reel add` (CPU time, the least of 25 runs; Python
+alone takes 10.5). Nearly every command line can do without: each of its arguments is an option as it is listed, the
+value of one, or does not begin with a dash. As soon as an argument is anything else, such as ``--role=user``, ``-5`` or
+a mistake, argparse reads them all again, and says what is wrong with them.
 """
 
 from __future__ import annotations
