@@ -182,3 +182,13 @@ def test_nobody_is_sent_to_a_name_on_an_index() -> None:
 
     assert [] == [path for path in texts if named.search(" ".join(path.read_text(encoding="utf-8").split()))]
     assert not named.search(_README)
+
+
+def test_contributors_are_shown_every_folder() -> None:
+    """CONTRIBUTING.md says of every package of the client and of the daemon what is in it."""
+    table = (_ROOT / "CONTRIBUTING.md").read_text().partition("## Where things are")[2].partition("\n## ")[0]
+    folders = [
+        path.parent for where in ("client/reel", "daemon/reeld") for path in (_ROOT / where).glob("*/__init__.py")
+    ]
+
+    assert [] == [folder.name for folder in folders if f"{folder.name}/`" not in table]
