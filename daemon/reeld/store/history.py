@@ -17,22 +17,14 @@ from reeld.store.queries import profile_of
 from reeld.store.spans import NEWEST, Lineage, Span, in_effect, whole
 from reeld.store.states import origin_of
 
-_EVENTS = f"""
+# What is read of an event for a page, with the place of its parent.
+_SHOWN = f"""
     SELECT {EVENT_COLUMNS}, p.seq, pa.uid
     FROM events e LEFT JOIN events p ON p.id = e.parent LEFT JOIN agents pa ON pa.id = p.agent
-    WHERE e.agent = ? AND e.seq > ? AND e.seq <= ?
 """
+_BY_SEQ = "WHERE e.agent = ? AND e.seq > ? AND e.seq <= ?"
 # The plus keeps SQLite from using the index on seqs.
-_EVENTS_BY_REF = (
-    _EVENTS.replace("e.seq >", "+e.seq >").replace("e.seq <=", "+e.seq <=")
-    + " AND e.ref IN (SELECT value FROM json_each(?))"
-)
-_SEQS, _SEQS_BY_REF = (
-    query.replace(f"SELECT {EVENT_COLUMNS}, p.seq, pa.uid", "SELECT e.seq").replace(
-        "LEFT JOIN events p ON p.id = e.parent LEFT JOIN agents pa ON pa.id = p.agent", ""
-    )
-    for query in (_EVENTS, _EVENTS_BY_REF)
-)
+_BY_REF = "WHERE e.agent = ? AND +e.seq > ? AND +e.seq <= ? AND e.ref IN (SELECT value FROM json_each(?))"
 _KNOWN = """
     SELECT e.ref, e.seq FROM json_each(?) CROSS JOIN events e ON e.agent = ? AND e.ref = value WHERE e.seq <= ?
 """
@@ -103,23 +95,23 @@ class _Selected:
     """
 
     def __init__(self, kinds: Sequence[str] | None, refs: Sequence[str] | None) -> None:
-        self._by_ref = refs is not None
-        self._where = "" if kinds is None else f" AND e.kind IN ({', '.join('?' * len(kinds))})"
+        self._where = _BY_SEQ if refs is None else _BY_REF
+        if kinds is not None:
+            self._where += f" AND e.kind IN ({', '.join('?' * len(kinds))})"
         self._chosen = (*(() if refs is None else (Texts(refs),)), *(kinds or ()))
 
     def rows(self, connection: Connection, span: Span, since: int, limit: int) -> Iterator[Sequence[Any]]:
         """Yield the first events of a span after a seq."""
-        query = (_EVENTS_BY_REF if self._by_ref else _EVENTS) + self._where
-        bounds = (span.row, max(since, span.after), span.upto)
-        rows = connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (*bounds, *self._chosen, limit))
-        yield from ascending(rows, SEQ, bounds[1])
+        found = self._find(connection, _SHOWN + self._where + " ORDER BY e.seq LIMIT ?", span, since, limit)
+        yield from ascending(found, SEQ, max(since, span.after))
 
     def newest(self, connection: Connection, span: Span, since: int, limit: int) -> list[int]:
         """Return the seqs of the last events of a span after a seq, the newest first."""
-        query = (_SEQS_BY_REF if self._by_ref else _SEQS) + self._where
-        bounds = (span.row, max(since, span.after), span.upto)
-        found = connection.execute(f"{query} ORDER BY e.seq DESC LIMIT ?", (*bounds, *self._chosen, limit))
-        return [seq for (seq,) in found.fetchall()]
+        query = "SELECT e.seq FROM events e " + self._where + " ORDER BY e.seq DESC LIMIT ?"
+        return [seq for (seq,) in self._find(connection, query, span, since, limit)]
+
+    def _find(self, connection: Connection, query: str, span: Span, since: int, limit: int) -> Iterable[Sequence[Any]]:
+        return connection.execute(query, (span.row, max(since, span.after), span.upto, *self._chosen, limit))
 
 
 def _events(

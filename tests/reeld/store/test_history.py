@@ -171,7 +171,7 @@ def pages(rows: Rows, row: int, limit: int) -> Iterator[tuple[int, int]]:
 def test_an_index_has_references(rows: Rows) -> None:
     """The events with some references are found by an index."""
     (plan, *_) = rows.connection.execute(
-        f"EXPLAIN QUERY PLAN {history._EVENTS_BY_REF}", (1, 0, 9, Texts(["a"]))
+        f"EXPLAIN QUERY PLAN {history._SHOWN} {history._BY_REF}", (1, 0, 9, Texts(["a"]))
     ).fetchall()
 
     assert "events_by_ref (agent=? AND ref=?)" in plan[3]
