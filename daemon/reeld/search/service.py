@@ -129,12 +129,10 @@ class Search:
                 await self._follow()
             except Outdated as error:
                 await self._build_again(str(error))
-            except index.LogError as error:
+            except (index.LogError, NoRoomError) as error:
                 self._fail(error.message)
-                await anyio.sleep(_RETRY if self._store.is_file else _SERVER_RETRY)
-            except NoRoomError as error:
-                self._fail(error.message)
-                await anyio.sleep(_RETRY)
+                is_server = isinstance(error, index.LogError) and not self._store.is_file
+                await anyio.sleep(_SERVER_RETRY if is_server else _RETRY)
             except MemoryError:
                 self._fail("there is not enough memory to fill the search index")
                 await anyio.sleep(_RETRY)

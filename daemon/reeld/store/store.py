@@ -76,7 +76,7 @@ class Store:
         # The channel to other daemons; ``None`` if there can be none.
         self.channel: Channel | None = None
         # For a database on a server: its id, and a function that opens a separate connection to it.
-        self.engine = engine.name
+        self.engine_name = engine.name
         self.id = engine.id
         self.open_log = engine.open_log
         others = [*engine.readers, *filter(None, [engine.copier])]
