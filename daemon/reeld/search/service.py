@@ -89,8 +89,8 @@ class Search:
     def __init__(self, store: Store) -> None:
         self._store = store
         # How the index reads the log: its path, or a function that opens a connection to it.
-        self._log = store.open_log or store.path
-        self.path = index.path_of(store.path) if store.is_file else index.path_for(state_directory(), store.id)
+        self._log = store.engine.open_log or store.path
+        self.path = index.path_of(store.path) if store.is_file else index.path_for(state_directory(), store.engine.id)
         # The id of the newest event in the index.
         self.indexed = 0
         # Why there is no index, as a sentence.

@@ -37,7 +37,7 @@ async def collect(services: Services) -> Result:
     totals, unreadable = await _totals(services.store)
     return {
         **services.counters(),
-        "engine": services.store.engine_name,
+        "engine": services.store.engine.name,
         **(await _files(services.store.path) if services.store.is_file else {}),
         **totals,
         "loaded_agents": len(registry),

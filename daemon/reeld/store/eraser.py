@@ -17,15 +17,13 @@ import anyio
 from reel.errors import Storage
 from reel.msgpack_codec import packer
 from reeld.store import erasures
-from reeld.store.database import Database, Job
-from reeld.store.engine import Exclusion
+from reeld.store.database import Job
+from reeld.store.engine import Engine, Exclusion
 from reeld.store.erasing_backups import FindIn, erase_in, require_backup
 from reeld.store.erasures import Change, Order
 from reeld.store.plans import Plan, carry_out_between
-from reeld.store.presence import Presence
 from reeld.store.room import require_room
 from reeld.store.sweep import Ground, Sweep, forget_pages, give_back_room
-from reeld.store.traces import Recovered
 from reeld.store.wal import checkpoint, try_checkpoint, wal_readers
 
 log = logging.getLogger(__name__)
@@ -50,38 +48,23 @@ class Eraser:
     """Erases events of an open database.
 
     Args:
-        database: the writing connection.
-        others: the reading connections.
-        read: runs a job on one of them.
-        lone: keeps other daemons out.
-        ground: the file from which traces are removed; ``None`` if the database is not a file.
-        presence: whether the file is still at its path.
-        recovered: what the start found of an unfinished erasure.
+        engine: the database.
+        read: runs a job on a reading connection.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        others: Sequence[Database],
-        read: Callable[[Job[Any]], Awaitable[Any]],
-        lone: Exclusion | None,
-        ground: Ground | None,
-        presence: Presence,
-        recovered: Recovered,
-    ) -> None:
-        self._presence = presence
-        self._ground = ground
-        self._database = database
-        self._others = others
+    def __init__(self, engine: Engine, read: Callable[[Job[Any]], Awaitable[Any]]) -> None:
+        self._engine = engine
+        self._database = engine.database
+        self._ground = engine.ground
         self._read = read
         self._turn = anyio.Lock()
-        self._lone = lone
+        recovered = engine.recovered
         # How many erasures of this run are visible to readers of the log.
         self.applied = 0
         # Whether the search index may have traces of an erasure that was completed when the database was opened.
         self.index_has_traces = recovered.was_decided
         # Whether the file may have traces of erased content; on a server, whether an erasure is to be marked as done.
-        self.has_traces = recovered.was_decided and ground is not None
+        self.has_traces = recovered.was_decided and engine.is_file
         # Whether an erasure was decided, and not applied or not forgotten by all that is in memory; or was not decided,
         # and could not be abandoned.
         self.is_stuck = recovered.problem is not None
@@ -140,11 +123,11 @@ class Eraser:
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         """Keep other daemons out: what is erased is in their memory and in their search indexes."""
-        if self._lone is None:
+        if self._engine.lone is None:
             yield
             return
         try:
-            is_alone = await self._database.run(self._lone.take)
+            is_alone = await self._database.run(self._engine.lone.take)
         except sqlite3.Error as error:
             raise Storage(f"nothing was erased: {error}") from error
         if not is_alone:
@@ -155,7 +138,7 @@ class Eraser:
             yield
         finally:
             with anyio.CancelScope(shield=True):
-                await self._let_others_in(self._lone)
+                await self._let_others_in(self._engine.lone)
 
     async def _let_others_in(self, lone: Exclusion) -> None:
         """Let other daemons in again; that fails above all if the connection is lost, and then they are let in."""
@@ -187,7 +170,7 @@ class Eraser:
 
     async def _run(self, job: Job[T]) -> T:
         """Run a job that writes, and copy the WAL, so that the next one overwrites it."""
-        result = await self._database.run(partial(_run_alone, lone=self._lone, job=job))
+        result = await self._database.run(partial(_run_alone, lone=self._engine.lone, job=job))
         if self._ground is not None:
             await self._database.run(try_checkpoint)
         return result
@@ -242,7 +225,7 @@ class Eraser:
             if self._ground is not None:
                 await self._give_back_room()
                 await self._sweep(self._ground)
-                for connection in self._others:
+                for connection in (*self._engine.readers, *filter(None, [self._engine.copier])):
                     await connection.run(forget_pages)
             self.has_traces, left = False, "an erasure cannot be recorded as complete"
             await self._end()
@@ -292,7 +275,7 @@ class Eraser:
 
         While a file is displaced, the WAL must not be copied: see :meth:`reeld.store.store.Store.watch`.
         """
-        if (displaced := self._presence.look()) is not None:
+        if (displaced := self._engine.presence.look()) is not None:
             raise Storage(str(displaced))
         return await self._database.run(partial(sweep.finish, patience=_PATIENCE))
 

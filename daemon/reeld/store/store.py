@@ -56,18 +56,17 @@ class Store:
         self._bridge = bridge
         # The poller, which delivers the outcomes of commits.
         self.poller = bridge.poller
+        self.engine = engine
         self._database = engine.database
         self._readers = engine.readers
         self._next_row = engine.next_row
-        self._row_step = engine.row_step
-        self._reader = engine.reader
-        self._copier = engine.copier
         # The backups in progress.
         self.copies: list[Copy] = []
         self._noticed: Displaced | None = None
         # Whether a backup that was written after a file was displaced has everything.
         self._saved = False
-        self._path = path
+        # The path of the database file, or the URL of a database on a server.
+        self.path = path
         self._long_read = anyio.Lock()
         self.writer = writer
         self.looks = Looks(writer, engine.readers[0], self.poller.batch)
@@ -75,14 +74,7 @@ class Store:
         self.is_file = engine.is_file
         # The channel to other daemons; ``None`` if there can be none.
         self.channel: Channel | None = None
-        # For a database on a server: its id, and a function that opens a separate connection to it.
-        self.engine_name = engine.name
-        self.id = engine.id
-        self.open_log = engine.open_log
-        others = [*engine.readers, *filter(None, [engine.copier])]
-        self.eraser = Eraser(
-            engine.database, others, self.read_long, engine.lone, engine.ground, engine.presence, engine.recovered
-        )
+        self.eraser = Eraser(engine, self.read_long)
         self._loading = Loading(lambda: self.eraser.applied)
 
     @property
@@ -105,7 +97,7 @@ class Store:
         Args:
             above: the row of its source, which another daemon may have created: a clone must have a greater one.
         """
-        row, step = self._next_row, self._row_step
+        row, step = self._next_row, self.engine.row_step
         if row <= above:
             row += ((above - row) // step + 1) * step
         self._next_row = row + step
@@ -265,18 +257,13 @@ class Store:
                 log.error("no copy of the WAL could be put to its path: %s", error)  # noqa: TRY400 - it says all
 
     async def _put_wal_back(self, presence: Presence) -> None:
-        directory = os.path.dirname(self._path)
+        directory = os.path.dirname(self.path)
         with TemporaryDirectory(prefix=".reel-wal-", dir=directory) as place:
             copy = f"{place}/copy"
             await self._database.run(lambda _: presence.copy_wal(copy))
             presence.put_wal_back(copy)
         sync(directory)
         log.warning("a copy of the WAL is at its path, and is read at the next start")
-
-    @property
-    def path(self) -> str:
-        """The path of the database file, or the URL of a database on a server."""
-        return self._path
 
     @asynccontextmanager
     async def open_reader(self) -> AsyncIterator[Database]:
@@ -288,7 +275,7 @@ class Store:
         displaced = self.writer.presence.look()
         if displaced is not None and displaced.kind != LOCK:
             raise Storage(f"the database cannot be opened again: {displaced}")
-        async with self._long_read, self._reader() as database:
+        async with self._long_read, self.engine.reader() as database:
             yield database
 
     def open_beside(self, path: str, setup: Job[None], *, readonly: bool) -> AbstractAsyncContextManager[Database]:
@@ -307,7 +294,7 @@ class Store:
             Storage: the copy cannot be written; nothing is left of it.
         """
         copier = self._require_copier()
-        require_foreign(path, self._path)
+        require_foreign(path, self.path)
         await self.watch()
         displaced, abandoned, copy = self.displaced, threading.Event(), Copy(path)
         self.copies.append(copy)
@@ -323,12 +310,12 @@ class Store:
         return size
 
     def _require_copier(self) -> Database:
-        if self._copier is None:
+        if self.engine.copier is None:
             raise InvalidParams(
                 "backup copies a file of SQLite's, and this database is on a PostgreSQL server;"
                 " make backups there, with pg_dump or pg_basebackup"
             )
-        return self._copier
+        return self.engine.copier
 
     @staticmethod
     async def _check(copier: Database, copy: Copy, check: Callable[[Copy], Awaitable[None]]) -> None:

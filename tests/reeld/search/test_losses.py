@@ -35,8 +35,8 @@ async def test_an_open_index_forgets_what_is_lost(tmp_path: Path, monkeypatch: p
         async with open_store(url) as store:
             await write(store, made(1, event(2, content="a word"), event(3, content="another word")))
             with closing(sqlite3.connect(tmp_path / "search.db", isolation_level=None, factory=WithLog)) as connection:
-                assert store.open_log is not None
-                index.prepare(connection, store.open_log)
+                assert store.engine.open_log is not None
+                index.prepare(connection, store.engine.open_log)
                 before = found(connection)
                 lose_newest(url)
                 await store.be_current()
