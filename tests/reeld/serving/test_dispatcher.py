@@ -206,7 +206,7 @@ async def test_a_refused_command_that_was_applied_before(caller: Caller) -> None
 
 async def test_a_key_is_looked_up_once(caller: Caller, services: Services) -> None:
     """The error of a failed look-up is the reply; it is not looked up in turn."""
-    damage(services.store._path, "DROP TABLE keys")
+    damage(services.store.path, "DROP TABLE keys")
     caller.submit("add", "nobody", "hi", {"key": "k"})
     caller.submit("ping")
     replies = await caller.wait(2)

@@ -552,7 +552,7 @@ async def test_a_past_that_cannot_be_read(
     with anyio.fail_after(PATIENCE):
         await demo.call("add", "demo", [*["x"] * 288, "y" * 20_000, *["x"] * 11])
         await services.store.writer.checkpoint()
-        break_overflow(services.store._path, b"y")
+        break_overflow(services.store.path, b"y")
         peer = connect()
         await peer.call("subscribe", "demo", 0)
         events = await peer.events(256)

@@ -109,7 +109,7 @@ async def test_a_problem_has_a_place_and_a_reason(
     """A problem has its word, the reason, and its place."""
     peer = await filled(connect)
     uid = (await live_state(services, "one")).profile.uid
-    damage(services.store._path, statement)
+    damage(services.store.path, statement)
 
     problem = (await peer.call("verify"))["problems"][-1]
     assert problem.pop("reason")
@@ -140,9 +140,9 @@ async def test_a_damaged_event_is_named(connect: Connect, services: Services) ->
     """An agent with a damaged event is checked, and the event is named."""
     peer = await filled(connect)
     services.registry.residency.evict_idle(keep=0)
-    damage(services.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 2")
+    damage(services.store.path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 2")
 
     (problem,) = (await peer.call("verify", "one"))["problems"]
     assert ("checksum", 2) == (problem["what"], problem["seq"])
-    with closing(sqlite3.connect(services.store._path)) as connection:
+    with closing(sqlite3.connect(services.store.path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
