@@ -145,11 +145,7 @@ class Store:
 
     async def state(self, tip: int | None) -> Conversation:
         """Return the state with this tip, its newest entries in memory."""
-
-        def job(connection: Connection) -> tuple[Conversation, list[Milestone]]:
-            return _reader(connection).state(tip)
-
-        conversation, made = await self.read_log(job)
+        conversation, made = await self.read_log(lambda connection: _reader(connection).state(tip))
         self.writer.note(made)
         return conversation
 
@@ -169,11 +165,7 @@ class Store:
 
     async def whole(self, tip: int | None) -> Conversation:
         """Return the state with this tip, all its entries in memory."""
-
-        def job(connection: Connection) -> Conversation:
-            return Conversation(_reader(connection).whole(tip))
-
-        return await self.read_long(job)
+        return await self.read_long(lambda connection: Conversation(_reader(connection).whole(tip)))
 
     async def newest(self, tip: int, size: int) -> Conversation:
         """Return the state with this tip, so many of its newest entries in memory that their messages have a size."""

@@ -23,11 +23,10 @@ class Verifier:
 
     Args:
         database: a separate reading connection.
-        is_file: whether the database is a file; if not, the path is meaningless.
+        path: the file; ``None`` if the database is on a server.
     """
 
-    def __init__(self, database: Database, path: str, *, is_file: bool = True) -> None:
-        self._is_file = is_file
+    def __init__(self, database: Database, path: str | None) -> None:
         self._database = database
         self._path = path
         self.report = Report()
@@ -35,10 +34,9 @@ class Verifier:
 
     async def check_file(self) -> None:
         """Let SQLite check the file; a server checks its own."""
-        if not self._is_file:
-            return
-        check = partial(check_file, path=self._path, report=self.report, cancelled=lambda: self.cancelled)
-        await self._database.run(check)
+        if self._path is not None:
+            check = partial(check_file, path=self._path, report=self.report, cancelled=lambda: self.cancelled)
+            await self._database.run(check)
 
     async def check_logs(self, row: int | None) -> None:
         """Check the log of one agent or of all, and the keys of their commands."""
@@ -71,7 +69,7 @@ async def open_verifier(store: Store) -> AsyncIterator[Verifier]:
     async with store.open_reader() as database:
         if store.is_file:
             await database.run(_prepare)
-        verifier = Verifier(database, store.path, is_file=store.is_file)
+        verifier = Verifier(database, store.path if store.is_file else None)
         try:
             yield verifier
         finally:
