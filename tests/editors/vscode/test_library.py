@@ -24,6 +24,50 @@ def test_pipelined_calls_and_pushes(built: Path, environment: dict[str, str], cl
     assert [list(range(2, 202)), [f"n{number}" for number in range(200)]] == script(built, environment, body)
 
 
+def test_who_reads_a_draft_in_vs_code_keeps_the_place(built: Path, environment: dict[str, str], client: Client) -> None:
+    """The end of a draft is shown with the message that replaces it; without one, a second later."""
+    client.create("demo")
+    body = """
+        const {mock} = require('node:test');
+        mock.timers.enable({apis: ['setTimeout']});  // no time passes by itself
+        let following, wake = () => {}, shown = [];
+        const until = async (ready) => { while (!ready()) await new Promise((resolve) => { wake = resolve; }); };
+        following = await client.follow('demo', () => {
+            shown.push([following?.copy.drafts.size, following?.copy.messages.length]);
+            wake();
+        });
+        const writer = new Client({command: '', name: 'writer'});
+        const draft = (text) => writer.call('draft', {agent: 'demo', text});
+        await draft('I th');
+        await until(() => following.copy.drafts.size);
+        await draft('');
+        await writer.call('add', {agent: 'demo', messages: 'I think so.'});
+        await until(() => following.copy.messages.length);
+        say(shown.filter(([drafts, messages]) => drafts || messages));
+        shown = [];
+        await draft('And');
+        await until(() => shown.length);
+        const ended = new Promise((resolve) => {
+            const take = following.copy.draft;
+            following.copy.draft = function (push) { take.call(this, push); resolve(); };
+        });
+        await draft('');
+        await ended;
+        await new Promise(setImmediate);
+        say(shown);
+        mock.timers.tick(1000);
+        await until(() => shown.length > 1);
+        say(shown);
+        writer.close();
+    """
+    together, before, after = script(built, environment, body)
+
+    assert [[1, 0], [0, 1]] == together
+    assert [[1, 1]] == before
+    assert isinstance(after, list)
+    assert [0, 1] == after[-1]
+
+
 def test_a_call_without_a_reply_is_repeated_by_node(built: Path, environment: dict[str, str], daemon: Daemon) -> None:
     """A call without a reply is repeated when the daemon is back, and applied once."""
     with daemon.client() as client:

@@ -10,6 +10,8 @@ import type { Push } from "./wire";
 
 const SHORTEST_PAUSE = 100;
 const LONGEST_PAUSE = 2_000;
+/** For how long a draft that has ended is shown, in milliseconds. */
+const GRACE = 1_000;
 
 export class Following {
   readonly copy = new Copy();
@@ -91,7 +93,8 @@ export class Following {
       for await (const push of pushes) {
         if (this.over) return;
         await this.take(connection, push);
-        this.changed();
+        if (push.method === "draft" && !push.params.text) this.changedSoon();
+        else this.changed();
       }
     } finally {
       this.ending.signal.removeEventListener("abort", end);
@@ -106,6 +109,14 @@ export class Following {
     }
     if (push.method === "draft") this.copy.draft(push.params);
     if (push.method === "reset") await this.readAll(connection);
+  }
+
+  /**
+   * Report the end of a draft with its message, which comes a moment later: who reads the draft must not lose the place.
+   * Without a message, report it after a second.
+   */
+  private changedSoon(): void {
+    void pause(GRACE, undefined, { signal: this.ending.signal, ref: false }).then(this.changed, () => {});
   }
 
   /** Read everything as it is now. */
