@@ -43,7 +43,7 @@ T = TypeVar("T")
 LISTED = 1000
 
 
-class Rest(Protocol):
+class ContentHolders(Protocol):
     """Everything besides the log that holds content: the search index, and caches in memory."""
 
     def without(self, events: Sequence[int], instead: Mapping[int, Text]) -> AbstractAsyncContextManager[None]:
@@ -70,7 +70,9 @@ class Asked(NamedTuple):
     dry_run: bool
 
 
-async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent: Agent, asked: Asked) -> Reply:
+async def redact(
+    registry: Registry, holders: ContentHolders, options: CommandOptions, agent: Agent, asked: Asked
+) -> Reply:
     """Replace what was said in the past of an agent by a marker, for everybody who has it in their past.
 
     Raises:
@@ -117,10 +119,10 @@ async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent:
                 )
                 return reply
 
-            reply = await erase(eraser, rest, erasure, decide)
+            reply = await erase(eraser, holders, erasure, decide)
             with anyio.CancelScope(shield=True):
                 await _reload(work.agents)
-                rest.forget({each.row for each in work.agents}, redaction.touches)
+                holders.forget({each.row for each in work.agents}, redaction.touches)
         return await _cleaned(registry, reply)
 
 
@@ -157,13 +159,13 @@ async def freeing() -> AsyncIterator[list[list[Any]]]:
 
 
 async def erase(
-    eraser: Eraser, rest: Rest, erasure: Erasure, decide: Callable[[int, Reply], Awaitable[Reply]]
+    eraser: Eraser, holders: ContentHolders, erasure: Erasure, decide: Callable[[int, Reply], Awaitable[Reply]]
 ) -> Reply:
     """Stage an erasure, decide it, and apply it: what every erasure does between its plan and the cleaning of the file.
 
     Args:
         eraser: changes the log.
-        rest: what holds content besides the log.
+        holders: what holds content besides the log.
         erasure: what is erased.
         decide: commits the decision about the erasure of a number; it gets the part of the reply about backups, and
             returns the reply. From then on the erasure will be completed, whatever happens.
@@ -180,7 +182,7 @@ async def erase(
         if backups and find is not None:
             done["backups"] = await eraser.erase_in_backups(backups, order, find)
         reply = await decide(number, done)
-        async with rest.without(gone, texts):
+        async with holders.without(gone, texts):
             await eraser.apply()
     return reply
 
@@ -203,7 +205,9 @@ class Wanted(NamedTuple):
     also: Sequence[int] = ()
 
 
-async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: Agent, wanted: Wanted) -> Reply:
+async def purge(
+    registry: Registry, holders: ContentHolders, options: CommandOptions, root: Agent, wanted: Wanted
+) -> Reply:
     """Remove an agent, and others if requested, with every event that the past of no other agent needs.
 
     Raises:
@@ -244,8 +248,8 @@ async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: A
                     log.info("agent=%s purged, for client=%s", profile.uid, options.client)
                 return reply
 
-            reply = await erase(eraser, rest, erasure, decide)
-            rest.forget({each.row for each in work.agents}, lambda _: True)
+            reply = await erase(eraser, holders, erasure, decide)
+            holders.forget({each.row for each in work.agents}, lambda _: True)
         return await _cleaned(registry, reply)
 
 
@@ -306,7 +310,7 @@ async def _cleaned(registry: Registry, reply: Reply) -> Reply:
     return reply if is_clean else {**reply, "traces": True}
 
 
-async def complete(registry: Registry, rest: Rest) -> None:
+async def complete(registry: Registry, holders: ContentHolders) -> None:
     """Complete an erasure that was decided and could not be applied, and remove the traces that are left of any.
 
     If it cannot be applied or cleaned yet, ``problem`` of the eraser says why.
@@ -326,7 +330,7 @@ async def complete(registry: Registry, rest: Rest) -> None:
                         await eraser.apply()
                     except Storage:
                         return
-                    await rest.forget_all()
+                    await holders.forget_all()
                     done |= await _reload(locked)
             # These were loaded meanwhile.
             async with registry.lock([agent for agent in registry.live() if agent.row not in done]) as locked:

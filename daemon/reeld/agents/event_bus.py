@@ -51,7 +51,7 @@ class CommittedEvent:
         self.encoded: dict[Any, SharedPush] = {}
 
 
-class Writer(NamedTuple):
+class Typist(NamedTuple):
     """Who is writing a draft: a connection, and what its client calls itself, if it has said so."""
 
     connection: int
@@ -88,7 +88,7 @@ class Subscriber(Protocol):
     def on_loss(self, lost: Iterable[Whose]) -> None:
         """Take note that the log has lost events: of the agent, or if all are followed, at least of these."""
 
-    def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
+    def on_draft(self, whose: Whose, writer: Typist, text: str) -> None:
         """Take what ``writer`` is writing; an empty text ends its draft."""
 
 
@@ -105,23 +105,36 @@ class EventBus:
         self._call_soon = call_soon
         # The events with pending notifications, the oldest first, each with the subscribers that are left; and how many
         # these are.
-        self._behind: deque[tuple[CommittedEvent, Iterator[Subscriber]]] = deque()
+        self._untold: deque[tuple[CommittedEvent, Iterator[Subscriber]]] = deque()
         self._left = 0
         # Whether a later turn is scheduled for them.
         self._goes_on = False
-        # Is notified when the number of followers of a single agent changes; and returns the number at other daemons.
-        self.on_followers: Callable[[int], None] = _ignore
-        self.followers_elsewhere: Callable[[int], int] = _none
+        # See `share`.
+        self._on_followers: Callable[[int], None] = _ignore
+        self._followers_elsewhere: Callable[[int], int] = _none
         # How many subscriptions ended because their peer did not read fast enough.
         self.lagged = 0
         # By the agent's row; ``None`` has those who follow all agents. The inner dicts are ordered sets.
         self._subscribers: dict[int | None, dict[Subscriber, None]] = {}
 
+    def share(self, on_followers: Callable[[int], None], elsewhere: Callable[[int], int]) -> None:
+        """Share the numbers of followers with other daemons.
+
+        Args:
+            on_followers: called with a single agent whenever the number of its followers may have changed here.
+            elsewhere: returns how many follow an agent at other daemons.
+        """
+        self._on_followers, self._followers_elsewhere = on_followers, elsewhere
+
+    def note_lag(self) -> None:
+        """Count a subscription that has ended because its peer did not read fast enough."""
+        self.lagged += 1
+
     def subscribe(self, subscriber: Subscriber, row: int | None) -> None:
         """Tell a subscriber about an agent, or about all, from now on."""
         self._subscribers.setdefault(row, {})[subscriber] = None
         if row is not None:
-            self.on_followers(row)
+            self._on_followers(row)
 
     def unsubscribe(self, subscriber: Subscriber, row: int | None) -> None:
         """Tell a subscriber nothing more."""
@@ -130,7 +143,7 @@ class EventBus:
         if not subscribers:
             self._subscribers.pop(row, None)
         if row is not None:
-            self.on_followers(row)
+            self._on_followers(row)
 
     def has_subscribers(self, row: int) -> bool:
         """Return whether an agent has subscribers."""
@@ -138,7 +151,7 @@ class EventBus:
 
     def attached(self, row: int) -> int:
         """Return how many connections follow this single agent, over all daemons."""
-        return len(self.followers(row)) + self.followers_elsewhere(row)
+        return len(self.followers(row)) + self._followers_elsewhere(row)
 
     def followed(self) -> list[int]:
         """Return the agents that connections follow individually."""
@@ -160,7 +173,7 @@ class EventBus:
     def publish(self, committed: CommittedEvent) -> None:
         """Notify the subscribers of the event's agent: a few at once, many in later turns."""
         subscribers = self.subscribers(committed.profile.row)
-        self._behind.append((committed, iter(subscribers)))
+        self._untold.append((committed, iter(subscribers)))
         self._left += len(subscribers)
         if self._left <= _FEW:
             self.catch_up()
@@ -177,12 +190,12 @@ class EventBus:
         if self._goes_on:
             self._call_soon(self._go_on, None)
         else:
-            self._behind.clear()
+            self._untold.clear()
 
     def _tell(self, most: int) -> None:
         """Notify up to this many of the next subscribers; this is reentrant, so fewer may be left."""
-        while self._behind:
-            committed, left = self._behind[0]
+        while self._untold:
+            committed, left = self._untold[0]
             for subscriber in left:
                 self._left -= 1
                 most -= 1
@@ -194,14 +207,14 @@ class EventBus:
                     )
                 if not most:
                     return
-            if self._behind and self._behind[0][1] is left:
-                self._behind.popleft()
+            if self._untold and self._untold[0][1] is left:
+                self._untold.popleft()
 
     def catch_up(self) -> None:
         """Deliver all pending notifications, before something that must not overtake them."""
-        if self._behind:
+        if self._untold:
             self._tell(self._left)
-            self._behind.clear()
+            self._untold.clear()
 
     def tell_elsewhere(self, rows: Iterable[int]) -> None:
         """Tell the subscribers of some agents that other daemons have written events, which only the log has."""

@@ -67,7 +67,7 @@ class Registry:
         # Agents that received jobs since the last pump. Those of a batch are pumped at its end.
         self._posted: list[Agent] = []
         self._batch = store.poller.batch
-        store.writer.follow(self._on_moved, self._on_loss)
+        store.writer.report(self._on_moved, self._on_loss)
         self.started = 0
         self.failed = 0
         self.repaired = 0
@@ -357,6 +357,10 @@ class Registry:
             yield agent
         finally:
             over.set()
+
+    def note_replay(self, *, matched: bool) -> None:
+        """Count a live state that was compared with its log, if it had to be repaired."""
+        self.repaired += not matched
 
     @property
     def waiting(self) -> int:

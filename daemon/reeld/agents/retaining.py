@@ -15,7 +15,7 @@ import anyio
 from reel.errors import ReelError
 from reeld.agents.clock import now
 from reeld.agents.commit import commit
-from reeld.agents.erasing import LISTED, Erasure, Rest, erase
+from reeld.agents.erasing import LISTED, ContentHolders, Erasure, erase
 from reeld.agents.registry import Registry
 from reeld.core.stage import Reply
 from reeld.core.state import Profile
@@ -36,7 +36,7 @@ _EVENTS = 10_000
 _NAMED = 100
 
 
-class Asked(NamedTuple):
+class PassOptions(NamedTuple):
     """How agents are purged: only say which ones; without waiting for a day; and for whom."""
 
     client: str | None
@@ -96,10 +96,10 @@ class Retaining:
         """Why agents that are too old are not purged; ``None`` if nothing is wrong."""
         return "; ".join([*self._ignored, *filter(None, [self._failure])]) or None
 
-    async def run(self, registry: Registry, rest: Rest) -> None:
+    async def run(self, registry: Registry, holders: ContentHolders) -> None:
         """Do what :meth:`retain` does, and remember why it failed."""
         try:
-            reply = await self.retain(registry, rest, Asked("retention"))
+            reply = await self.retain(registry, holders, PassOptions("retention"))
         except (OSError, Error, ReelError) as error:
             reason = error.message if isinstance(error, ReelError) else error
             failure = f"agents that are too old are not purged: {reason}"
@@ -111,12 +111,12 @@ class Retaining:
         if reply["purged_count"]:
             log.info("retention: %d agents purged, %d events", reply["purged_count"], reply["events"])
 
-    async def retain(self, registry: Registry, rest: Rest, asked: Asked) -> Reply:
+    async def retain(self, registry: Registry, holders: ContentHolders, asked: PassOptions) -> Reply:
         """Purge the agents that are older than the rules allow, unless they are being followed.
 
         Args:
             registry: finds agents.
-            rest: what holds content besides the log.
+            holders: what holds content besides the log.
             asked: how.
 
         Raises:
@@ -145,7 +145,7 @@ class Retaining:
             return {**told, **_Done().as_reply(), "after": after}
         if asked.dry_run:
             return {**told, **await _counted(registry, old)}
-        return {**told, **await _purge(registry, rest, old, asked.client)}
+        return {**told, **await _purge(registry, holders, old, asked.client)}
 
     def _current(self, before: Noted | None, time: int, *, at_once: bool) -> tuple[Noted, bool]:
         """Return since when the rules apply, and whether that is to be announced.
@@ -227,11 +227,11 @@ async def _uids(registry: Registry, rows: set[int]) -> dict[int, str]:
     return {profile.row: profile.uid for profile in await registry.store.read(queries.profiles, sorted(rows))}
 
 
-async def _purge(registry: Registry, rest: Rest, old: Sequence[Old], client: str | None) -> Reply:
+async def _purge(registry: Registry, holders: ContentHolders, old: Sequence[Old], client: str | None) -> Reply:
     """Purge agents, then clean the file; if that is not reached, it is cleaned at the next idle moment."""
     done = _Done()
     for batch in _batches(old):
-        await _purge_batch(registry, rest, batch, client, done)
+        await _purge_batch(registry, holders, batch, client, done)
     reply, eraser = done.as_reply(), registry.store.eraser
     if done.uids:
         with anyio.CancelScope(shield=True):
@@ -254,7 +254,9 @@ def _batches(old: Sequence[Old]) -> Iterator[list[Old]]:
         yield batch
 
 
-async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client: str | None, done: _Done) -> None:
+async def _purge_batch(
+    registry: Registry, holders: ContentHolders, batch: list[Old], client: str | None, done: _Done
+) -> None:
     store, eraser = registry.store, registry.store.eraser
     heads = {each.row: each.head for each in batch}
     async with eraser.turn():
@@ -280,8 +282,8 @@ async def _purge_batch(registry: Registry, rest: Rest, batch: list[Old], client:
                 done.add(gone, planned, heirs)
                 return {}
 
-            await erase(eraser, rest, erasure, decide)
-            rest.forget({profile.row for profile in gone}, lambda _: True)
+            await erase(eraser, holders, erasure, decide)
+            holders.forget({profile.row for profile in gone}, lambda _: True)
     for profile in gone:
         log.info("agent=%s purged, for client=%s", profile.uid, client)
         await anyio.lowlevel.checkpoint()  # hundreds of lines take longer than others should wait

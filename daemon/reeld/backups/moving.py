@@ -77,7 +77,7 @@ def _server(url: str, *, readonly: bool) -> Iterator[End]:
     try:
         # psycopg is needed only with a server.
         from reeld.store.postgres import connection as servers  # noqa: PLC0415
-        from reeld.store.postgres import presence, schema  # noqa: PLC0415
+        from reeld.store.postgres import exclusion, schema  # noqa: PLC0415
         from reeld.store.postgres.copying import ServerEnd  # noqa: PLC0415
         from reeld.store.postgres.remedies import explained  # noqa: PLC0415
         from reeld.store.postgres.survey import require_usable  # noqa: PLC0415
@@ -97,9 +97,9 @@ def _server(url: str, *, readonly: bool) -> Iterator[End]:
             elif schema.version_of(opened) != schema.VERSION:
                 schema.require_known(schema.version_of(opened), url)
                 raise Storage(f"{printable(url)} has no tables of this version; a daemon's start there makes them")
-            if not presence.wait(opened):
+            if not exclusion.wait(opened):
                 raise Conflict(f"a daemon uses {printable(url)}; end it, and copy again")
-            presence.give_back(opened)
+            exclusion.give_back(opened)
             yield ServerEnd(opened, printable(url))
     except Error as error:
         raise explained(error, url) from error

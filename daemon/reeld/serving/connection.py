@@ -32,7 +32,7 @@ from reel.frames import Frame, InvalidFrame, Notification, Request, Response
 from reel.framing import Framing
 from reel.peer import peer_of
 from reel.session import detect
-from reeld.agents.event_bus import Writer
+from reeld.agents.event_bus import Typist
 from reeld.core.state import Profile
 from reeld.serving.call import Call, ClientInfo, Services
 from reeld.serving.dispatcher import Dispatcher
@@ -382,7 +382,7 @@ class Connection:
     def draft(self, profile: Profile, text: str) -> None:
         """Show subscribers what the peer is writing, while it is connected."""
         if not self._gone:
-            self._services.drafts.write(Writer(self.number, self.client), profile, text)
+            self._services.drafts.write(Typist(self.number, self.client), profile, text)
 
     def end_draft(self, row: int) -> None:
         """End the peer's draft for an agent: its text was added."""

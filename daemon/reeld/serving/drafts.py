@@ -13,7 +13,7 @@ import anyio
 
 from reel.errors import Busy, TooLarge
 from reel.wakeup import Signal
-from reeld.agents.event_bus import EventBus, Subscriber, Whose, Writer
+from reeld.agents.event_bus import EventBus, Subscriber, Typist, Whose
 
 # Seconds between two pushes of one draft: more frequent ones are not visible on a screen.
 _GAP = 1 / 30
@@ -31,7 +31,7 @@ class _Key(NamedTuple):
 class _Draft:
     """A draft, the text that was pushed last, and when; an empty text means that the draft has ended."""
 
-    def __init__(self, writer: Writer, whose: Whose) -> None:
+    def __init__(self, writer: Typist, whose: Whose) -> None:
         self.writer = writer
         self.whose = whose
         self.text = ""
@@ -55,8 +55,11 @@ class Drafts:
         # The characters of all drafts, and how many have not ended, by their connection.
         self.characters = 0
         self._open = Counter[int]()
-        # Called with each new text; an empty one ends the draft.
-        self.on_text: Callable[[Writer, Whose, str], None] = _ignore
+        self._on_text: Callable[[Typist, Whose, str], None] = _ignore
+
+    def share(self, on_text: Callable[[Typist, Whose, str], None]) -> None:
+        """Call a function with each new text, also with those of other daemons; an empty one ends the draft."""
+        self._on_text = on_text
 
     async def run(self) -> None:
         """Push the last text of each burst when it is due, and forget drafts that have ended."""
@@ -71,7 +74,7 @@ class Drafts:
                     del self._due[key]
                     self._push(key)
 
-    def write(self, writer: Writer, whose: Whose, text: str) -> None:
+    def write(self, writer: Typist, whose: Whose, text: str) -> None:
         """Replace a connection's draft; an empty text ends it.
 
         Raises:
@@ -97,7 +100,7 @@ class Drafts:
             draft = self._drafts[key] = _Draft(writer, whose)
         draft.writer, draft.whose = writer, whose
         self._set_text(key, draft, text)
-        self.on_text(writer, whose, text)
+        self._on_text(writer, whose, text)
         if key not in self._due and anyio.current_time() >= draft.pushed + _GAP:
             self._push(key)
         else:
@@ -126,7 +129,7 @@ class Drafts:
         if key in self._drafts:
             draft = self._drafts[key]
             self._set_text(key, draft, "")
-            self.on_text(draft.writer, draft.whose, "")
+            self._on_text(draft.writer, draft.whose, "")
             self._push(key)
 
     def end_all(self, connection: int) -> None:
@@ -178,5 +181,5 @@ class Drafts:
                 subscriber.on_draft(draft.whose, draft.writer, draft.text)
 
 
-def _ignore(_writer: Writer, _whose: Whose, _text: str) -> None:
+def _ignore(_writer: Typist, _whose: Whose, _text: str) -> None:
     """Ignore it: there is no other daemon."""

@@ -27,7 +27,7 @@ import anyio
 
 from reel.errors import Busy, TooLarge
 from reel.wakeup import Signal
-from reeld.agents.event_bus import EventBus, Whose, Writer
+from reeld.agents.event_bus import EventBus, Typist, Whose
 from reeld.serving.drafts import MAX_DRAFT, Drafts
 from reeld.serving.neighbour_messages import MOST, are_numbers, pieces, read, written
 from reeld.serving.neighbour_states import Key, Neighbour, States
@@ -45,7 +45,7 @@ _NAME, _ROWS = 200, 200
 _CONNECTIONS, _DAEMONS = 1 << 32, 1 << 20
 
 
-class Agent(NamedTuple):
+class AgentElsewhere(NamedTuple):
     """The agent of a draft at another daemon."""
 
     row: int
@@ -67,21 +67,18 @@ class Neighbours:
         self._drafts = drafts
         self.states = States()
         # The drafts of this daemon, and what the others know of them.
-        self._typed: dict[Key, tuple[Writer, Whose, str]] = {}
+        self._typed: dict[Key, tuple[Typist, Whose, str]] = {}
         self._told: dict[Key, str] = {}
         self._told_followers: dict[int, int] = {}
         # What has changed since the last send.
-        self._changed: dict[Key, tuple[Writer, Whose, str]] = {}
+        self._changed: dict[Key, tuple[Typist, Whose, str]] = {}
         self._changed_rows: set[int] = set()
         self._greets, self._asks, self._tells_all = True, False, False
         self._asked = self._spoke = -math.inf
         self._wake = Signal()
-        drafts.on_text = self._on_typed
-        bus.on_followers = self._on_followers
-        bus.followers_elsewhere = self._followers_elsewhere
-        channel.on_text = self.hear
-        channel.on_open = self._on_open
-        channel.on_missed = self._ask
+        drafts.share(self._on_typed)
+        bus.share(self._on_followers, self._followers_elsewhere)
+        channel.call(self._on_open, self.hear, self._ask)
 
     def __len__(self) -> int:
         return len(self.states)
@@ -113,7 +110,7 @@ class Neighbours:
         self._greets = True
         self._wake.set()
 
-    def _on_typed(self, writer: Writer, whose: Whose, text: str) -> None:
+    def _on_typed(self, writer: Typist, whose: Whose, text: str) -> None:
         if writer.connection >= _CONNECTIONS:
             return  # it came from another daemon
         key = Key(writer.connection, whose.row)
@@ -161,7 +158,7 @@ class Neighbours:
             self._spoke = now
         return messages
 
-    def _of_draft(self, key: Key, writer: Writer, whose: Whose, text: str, *, again: bool) -> Iterator[str]:
+    def _of_draft(self, key: Key, writer: Typist, whose: Whose, text: str, *, again: bool) -> Iterator[str]:
         """Yield the messages for a draft; from its beginning if everything is sent again."""
         before = self._told.pop(key, "")
         if text:
@@ -230,7 +227,7 @@ class Neighbours:
                 and 0 <= connection < _CONNECTIONS
                 and place + len(piece) <= MAX_DRAFT
             ):
-                writer = Writer(_number(daemon, connection), client)
+                writer = Typist(_number(daemon, connection), client)
                 self._learn_draft(neighbour, Key(connection, row), writer, uid, (place, piece, end))
             case "followers", [[*news], *_]:
                 for each in news:
@@ -239,7 +236,7 @@ class Neighbours:
                             self.states.set_followers(neighbour, row, count)
 
     def _learn_draft(
-        self, neighbour: Neighbour, key: Key, writer: Writer, uid: str, news: tuple[int, str, bool]
+        self, neighbour: Neighbour, key: Key, writer: Typist, uid: str, news: tuple[int, str, bool]
     ) -> None:
         """Take a piece of a draft: where it begins, itself, and whether it is the last one."""
         place, piece, is_last = news
@@ -253,7 +250,7 @@ class Neighbours:
             if not text:
                 self.states.end_draft(neighbour, key)
             with suppress(Busy, TooLarge):  # there is no room to show it
-                self._drafts.write(writer, Agent(key.row, uid), text)
+                self._drafts.write(writer, AgentElsewhere(key.row, uid), text)
 
     def _ask(self, _: None = None) -> None:
         """Ask for everything, soon: something was missed."""

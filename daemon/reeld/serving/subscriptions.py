@@ -27,7 +27,7 @@ from reel.frames import SharedPush
 from reel.framing import Framing
 from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
-from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
+from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.agents.packing import loop_packer
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Mark
@@ -211,7 +211,7 @@ class Subscription:
         lagged = {"sub": self.number, "from": first, "to": last}
         if not self._sink.push(self._framing.notify("lagged", lagged)):
             return False
-        self._bus.lagged += 1
+        self._bus.note_lag()
         self.end()
         return True
 
@@ -231,7 +231,7 @@ class Subscription:
         self._has_lost = True
         self.on_elsewhere()
 
-    def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
+    def on_draft(self, whose: Whose, writer: Typist, text: str) -> None:
         """Tell the peer what ``writer`` is writing; an empty text ends its draft."""
         draft = {"agent": whose.uid, "connection": writer.connection, "client": writer.client, "text": text}
         self._sink.push_latest(("draft", whose.row, writer.connection), self._framing.notify("draft", draft))

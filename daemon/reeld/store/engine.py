@@ -35,15 +35,21 @@ class Channel(Protocol):
 
     Args:
         daemon: the number of this one.
-        on_open: called when the channel is open, and again after each reconnection: texts may have been lost meanwhile.
-        on_text: called with each text, in the order of its sender, including our own.
-        on_missed: called if more texts came than could be taken, after some were dropped.
     """
 
     daemon: int
-    on_open: Callable[[None], None]
-    on_text: Callable[[str], None]
-    on_missed: Callable[[None], None]
+
+    def call(
+        self, on_open: Callable[[None], None], on_text: Callable[[str], None], on_missed: Callable[[None], None]
+    ) -> None:
+        """Call functions with what happens.
+
+        Args:
+            on_open: called when the channel is open, and again after each reconnection: texts may have been lost
+                meanwhile.
+            on_text: called with each text, in the order of its sender, including our own.
+            on_missed: called if more texts came than could be taken, after some were dropped.
+        """
 
     async def send(self, texts: Sequence[str]) -> None:
         """Send texts to all, and wait until they are sent; without a connection they are lost."""

@@ -105,7 +105,7 @@ class Writer:
         self.lost_events = self.losses = 0
         if (loss := events.take_loss()) is not None:  # found at the start, when nothing had been made from the log
             self.lost_events, self.losses = loss.events, 1
-        # Called with what other daemons have written, and with a loss; see `follow`.
+        # Called with what other daemons have written, and with a loss; see `report`.
         self._on_moved: Callable[[frozenset[int], int], None] = _ignore
         self._on_loss: Callable[[Loss, int], None] = _ignore
         # Whether a check of what others have committed is pending, and another one after it.
@@ -142,7 +142,7 @@ class Writer:
         del self._milestones[:_MILESTONES]
         return Transaction([], [], taken)
 
-    def follow(
+    def report(
         self, on_moved: Callable[[frozenset[int], int], None], on_loss: Callable[[Loss, int], None] | None = None
     ) -> None:
         """Call functions with what other daemons have written, and with losses.

@@ -15,7 +15,8 @@ from reeld.core import commands
 from reeld.core.stage import Reply, Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
-from reeld.store.transactions import CommitInDoubt, DivergedError
+from reeld.store import queries
+from reeld.store.transactions import CommitInDoubt, DivergedError, OvertakenError
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient, read_only, shown
 
@@ -453,3 +454,28 @@ async def test_a_client_is_named_in_its_events(client: DirectClient, agent: Agen
     await answers.all()
 
     assert ["test", "nvim", None] == [event["client"] for event in await client.events("a")]
+
+
+async def test_what_waits_for_an_agent_that_is_overtaken(client: DirectClient) -> None:
+    """Whoever reads is answered over the state that is being loaded, however often others write; the rest begin again.
+
+    What waits behind a command that begins again does so as well: it may be of the same connection.
+    """
+    await client.create("a")
+    client.registry.residency.evict_idle(keep=0)
+    profile = await client.store.read(queries.find, "a")
+    assert profile is not None
+    agent, answers, later = client.registry.start(profile), Answers(3), Answers(1)
+    client.registry.post(agent, Read(lambda state: {"head": state.profile.head}, answers.take))
+    client.post(agent, "hi", answer=answers.take)
+    client.registry.post(agent, Read(lambda state: {"head": state.profile.head}, answers.take))
+    client.registry.residency.drop(agent)
+    agent.overtake()
+    client.registry.pump()
+    assert [1, OvertakenError, OvertakenError] == await answers.kinds()
+    client.registry.post(agent, Read(lambda state: {"head": state.profile.head}, later.take))
+    client.registry.pump()
+
+    assert [1] == await later.kinds()
+    assert client.registry.get("a") is None
+    assert 2 == (await client.add("a", "hi"))["head"]

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from reeld.agents.agent import Agent
-from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
+from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.core.events import Event
 from reeld.core.milestones import Extent
 from reeld.store import queries
@@ -34,7 +34,7 @@ class RecordingSubscriber:
 
     def on_loss(self, _: Iterable[Whose]) -> None: ...
 
-    def on_draft(self, whose: Whose, writer: Writer, text: str) -> None: ...
+    def on_draft(self, whose: Whose, writer: Typist, text: str) -> None: ...
 
     @property
     def shapes(self) -> list[tuple[str, Extent, Extent]]:

@@ -137,3 +137,29 @@ async def test_a_replay_without_counts(path: str) -> None:
 
     assert [*range(1, 12)] == [each.event_id for each in events]
     assert {Extent(0, 0)} == {each.kept for each in events}
+
+
+async def test_what_is_kept_until_others_write_again(tmp_path: Path) -> None:
+    """A follower of many agents at another daemon reads the state of each once, unless it has heard of it otherwise."""
+    path = str(tmp_path / "many.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        rows = Rows(connection)
+        for agent in range(1, 61):
+            rows.agent(agent)
+        for _ in range(3):
+            for agent in range(1, 61):
+                rows.event(agent)
+    async with open_store(path) as store:
+        counting = CountingStore(store)
+        replayer = LogReplayer(cast("Store", counting), with_extents=True)
+        logged = await store.read_long(history.after, None, 0, 999, 99999, packer())
+        found = []
+        for number, each in enumerate(logged):
+            if number == 120:  # the last events of each
+                replayer.forget(7)
+            found.append(await replayer.event(each))
+            replayer.rest()
+
+    assert counting.reads == 61
+    assert [1, 2, 3] == [found[place].extent.records for place in (6, 66, 126)]

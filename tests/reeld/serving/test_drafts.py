@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.errors import Busy
-from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
+from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, MAX_DRAFTS, Drafts
 from tests.reeld.core.memory import profile
 
@@ -22,9 +22,9 @@ ONE, TWO = profile(1), profile(2)
 TEXTS = st.sampled_from(["", "a", "longer"])
 
 
-def by(connection: int) -> Writer:
+def by(connection: int) -> Typist:
     """Return a writer without a name."""
-    return Writer(connection, None)
+    return Typist(connection, None)
 
 
 class RecordingSubscriber:
@@ -47,7 +47,7 @@ class RecordingSubscriber:
 
     def on_loss(self, _: Iterable[Whose]) -> None: ...
 
-    def on_draft(self, whose: Whose, writer: Writer, text: str) -> None:
+    def on_draft(self, whose: Whose, writer: Typist, text: str) -> None:
         self.seen.append((trio.current_time(), whose.row, writer.connection, text))
 
 

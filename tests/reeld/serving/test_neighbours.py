@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgpack import packb, unpackb
 
 from reel.values import clean, has_large_number
-from reeld.agents.event_bus import EventBus, Writer
+from reeld.agents.event_bus import EventBus, Typist
 from reeld.serving.drafts import MAX_ALL, Drafts
 from reeld.serving.neighbour_states import MOST_DAEMONS, MOST_DRAFTS, MOST_FOLLOWED
 from reeld.serving.neighbours import Neighbours
@@ -46,6 +46,11 @@ class End:
         self.is_cut = False
         self._wire = wire
         wire.ends.append(self)
+
+    def call(
+        self, on_open: Callable[[None], None], on_text: Callable[[str], None], on_missed: Callable[[None], None]
+    ) -> None:
+        self.on_open, self.on_text, self.on_missed = on_open, on_text, on_missed
 
     async def send(self, texts: Sequence[str]) -> None:
         await anyio.sleep(0.001)
@@ -82,7 +87,7 @@ class Daemon:
 
     def type(self, text: str, connection: int = 1) -> None:
         """Write a draft."""
-        self.drafts.write(Writer(connection, "emacs"), ONE, text)
+        self.drafts.write(Typist(connection, "emacs"), ONE, text)
 
 
 @pytest.fixture

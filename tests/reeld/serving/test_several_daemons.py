@@ -14,14 +14,14 @@ from reel.errors import Conflict, Exists, NotFound, ReelError, Storage
 from reel.pushes import DraftPush, EventPush
 from reeld.agents.clock import now
 from reeld.agents.registry import Registry
-from reeld.agents.retaining import Asked, Retaining
+from reeld.agents.retaining import PassOptions, Retaining
 from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
-from reeld.serving.handlers.erasing import _Rest
+from reeld.serving.handlers.erasing import _ContentHolders
 from reeld.serving.listener import Server, open_listener
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
@@ -461,7 +461,7 @@ async def test_old_agents_at_several_daemons() -> None:
     with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
         path = str(directory / "s")
         async with daemon(url, path) as services, aio.connect(path) as client:
-            retaining, rest = services.retention, _Rest(services)
+            retaining, rest = services.retention, _ContentHolders(services)
             retaining.rules = rules
             await client.create("old")
             await client.kill("old")
@@ -481,10 +481,10 @@ async def test_old_agents_at_several_daemons() -> None:
 
 async def test_rules_that_only_one_daemon_has() -> None:
     """A daemon without rules forgets those of the past, as in a file; one that has applied rules goes on with them."""
-    rules, asked, found = Retention(killed_days=30), Asked(None), []
+    rules, asked, found = Retention(killed_days=30), PassOptions(None), []
     with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
         async with daemon(url, str(directory / "s")) as services:
-            registry, rest, applying = services.registry, _Rest(services), Retaining(rules)
+            registry, rest, applying = services.registry, _ContentHolders(services), Retaining(rules)
             await services.store.write(lambda connection: note(connection, Noted(rules, 1)))
             for retaining in (applying, Retaining(Retention()), applying):
                 await retaining.retain(registry, rest, asked)

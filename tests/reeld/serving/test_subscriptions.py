@@ -13,7 +13,7 @@ from msgpack import Unpacker
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Busy, InvalidParams, NotFound
-from reeld.agents.event_bus import CommittedEvent, Whose, Writer
+from reeld.agents.event_bus import CommittedEvent, Typist, Whose
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
 from reeld.store.transactions import AgentWrite, Transaction
@@ -300,7 +300,7 @@ class _Ender:
 
     def on_loss(self, _: Iterable[Whose]) -> None: ...
 
-    def on_draft(self, _: Whose, _writer: Writer, _text: str) -> None: ...
+    def on_draft(self, _: Whose, _writer: Typist, _text: str) -> None: ...
 
 
 async def test_one_of_many_followers_leaves(demo: Peer, services: Services) -> None:

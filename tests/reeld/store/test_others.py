@@ -28,7 +28,7 @@ async def test_every_agent_is_told(looks: bool) -> None:
                 await commit(store, made(row))
             await other.writer.look()
             told: list[tuple[frozenset[int], int]] = []
-            store.writer.follow(lambda moved, newest: told.append((moved, newest)))
+            store.writer.report(lambda moved, newest: told.append((moved, newest)))
             for written in (said(2, event(2)), said(1, event(2)), said(2, event(3))):
                 await commit(other, written)
             for seq in (2, 3):
@@ -62,7 +62,7 @@ async def test_everything_is_told_in_the_order_of_ids() -> None:
                     await commit(other, said(1, event(seq)))
                     await anyio.lowlevel.checkpoint()  # a commit is not cancelled
 
-            store.writer.follow(lambda _moved, _newest: told.append(0))
+            store.writer.report(lambda _moved, _newest: told.append(0))
             tasks.start_soon(write_elsewhere)
             for row in range(2, 32):
                 written = said(row, event(2))

@@ -13,7 +13,6 @@ from reel.database_url import has_password, is_url, printable
 from reel.msgpack_codec import packer
 from reeld.store.checksums import checksum
 from reeld.store.connection import Numbers, Texts
-from reeld.store.postgres import presence
 from reeld.store.postgres.arrays import Blobs, Integers, Strings
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
@@ -186,7 +185,7 @@ def test_another_daemon_writes_between_two_commits() -> None:
 @pytest.mark.slow
 async def test_a_start_beside_another_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon that starts while another one is there waits for nothing if no erasure was interrupted."""
-    monkeypatch.setattr(presence, "_PAUSE", PATIENCE)
+    monkeypatch.setattr(exclusion, "_PAUSE", PATIENCE)
     with own_schema() as url, anyio.fail_after(PATIENCE):
         async with open_store(url), open_store(url) as store:
             assert [[1]] == await write(store, made(1))

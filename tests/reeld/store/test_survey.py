@@ -247,7 +247,7 @@ async def test_a_pooler_that_keeps_sessions() -> None:
     with pooler("session") as url:
         async with open_store(url) as store:
             heard = anyio.Event()
-            store.writer.follow(lambda _moved, _newest: heard.set())
+            store.writer.report(lambda _moved, _newest: heard.set())
             with closing(server_connection(shared().url)) as other:
                 ServerEventWriter(other, "").commit(other, [made(1)])
             with anyio.fail_after(PATIENCE):

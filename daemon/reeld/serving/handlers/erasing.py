@@ -29,7 +29,7 @@ _COMPLETED_EVERY = 20.0
 _PAUSES = 10
 
 
-class _Rest(NamedTuple):
+class _ContentHolders(NamedTuple):
     """The search index, rendered histories, drafts, and the files that a killed restore left behind."""
 
     services: Services
@@ -62,7 +62,7 @@ def redact(services: Services, _call: Call, agent: Agent, options: CommandOption
     if (given.seqs is None) == (given.text is None):
         raise InvalidParams("redact needs seqs or text, and not both", field="seqs")
     asked = Asked(given.seqs, tuple(given.text or ()), _foreign(services, given.backups), given.dry_run)
-    return Deferred(lambda: erasing.redact(services.registry, _Rest(services), options, agent, asked))
+    return Deferred(lambda: erasing.redact(services.registry, _ContentHolders(services), options, agent, asked))
 
 
 def purge(
@@ -77,7 +77,9 @@ def purge(
 
     async def run() -> Result:
         rows = [(await services.registry.find(other)).row for other in asked.also or ()]
-        return await erasing.purge(services.registry, _Rest(services), options, target, wanted._replace(also=rows))
+        return await erasing.purge(
+            services.registry, _ContentHolders(services), options, target, wanted._replace(also=rows)
+        )
 
     return Deferred(run)
 
@@ -95,21 +97,21 @@ def _foreign(services: Services, backups: list[str] | None) -> tuple[str, ...]:
 
 def retention(services: Services, call: Call, given: params.Retention) -> Deferred:
     """Purge the agents that are older than the settings allow."""
-    asked = retaining.Asked(call.peer.client, dry_run=given.dry_run, at_once=given.now)
-    return Deferred(lambda: services.retention.retain(services.registry, _Rest(services), asked))
+    asked = retaining.PassOptions(call.peer.client, dry_run=given.dry_run, at_once=given.now)
+    return Deferred(lambda: services.retention.retain(services.registry, _ContentHolders(services), asked))
 
 
 async def keep_retention(services: Services) -> None:
     """Periodically purge the agents that are older than the settings allow; without a limit, forget earlier ones."""
     while services.retention.rules.is_on:
-        await services.retention.run(services.registry, _Rest(services))
+        await services.retention.run(services.registry, _ContentHolders(services))
         await anyio.sleep(RETENTION_EVERY)
     await retaining.forget_rules(services.store)
 
 
 async def keep_complete(services: Services) -> None:
     """Complete erasures that could not be completed at once: there was no room, or a reader of an old state."""
-    complete = partial(erasing.complete, services.registry, _Rest(services))
+    complete = partial(erasing.complete, services.registry, _ContentHolders(services))
     while True:
         began = anyio.current_time()
         await services.store.housekeeping.attempt("completing an erasure", complete)

@@ -213,7 +213,7 @@ async def _replay_current(services: Services, agent: Agent, window: Window, *, s
     replayed: replaying.Replayed = await services.registry.ask(
         agent, lambda answer: Exclusive(partial(replaying.replay, strict=strict), answer)
     )
-    services.registry.repaired += not replayed.matched
+    services.registry.note_replay(matched=replayed.matched)
     profile, conversation, skipped, matched = replayed
     page = await _replayed(services, profile, conversation, skipped, profile.head, window)
     return {**page, "matched": matched}

@@ -9,7 +9,7 @@ from reel.frames import PackedList
 from reel.msgpack_codec import packer, unpack
 from reel.wakeup import Signal
 from reeld.agents.agent import Agent
-from reeld.agents.event_bus import CommittedEvent, EventBus, Whose, Writer
+from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.agents.jobs import Job, Read
 from reeld.core.state import State
 from reeld.protocol import params
@@ -87,7 +87,7 @@ class _Waiter:
         """Wake the one who waits: the agent may be gone."""
         self.happened.set()
 
-    def on_draft(self, _whose: Whose, _writer: Writer, _text: str) -> None:
+    def on_draft(self, _whose: Whose, _writer: Typist, _text: str) -> None:
         """Do nothing: a wait is for events alone."""
 
 

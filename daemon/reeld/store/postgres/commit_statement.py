@@ -54,7 +54,7 @@ _STATEMENT = f"""
 """
 
 
-class Rows(NamedTuple):
+class CommitRows(NamedTuple):
     """The rows that the statement writes, each as a flat list of values.
 
     Args:

@@ -25,7 +25,7 @@ from reeld.store import connection as classes
 from reeld.store.connection import Parameters
 from reeld.store.postgres.arrays import DUMPERS
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
-from reeld.store.postgres.presence import ENTER
+from reeld.store.postgres.exclusion import ENTER
 
 log = logging.getLogger(__name__)
 # It warns of each pipeline that a failed statement aborts; the error of that statement already says so.

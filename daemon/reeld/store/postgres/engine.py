@@ -18,7 +18,7 @@ from reeld.store.copying import require_whole
 from reeld.store.database import Database, Job
 from reeld.store.engine import READERS, Engine, Exclusion
 from reeld.store.plans import carry_out
-from reeld.store.postgres import presence
+from reeld.store.postgres import exclusion
 from reeld.store.postgres.connection import ServerConnection, connect
 from reeld.store.postgres.high_water import HighWater
 from reeld.store.postgres.listening import listening
@@ -92,7 +92,7 @@ async def open_engine(poller: Poller, url: str, durability: str) -> AsyncIterato
             recovered=Recovered(was_decided),
             listen=listen,
             row_step=_STEP,
-            lone=Exclusion(presence.take, presence.require, presence.give_back),
+            lone=Exclusion(exclusion.take, exclusion.require, exclusion.give_back),
             name=f"PostgreSQL {version}",
             id=identity,
             open_log=partial(ServerConnection, connecting),
@@ -128,7 +128,7 @@ def _carry_through(connection: Connection, pack: Pack) -> bool:
     """
     if not erasures.unfinished(connection):
         return False
-    return presence.alone(partial(carry_out, erasures.recovery(pack)), otherwise=False)(connection)
+    return exclusion.alone(partial(carry_out, erasures.recovery(pack)), otherwise=False)(connection)
 
 
 def _serve(database: Database, connection: ServerConnection) -> None:

@@ -34,7 +34,7 @@ _WAKES = 64
 _TELL = "SELECT pg_notify(%s, told) FROM unnest(%s) AS told"
 
 
-class Line:
+class ListenConnection:
     """The connection to the other daemons; see :func:`listening` and :class:`reeld.store.engine.Channel`."""
 
     def __init__(
@@ -46,15 +46,12 @@ class Line:
         on_news: Callable[[None], None],
     ) -> None:
         self.daemon = daemon
-        self.on_open: Callable[[None], None] = _ignore
-        self.on_text: Callable[[str], None] = _ignore
-        self.on_missed: Callable[[None], None] = _ignore
+        self._on_open: Callable[[None], None] = _ignore
         self._connect = connect
         self._poller = poller
         self._channel = f"{CHANNEL}_{database}"
         self._on_news = on_news
-        # Who takes the texts is set later.
-        self._inbox = Inbox(poller, lambda text: self.on_text(text), lambda _: self.on_missed(None))  # noqa: PLW0108
+        self._inbox = Inbox(poller, _ignore, _ignore)
         # Whether the event loop is about to be told of commits.
         self._tells_news = False
         # The texts to send, and their callers.
@@ -64,6 +61,12 @@ class Line:
         self._is_deaf = False
         self._is_ending = threading.Event()
         self._read_end, self._write_end = os.pipe()
+
+    def call(
+        self, on_open: Callable[[None], None], on_text: Callable[[str], None], on_missed: Callable[[None], None]
+    ) -> None:
+        """Call functions with what happens from now on."""
+        self._on_open, self._inbox = on_open, Inbox(self._poller, on_text, on_missed)
 
     async def send(self, texts: Sequence[str]) -> None:
         """Send texts to the others, and wait until they are sent; without a connection they are dropped."""
@@ -96,7 +99,7 @@ class Line:
         if self._is_deaf:
             log.warning("can hear of other daemons again")
         self._is_deaf, self._is_open = False, True
-        self._poller.call_soon(self.on_open, None)
+        self._poller.call_soon(self._on_open, None)
         self._poller.call_soon(self._on_news, None)  # there may have been commits without a notification
         with selectors.DefaultSelector() as selector:
             selector.register(self._read_end, selectors.EVENT_READ)
@@ -148,7 +151,7 @@ async def listening(
     daemon: int,
     database: str,
     on_news: Callable[[None], None],
-) -> AsyncIterator[Line]:
+) -> AsyncIterator[ListenConnection]:
     """Call a function in the event loop's thread whenever another daemon has committed, until the block ends.
 
     Args:
@@ -158,16 +161,16 @@ async def listening(
         database: the id of the database.
         on_news: the function.
     """
-    line = Line(connect, poller, daemon, database, on_news)
-    thread = threading.Thread(target=line.listen, name="reeld-listen")
+    opened = ListenConnection(connect, poller, daemon, database, on_news)
+    thread = threading.Thread(target=opened.listen, name="reeld-listen")
     thread.start()
     try:
-        yield line
+        yield opened
     finally:
-        line.end()
+        opened.end()
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(thread.join)
-        line.close()
+        opened.close()
 
 
 def _ignore(_: str | None) -> None:

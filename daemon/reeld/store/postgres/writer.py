@@ -30,10 +30,10 @@ from typing import Any
 
 from reeld.store.connection import Connection, Error
 from reeld.store.loss import Forgotten, Known, Loss
-from reeld.store.postgres import presence, runs
-from reeld.store.postgres.commit_statement import Rows
+from reeld.store.postgres import exclusion, runs
+from reeld.store.postgres.commit_draft import CommitDraft, together
+from reeld.store.postgres.commit_statement import CommitRows
 from reeld.store.postgres.connection import LostError, ServerConnection, ServerError
-from reeld.store.postgres.draft import Draft, together
 from reeld.store.postgres.heads import Head, Heads
 from reeld.store.postgres.high_water import HighWater
 from reeld.store.postgres.runs import LeftOut, Look
@@ -102,7 +102,7 @@ class ServerEventWriter(EventWriter):
         self._opened = connection.opened
         self._begin(connection)
         # The draft whose COMMIT was sent, while its outcome is unknown.
-        self._sent: Draft | None = None
+        self._sent: CommitDraft | None = None
         # Whether the newest event was this daemon's own at the last check.
         self._is_alone = False
 
@@ -304,7 +304,9 @@ class ServerEventWriter(EventWriter):
         found = runs.note_loss(connection, newest, self._used, self.known, look, self._left_out)
         lost = list(self._heads.after(found.survivor))
         markers = runs.mark(connection, found, lost, self._packer.pack)
-        Rows(found.newest, markers.next_id, markers.events, [], [], markers.heads).send(connection, str(self.daemon))
+        CommitRows(found.newest, markers.next_id, markers.events, [], [], markers.heads).send(
+            connection, str(self.daemon)
+        )
         known = runs.newest_known(connection)
         connection.send("COMMIT")
         log.error(
@@ -322,7 +324,7 @@ class ServerEventWriter(EventWriter):
         self.known, self.next_id = known, markers.next_id
         self._high_water.write(known, self.next_id)
 
-    def _outcomes_of(self, transactions: Sequence[Transaction], draft: Draft) -> list[Outcome]:
+    def _outcomes_of(self, transactions: Sequence[Transaction], draft: CommitDraft) -> list[Outcome]:
         """Return the outcomes of transactions whose draft was written completely."""
         self._count(draft.rows.events, draft.rows.wide)
         for transaction, firsts in zip(draft.transactions, draft.firsts, strict=True):
@@ -336,7 +338,7 @@ class ServerEventWriter(EventWriter):
 
     def _write_locked(
         self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int, *, singly: bool
-    ) -> Draft:
+    ) -> CommitDraft:
         """Write transactions while holding the lock, and commit."""
         try:
             return (self._write_each if singly else self._write_all)(connection, transactions, newest)
@@ -346,7 +348,7 @@ class ServerEventWriter(EventWriter):
             self._sent = None  # the server has refused it
             raise
 
-    def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> Draft:
+    def _write_all(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> CommitDraft:
         """Write all or none."""
         draft = self._draft_current(connection, transactions, newest)
         with connection.pipeline():
@@ -355,13 +357,15 @@ class ServerEventWriter(EventWriter):
             connection.send("COMMIT")
         return draft
 
-    def _write_each(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> Draft:
+    def _write_each(
+        self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int
+    ) -> CommitDraft:
         """Write all but those that fail.
 
         They share one commit. Between two commits others could write, and what they wrote would be told first, though
         it has larger ids than what the first commit wrote.
         """
-        drafts: list[Draft] = []
+        drafts: list[CommitDraft] = []
         refused: dict[int, Outcome] = {}
         next_id = newest + 1
         for place, transaction in enumerate(transactions):
@@ -383,20 +387,22 @@ class ServerEventWriter(EventWriter):
         connection.send("COMMIT")
         return self._sent
 
-    def _write_draft(self, connection: ServerConnection, draft: Draft) -> None:
+    def _write_draft(self, connection: ServerConnection, draft: CommitDraft) -> None:
         """Write everything that a draft has, inside of a transaction of the database's."""
         write_profiles(connection.cursor(), draft.transactions)
         draft.rows.send(connection, str(self.daemon))
         self._write_more(connection.cursor(), draft.transactions, draft.rows.next_id - 1)
 
-    def _draft_current(self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int) -> Draft:
+    def _draft_current(
+        self, connection: ServerConnection, transactions: Sequence[Transaction], newest: int
+    ) -> CommitDraft:
         """Return what a commit writes that has the lock."""
         if any(each.decision for each in transactions):
-            presence.require(connection)
+            exclusion.require(connection)
         other = {place for place, each in enumerate(transactions) if _has_other_family(each, connection)}
         return self._draft_all(transactions, newest, other)
 
-    def _draft_all(self, transactions: Sequence[Transaction], newest: int, other: set[int]) -> Draft:
+    def _draft_all(self, transactions: Sequence[Transaction], newest: int, other: set[int]) -> CommitDraft:
         """Return what a commit writes.
 
         Args:
@@ -411,8 +417,8 @@ class ServerEventWriter(EventWriter):
         wide: list[Any] = []
         firsts, next_id = self._draft(current, newest + 1, events, wide)
         self._high_water.reach(next_id - 1, self.known)
-        rows = Rows(newest, next_id, events, wide, keys_of(current, self._packer.pack), heads_of(current))
-        return Draft(current, firsts, {place: OvertakenError() for place in refused}, rows)
+        rows = CommitRows(newest, next_id, events, wide, keys_of(current, self._packer.pack), heads_of(current))
+        return CommitDraft(current, firsts, {place: OvertakenError() for place in refused}, rows)
 
     def _without_lost_milestones(self, transaction: Transaction) -> Transaction:
         """Return a transaction without milestones at events that are gone, which were read before the loss."""

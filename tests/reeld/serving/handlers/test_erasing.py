@@ -712,7 +712,7 @@ async def test_a_prompt_that_is_redacted_where_it_was_repeated(connect: Connect)
 
 async def test_an_erasure_that_could_not_be_applied(connect: Connect, services: Services) -> None:
     """It is completed as soon as that is possible; then no conversation in memory and no page has it any more."""
-    store, rest = services.store, erasing_handlers._Rest(services)
+    store, rest = services.store, erasing_handlers._ContentHolders(services)
     broken = "CREATE TRIGGER broken BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'broken'); END"
     with anyio.fail_after(PATIENCE):
         peer = connect()
@@ -749,7 +749,7 @@ async def test_an_erasure_that_changed_the_log_and_no_more(
     connect: Connect, services: Services, step: str, erase: tuple[Any, ...], left: int
 ) -> None:
     """If a step after the events fails, it is completed as well: memory, keys and agents forget, then it is done."""
-    store, rest = services.store, erasing_handlers._Rest(services)
+    store, rest = services.store, erasing_handlers._ContentHolders(services)
     with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("add", {"agent": "root", "create": True, "messages": ["a secret"]})
@@ -772,7 +772,7 @@ async def test_an_erasure_that_changed_the_log_and_no_more(
 
 async def test_an_erasure_after_which_nothing_can_be_read(connect: Connect, services: Services) -> None:
     """As long as an agent in memory cannot be read again, the erasure is not complete, whoever applied it."""
-    store, rest = services.store, erasing_handlers._Rest(services)
+    store, rest = services.store, erasing_handlers._ContentHolders(services)
 
     async def interrupt(when: Callable[[], bool] | None) -> None:
         for reader in store._readers:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
 from reeld.store.erasures import STAGED
-from reeld.store.postgres.commit_statement import Rows
+from reeld.store.postgres.commit_statement import CommitRows
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.transactions import Outcome, Transaction
 
@@ -15,7 +15,7 @@ _DECIDED = "SELECT FROM erasures WHERE id = %s AND state <> %s"
 _WIDTH, _WIDE = len(COLUMNS) + 1, len(COLUMNS) + len(ORIGIN) + 1
 
 
-class Draft(NamedTuple):
+class CommitDraft(NamedTuple):
     """What a commit writes.
 
     Args:
@@ -28,7 +28,7 @@ class Draft(NamedTuple):
     transactions: list[Transaction]
     firsts: list[list[int]]
     refused: Mapping[int, Outcome]
-    rows: Rows
+    rows: CommitRows
 
     def was_written(self, connection: ServerConnection) -> bool:
         """Return whether the log has the decision or the first event; without both it makes no difference."""
@@ -39,10 +39,10 @@ class Draft(NamedTuple):
         return connection.send(_EVENT, (event[0],)).fetchone() == (*event, checksum)
 
 
-def together(drafts: list[Draft], refused: dict[int, Outcome], newest: int, next_id: int) -> Draft:
+def together(drafts: list[CommitDraft], refused: dict[int, Outcome], newest: int, next_id: int) -> CommitDraft:
     """Return what several drafts write one after the other."""
-    rows = Rows(newest, next_id, [], [], [], [])
-    together = Draft([], [], refused, rows)
+    rows = CommitRows(newest, next_id, [], [], [], [])
+    together = CommitDraft([], [], refused, rows)
     for draft in drafts:
         together.transactions.extend(draft.transactions)
         together.firsts.extend(draft.firsts)

@@ -1,4 +1,4 @@
-"""Detects other daemons that use the tables: each holds a shared advisory lock.
+"""Excludes other daemons that use the tables: each holds a shared advisory lock.
 
 An erasure changes events that other daemons may have in memory and in their search indexes. So it needs the lock
 exclusively: it is refused while another daemon is running, and one that starts meanwhile waits for its end.
