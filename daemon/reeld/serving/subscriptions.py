@@ -159,7 +159,9 @@ class Subscription:
                     await self._push_from_log(await self._replayer.event(logged))
                     if self._has_lost:
                         break
-                self._live = not page and not self._log_has_more
+                # What this daemon knows of is pushed: of whatever is later, it will be notified.
+                is_all = not page or page[-1].event_id >= self._bus.newest
+                self._live = is_all and not self._log_has_more
             if store.is_shared and self._replayer is not None:
                 self._replayer.rest()
             else:
