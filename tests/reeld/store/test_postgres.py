@@ -13,6 +13,7 @@ from reel.database_url import has_password, is_url, printable
 from reel.msgpack_codec import packer
 from reeld.store.checksums import checksum
 from reeld.store.connection import Numbers, Texts
+from reeld.store.postgres import exclusion
 from reeld.store.postgres.arrays import Blobs, Integers, Strings
 from reeld.store.postgres.connection import ServerConnection
 from reeld.store.postgres.dialect import escaped, only_reads, translated, unescaped
