@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reeld import app, config
-from reeld.agents.agent import Agent
+from reeld.agents.live_state import LiveState
 from reeld.search import index, volumes
 from reeld.serving import outbox
 from reeld.store import database, eraser, image, schema, transactions, writer
@@ -52,8 +52,8 @@ STATEMENTS = {
 # The function that is about to be called, or has just returned.
 CALLS = {
     "after COMMIT": (transactions.EventWriter, "commit", "after"),
-    "committed, before it is applied": (Agent, "apply", "before"),
-    "applied, before the answer": (Agent, "apply", "after"),
+    "committed, before it is applied": (LiveState, "apply", "before"),
+    "applied, before the answer": (LiveState, "apply", "after"),
     "before the answer leaves": (outbox.Outbox, "send_now", "before"),
     "after a checkpoint": (writer, "checkpoint", "after"),
     "after the WAL began anew": (writer, "restart_wal", "after"),
