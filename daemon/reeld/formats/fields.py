@@ -227,6 +227,15 @@ class Shape(NamedTuple):
     required: frozenset[str]
 
 
+def stripped(found: Json | None, shapes: Mapping[str, Shape]) -> Json | None:
+    """Return an object with only the keys of its shape; ``None`` if it has none of these, or lacks a required key."""
+    kind = found.get("type") if found else None
+    shape = shapes.get(kind) if type(kind) is str else None
+    if found is None or shape is None or any(found.get(key) is None for key in shape.required):
+        return None
+    return {key: value for key, value in found.items() if key in shape.allowed}
+
+
 def shapes_of(table: dict[str, str]) -> dict[str, Shape]:
     """Return the shape of each type. The keys of a type are separated by spaces; a required key ends with "!"."""
     return {

@@ -57,6 +57,11 @@ def restore_keys(metadata: Mapping[str, Any] | None, provider: str, keys: Iterab
     return restored
 
 
+def restore_key(metadata: Mapping[str, Any] | None, provider: str, key: str) -> Any:
+    """Return the value of a key that :func:`preserve_keys` kept for a provider; ``None`` if there is none."""
+    return restore_keys(metadata, provider, (key,)).get(key)
+
+
 def is_own(block: Json, provider: str) -> bool:
     """Whether a block came from a provider."""
     return (block.get("provider_metadata") or {}).get("provider") == provider

@@ -7,7 +7,7 @@ from reel.strict_json import Json
 from reeld.formats.fields import invalid_at
 from reeld.formats.format import Prompt
 from reeld.formats.json_values import dump
-from reeld.formats.metadata import restore_keys
+from reeld.formats.metadata import restore_key
 from reeld.formats.model import Piece
 
 
@@ -47,7 +47,7 @@ def is_plain(provider: str, message: Json) -> bool:
 def original_prompt_pieces(provider: str, prompt: Prompt) -> list[Piece]:
     """Return the original messages of a prompt, without blank texts, if they are this provider's."""
     metadata = prompt.data.get("provider_metadata")
-    messages = restore_keys(metadata if type(metadata) is dict else None, provider, ("messages",)).get("messages")
+    messages = restore_key(metadata if type(metadata) is dict else None, provider, "messages")
     if type(messages) is not list or not all(map(_is_message, messages)):
         return []
     return [

@@ -182,10 +182,10 @@ class EncodedTurns:
             can_begin: whether a history may begin here.
             marks: its cache breakpoints, if it has any.
         """
-        encoded = [encode(item).encode() for item in items] if marks is None else self._without_marks(items, marks)
-        for item in encoded:
-            self.data += b"%b," % item
-            self.sizes.append(len(item) + 1)
+        sent = items if marks is None else self._without_marks(items, marks)
+        encoded = [f"{encode(item)},".encode() for item in sent]
+        self.data += encoded[0] if len(encoded) == 1 else b"".join(encoded)
+        self.sizes.extend(map(len, encoded))
         extents = self.extents
         extents.items.append(len(items))
         extents.seqs.append(seq)
@@ -194,18 +194,18 @@ class EncodedTurns:
         if marks:
             self._forget_old_marks()
 
-    def _without_marks(self, items: list[Json], marks: Marks) -> list[bytes]:
-        """Encode items without their cache breakpoints, and note those that have some."""
-        offset, places, encoded = len(self.data), list(marks.places), list[bytes]()
+    def _without_marks(self, items: list[Json], marks: Marks) -> list[Json]:
+        """Return items without their cache breakpoints, and note those that have some."""
+        offset, places, plain = len(self.data), list(marks.places), list[Json]()
         for item in items:
             found = marks.caching.count(item)
-            data = encode(marks.caching.keep_newest(item, 0) if found else item).encode()
+            plain.append(marks.caching.keep_newest(item, 0) if found else item)
+            size = len(encode(plain[-1]).encode())
             if found:
-                self.marked.append(MarkedItem(offset, len(data), item, places[:found]))
+                self.marked.append(MarkedItem(offset, size, item, places[:found]))
                 del places[:found]
-            encoded.append(data)
-            offset += len(data) + 1
-        return encoded
+            offset += size + 1
+        return plain
 
     def _forget_old_marks(self) -> None:
         """Keep only the items of the newest breakpoints: no API accepts more than a few."""

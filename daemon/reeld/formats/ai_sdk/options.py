@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from reel.strict_json import Json
-from reeld.formats.metadata import preserve_keys, restore_keys
+from reeld.formats.metadata import preserve_keys, restore_key
 
 PROVIDER = "ai-sdk"
 # The key under which a whole map is kept with a block or a message.
@@ -98,7 +98,7 @@ def _merged(known: Json, kept: Json) -> Json:
 def written_options(block: Json) -> Json:
     """Return the options of a part as keys: the original ones, else those derived from its block."""
     metadata = block.get("provider_metadata") or {}
-    kept = restore_keys(metadata, str(metadata.get("provider")), (KEPT,)).get(KEPT)
+    kept = restore_key(metadata, str(metadata.get("provider")), KEPT)
     options = kept if are_options(kept) else derived_options(block)
     return {KEPT: options} if options else {}
 
@@ -112,7 +112,7 @@ def derived_options(block: Json) -> Json:
         return _options(block.get("provider"), _SIGNATURE.get(block.get("provider") or ""), block.get("signature"))
     provider = str(metadata.get("provider"))
     signed = _options(provider, _SIGNATURE.get(provider), metadata.get("signature"))
-    cached = restore_keys(metadata, "anthropic", ("cache_control",)).get("cache_control")
+    cached = restore_key(metadata, "anthropic", "cache_control")
     return signed or (_options("anthropic", "cacheControl", cached) if type(cached) is dict else {})
 
 

@@ -5,28 +5,32 @@ from typing import Any
 from reel.strict_json import Json
 from reeld.formats.ai_sdk.options import PROVIDER, are_options
 from reeld.formats.content import mime_of
+from reeld.formats.fields import shapes_of, stripped
 from reeld.formats.format import Position, ServerToolHalf
-from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.metadata import opaque_object, restore_key
 
 _CALL, _RESULT = "tool-call", "tool-result"
 # The parts that go back unchanged: their keys by position; a required key ends in "!".
 _OWN = {
-    "assistant": {
-        _CALL: "toolCallId! toolName! input! providerExecuted! providerOptions",
-        _RESULT: "toolCallId! toolName! output! providerOptions",
-        "custom": "kind! providerOptions",
-        "reasoning-file": "data! mediaType! providerOptions",
-        "file": "data! mediaType! filename providerOptions",
-    },
-    "user": {"file": "data! mediaType! filename providerOptions", "image": "image! mediaType providerOptions"},
-    "result": {
-        "file": "data! mediaType! filename providerOptions",
-        "file-id": "fileId! providerOptions",
-        "file-reference": "providerReference! providerOptions",
-        "image-file-id": "fileId! providerOptions",
-        "image-file-reference": "providerReference! providerOptions",
-        "custom": "providerOptions",
-    },
+    place: shapes_of(kinds)
+    for place, kinds in {
+        "assistant": {
+            _CALL: "toolCallId! toolName! input! providerExecuted! providerOptions",
+            _RESULT: "toolCallId! toolName! output! providerOptions",
+            "custom": "kind! providerOptions",
+            "reasoning-file": "data! mediaType! providerOptions",
+            "file": "data! mediaType! filename providerOptions",
+        },
+        "user": {"file": "data! mediaType! filename providerOptions", "image": "image! mediaType providerOptions"},
+        "result": {
+            "file": "data! mediaType! filename providerOptions",
+            "file-id": "fileId! providerOptions",
+            "file-reference": "providerReference! providerOptions",
+            "image-file-id": "fileId! providerOptions",
+            "image-file-reference": "providerReference! providerOptions",
+            "custom": "providerOptions",
+        },
+    }.items()
 }
 _TEXTS = ("toolCallId", "toolName", "kind", "mediaType")
 _OUTPUTS = ("text", "json", "error-text", "error-json", "content", "execution-denied")
@@ -50,15 +54,11 @@ def why_unsendable(block: Json, position: Position, _model: str | None) -> str |
 def own_part(block: Json, position: Position) -> Json | None:
     """Return the AI SDK part of an opaque block, in the form to send in a position; ``None`` if it is not one."""
     part = opaque_object(block) if block.get("provider") == PROVIDER else None
-    place = "result" if position == "failed_result" else position
-    kind = part.get("type") if part else None
-    keys = _OWN[place].get(kind) if type(kind) is str else None
-    if part is None or keys is None:
+    kept = stripped(part, _OWN["result" if position == "failed_result" else position])
+    if kept is None:
         return None
-    names = ["type", *(key.rstrip("!") for key in keys.split())]
-    kept = {key: value for key, value in part.items() if key in names and value is not None}
-    required = [key.rstrip("!") for key in keys.split() if key.endswith("!")]
-    return kept if all(key in kept for key in required) and _is_valid(kept) else None
+    kept = {key: value for key, value in kept.items() if value is not None}
+    return kept if _is_valid(kept) else None
 
 
 def _is_valid(part: Json) -> bool:
@@ -99,7 +99,7 @@ def reasoning_item(block: Json) -> Json | None:
 
 def reasoning_parts(block: Json) -> list[Json]:
     """Return the parts that a reasoning item was loaded from; none if it was not, or if they are not reasoning."""
-    parts = restore_keys(block.get("provider_metadata"), "openai", ("parts",)).get("parts")
+    parts = restore_key(block.get("provider_metadata"), "openai", "parts")
     return parts if type(parts) is list and all(map(_is_reasoning, parts)) else []
 
 

@@ -10,7 +10,7 @@ from reeld.formats.ai_sdk.ui import DENIED
 from reeld.formats.content import mime_of, shortest, texts_of
 from reeld.formats.format import Position, Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object, load_sendable
-from reeld.formats.metadata import restore_keys
+from reeld.formats.metadata import restore_key
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
 from reeld.formats.tool_names import ToolNames
 from reeld.formats.writing import by_message, with_error_prefix
@@ -35,7 +35,7 @@ def write_prompt(prompt: Prompt, _context: RenderContext) -> PromptPart:
 
 def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
     context.note_lost_role(pieces[0])
-    options = restore_keys(pieces[0].metadata, PROVIDER, (KEPT,)).get(KEPT)
+    options = restore_key(pieces[0].metadata, PROVIDER, KEPT)
     kept = {KEPT: options} if options and are_options(options) else {}
     content = shortest([part for piece in pieces for part in _parts(piece.block, "user")])
     return {"role": "user", "content": content, **kept}
@@ -74,7 +74,7 @@ def _reasoning(item: Json) -> Json:
 
 def _result(result: CallResult, context: RenderContext) -> Json:
     about = {"type": "tool-result", "toolCallId": result.call.id, "toolName": result.call.name}
-    options = restore_keys(result.metadata, PROVIDER, ("outputOptions",)).get("outputOptions")
+    options = restore_key(result.metadata, PROVIDER, "outputOptions")
     kept = {KEPT: options} if options and are_options(options) else {}
     block = result.piece.block if result.piece is not None else {"type": "tool_result"}
     return {**about, "output": {**_output(result, context), **kept}, **written_options(block)}
@@ -86,7 +86,7 @@ def _output(result: CallResult, context: RenderContext) -> Json:
         blocks = with_error_prefix(result, result.blocks, context, PROVIDER)
         return {"type": "content", "value": [part for block in blocks for part in _content(block)]}
     text = texts_of(result.blocks)
-    kind = restore_keys(result.metadata, PROVIDER, ("output",)).get("output")
+    kind = restore_key(result.metadata, PROVIDER, "output")
     if kind == "execution-denied" and result.failed:
         return {"type": kind, **({} if text == DENIED else {"reason": text})}
     if kind in ("json", "error-json"):

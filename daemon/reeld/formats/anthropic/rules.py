@@ -8,7 +8,7 @@ from typing import Any
 from reel.strict_json import Json
 from reeld.formats.content import mime_of
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
-from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.model import THOUGHTS, HistorySettings
 from reeld.formats.naming import why_not_transferable
 
@@ -200,7 +200,7 @@ def _thinking(extra: Json) -> Any:
 
 def container_of(message: Json) -> Json | None:
     """Return the container in which the tools of an answer ran (rule A14)."""
-    found = restore_keys(message.get("provider_metadata"), PROVIDER, ("container",)).get("container")
+    found = restore_key(message.get("provider_metadata"), PROVIDER, "container")
     return found if type(found) is dict and type(found.get("id")) is str else None
 
 

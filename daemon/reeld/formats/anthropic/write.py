@@ -126,6 +126,8 @@ def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
         piece: its place, for the report.
         context: records the cache breakpoints.
     """
+    if block["type"] == "text" and "provider_metadata" not in block:  # nearly always
+        return {"type": "text", "text": block["text"]}
     written = _WRITERS[block["type"]](block)
     if block["type"] == "opaque" and type(written.get("content")) is list:
         for part in [part for part in written["content"] if type(part) is dict]:

@@ -8,7 +8,7 @@ from reeld.formats.bedrock_converse.models import caches, is_claude, mixes_resul
 from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object, load_sendable
-from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.model import PLACEHOLDER, AssistantTurn, CallResult, Piece, RenderContext, Turn, is_thought
 from reeld.formats.naming import reads
 from reeld.formats.prompt import original_prompt_pieces
@@ -78,7 +78,7 @@ def _content(pieces: list[Piece], context: RenderContext) -> list[Json]:
 
 def _cache_point(written: Json, block: Json, piece: Piece, context: RenderContext) -> list[Json]:
     """Return the cache point that was after a block, if the model accepts one there (rule B10)."""
-    found = restore_keys(block.get("provider_metadata"), PROVIDER, (CACHE_POINT,)).get(CACHE_POINT)
+    found = restore_key(block.get("provider_metadata"), PROVIDER, CACHE_POINT)
     if type(found) is not dict or not caches(context.model) or any(kind in written for kind in _NOT_CACHED):
         return []
     context.breakpoints.append((piece.seq, piece.block_index))

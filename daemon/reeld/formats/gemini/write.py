@@ -7,7 +7,7 @@ from reeld.formats.content import ANY_PICTURE, mime_of, texts_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.gemini.rules import BESIDE_DATA, OF_A_RESPONSE, PROVIDER, accepted_keys, is_signing, signature
 from reeld.formats.json_values import arguments_as_object
-from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
 from reeld.formats.prompt import original_prompt_pieces
 from reeld.formats.tool_names import ToolNames
@@ -124,7 +124,7 @@ def _response(result: CallResult) -> Json:
 
 
 def _response_object(result: CallResult) -> Json:
-    own = restore_keys(result.metadata, PROVIDER, ("response",)).get("response")
+    own = restore_key(result.metadata, PROVIDER, "response")
     if type(own) is dict:
         return own
     return {"error" if result.failed else "result": texts_of(result.blocks)}

@@ -16,7 +16,7 @@ from reeld.formats.gemini_interactions.steps import (
     server_step,
 )
 from reeld.formats.json_values import arguments_as_object
-from reeld.formats.metadata import restore_keys
+from reeld.formats.metadata import restore_key, restore_keys
 from reeld.formats.model import AssistantTurn, CallResult, RenderContext, Turn
 from reeld.formats.tool_names import ToolNames
 
@@ -80,7 +80,7 @@ def _requires_thought(step: Json) -> bool:
 
 
 def _thought(block: Json, signed: str | None) -> Json:
-    given = restore_keys(block.get("provider_metadata"), PROVIDER, ("summary",)).get("summary")
+    given = restore_key(block.get("provider_metadata"), PROVIDER, "summary")
     if type(given) is not list:
         given = [{"type": "text", "text": block["text"]}]
     summary = [part for part in map(_summary_part, given) if part is not None]
@@ -117,7 +117,7 @@ def _content(block: Json) -> Json:
 
 
 def _annotations(block: Json) -> Json:
-    given = restore_keys(block.get("provider_metadata"), PROVIDER, ("annotations",)).get("annotations")
+    given = restore_key(block.get("provider_metadata"), PROVIDER, "annotations")
     found = [cited for cited in given if _is_citation(cited)] if type(given) is list else []
     return {"annotations": found} if found else {}
 
@@ -136,5 +136,5 @@ def _result(result: CallResult) -> Json:
 def _result_value(result: CallResult) -> Any:
     if any(block["type"] != "text" for block in result.blocks):
         return [_content(block) for block in result.blocks]
-    own = restore_keys(result.metadata, PROVIDER, ("response",)).get("response")
+    own = restore_key(result.metadata, PROVIDER, "response")
     return own if type(own) is dict else texts_of(result.blocks)

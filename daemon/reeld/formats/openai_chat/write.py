@@ -6,7 +6,7 @@ from reel.strict_json import Json
 from reeld.formats.content import media_title, shortest, url_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_text
-from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.model import AssistantTurn, Change, Piece, RenderContext, Turn, UserTurn, is_thought
 from reeld.formats.openai import CACHE_BREAKPOINT, PROVIDER, custom_tool_input
 from reeld.formats.openai_chat.dialect import Dialect
@@ -182,7 +182,8 @@ def _is_refusal(block: Json) -> bool:
 
 def _name(dialect: Dialect, piece: Piece, context: RenderContext) -> Json:
     """Return the name of a speaker if it can be sent (rules C5 and D1)."""
-    name = restore_keys(piece.metadata, PROVIDER, ("name",)).get("name")
+    metadata = piece.metadata
+    name = restore_key(metadata, PROVIDER, "name") if metadata else None
     if name is None or (dialect.names and is_speaker_name(name)):
         return {"name": name} if name is not None else {}
     context.note(piece, "dropped", f"the name {name!r}: the API does not accept it")

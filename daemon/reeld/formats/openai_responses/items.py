@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reel.strict_json import Json
-from reeld.formats.fields import Shape, shapes_of
+from reeld.formats.fields import Shape, shapes_of, stripped
 from reeld.formats.json_values import arguments_as_object, load_sendable
 from reeld.formats.naming import sent_name
 
@@ -165,20 +165,19 @@ def strip_item(item: Json | None, shapes: dict[str, Shape]) -> Json | None:
     Returns:
         the item; ``None`` if it is not one of those, or lacks a required key.
     """
-    kind = item.get("type") if item else None
-    shape = shapes.get(kind) if type(kind) is str else None
-    if item is None or type(kind) is not str or shape is None or any(item.get(key) is None for key in shape.required):
+    kept = stripped(item, shapes)
+    if item is None or kept is None:
         return None
+    kind: str = item["type"]
     if (kind == "reasoning" and not _is_valid_reasoning(item)) or (kind in _NAMED and not _is_valid_call(item)):
         return None
-    if "id" in shape.required and (type(item["id"]) is not str or not _ID.fullmatch(item["id"])):
+    if "id" in shapes[kind].required and (type(item["id"]) is not str or not _ID.fullmatch(item["id"])):
         return None
     call_id = "" if item.get("call_id") is None else item["call_id"]
     if shapes is SERVER_ITEMS and (type(call_id) is not str or len(call_id) > _MAX_CALL_ID):
         return None
     if kind == "additional_tools" and item["role"] != "developer":
         return None
-    kept = {key: value for key, value in item.items() if key in shape.allowed}
     key, inner = _INNER_KEYS.get(kind, ("", ()))
     if type(kept.get(key)) is list:
         kept[key] = [{name: part[name] for name in inner if name in part} for part in kept[key] if type(part) is dict]

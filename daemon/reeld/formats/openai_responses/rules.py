@@ -3,7 +3,7 @@
 from reel.strict_json import Json
 from reeld.formats.content import mime_of
 from reeld.formats.format import IN_RESULTS, Position, Prompt, ServerToolHalf
-from reeld.formats.metadata import is_own, restore_keys
+from reeld.formats.metadata import is_own, restore_key, restore_keys
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 from reeld.formats.openai import PICTURES, PROVIDER
@@ -89,7 +89,7 @@ def call_item_ids(block: Json) -> tuple[str, ...]:
 
 def _own_form(block: Json) -> Json:
     """Return the item that a call was kept as; an empty one if it was not kept as such."""
-    item = restore_keys(block.get("provider_metadata"), PROVIDER, ("item",)).get("item")
+    item = restore_key(block.get("provider_metadata"), PROVIDER, "item")
     return strip_item(item, CALL_ITEMS) or {}
 
 

@@ -8,7 +8,7 @@ from reel.strict_json import Json
 from reeld.formats.content import shortest, texts_of, url_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_text
-from reeld.formats.metadata import is_own, restore_keys
+from reeld.formats.metadata import is_own, restore_key, restore_keys
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.naming import sent_id
 from reeld.formats.openai import CACHE_BREAKPOINT, PROVIDER, custom_tool_input, filename
@@ -89,7 +89,7 @@ def _message(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
 
 def _note_lost_name(piece: Piece, context: RenderContext) -> None:
     """Report that the name of a speaker is lost (rule R7)."""
-    name = restore_keys(piece.metadata, PROVIDER, ("name",)).get("name")
+    name = restore_key(piece.metadata, PROVIDER, "name")
     if name is not None:
         context.note(piece, "dropped", f"the name {name!r}: Responses has no names of speakers")
 
@@ -153,7 +153,7 @@ def _text_key(piece: Piece) -> tuple[int, str | None] | None:
 def _phase(piece: Piece) -> str | None:
     if "provider_metadata" not in piece.block:
         return None
-    phase = restore_keys(piece.block.get("provider_metadata"), PROVIDER, ("phase",)).get("phase")
+    phase = restore_key(piece.block.get("provider_metadata"), PROVIDER, "phase")
     return phase if phase in PHASES else None
 
 
@@ -220,7 +220,7 @@ def _kind_of(metadata: Json, call_id: str) -> str:
         metadata: the call's metadata.
         call_id: the id under which it is sent.
     """
-    kind = restore_keys(metadata, PROVIDER, ("type",)).get("type")
+    kind = restore_key(metadata, PROVIDER, "type")
     if kind == "custom_tool_call" or _kept_call(metadata, kind, call_id) is not None:
         return str(kind)
     return "function_call"
@@ -228,7 +228,7 @@ def _kind_of(metadata: Json, call_id: str) -> str:
 
 def _kept_call(metadata: Json, kind: Any, call_id: str) -> Json | None:
     """Return the item that a call was kept as; one with an id is sent once, and later as a function call (rule R3)."""
-    item = strip_item(restore_keys(metadata, PROVIDER, ("item",)).get("item"), CALL_ITEMS)
+    item = strip_item(restore_key(metadata, PROVIDER, "item"), CALL_ITEMS)
     if item is None or item["type"] != kind:
         return None
     given = item[CALL_KINDS[item["type"]].call_id_key]
