@@ -186,9 +186,11 @@ def test_the_output_of_a_tool(block: Json, expected: Json) -> None:
     assert results(answer(output=expected)) == found[-1]
 
 
-def test_a_failed_result_with_media_says_so_in_its_text() -> None:
-    """There is no flag for it; the report says so."""
-    found, report = messages(user("Hi"), model(histories.call()), tool(result(content=[IMAGE], is_error=True)))
+@pytest.mark.parametrize("kept", [{}, {"provider_metadata": {"provider": "openai"}}])
+def test_a_failed_result_with_media_says_so_in_its_text(kept: Json) -> None:
+    """There is no flag for it, wherever the result came from; the report says so."""
+    failed = result(content=[IMAGE], is_error=True, **kept)
+    found, report = messages(user("Hi"), model(histories.call()), tool(failed))
 
     assert {"type": "text", "text": "Error: "} == found[-1]["content"][0]["output"]["value"][0]
     assert ["downgraded"] == report
