@@ -21,9 +21,9 @@ import psycopg
 
 from reeld.poller import Poller
 from reeld.store.bridge import Future
+from reeld.store.connection import Error
 from reeld.store.postgres.arrays import Strings
 from reeld.store.postgres.commit_statement import CHANNEL
-from reeld.store.postgres.connection import ServerError
 from reeld.store.postgres.inbox import Inbox
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 # Seconds between two attempts to connect.
 _PAUSE = 1.0
 _WAKES = 64
+# What may happen to the connection; everything else is a bug.
+_FAILURES = (psycopg.Error, Error, OSError, MemoryError)
 _TELL = "SELECT pg_notify(%s, told) FROM unnest(%s) AS told"
 
 
@@ -82,10 +84,11 @@ class ListenConnection:
             try:
                 with closing(self._connect()) as connection:
                     self._serve(connection)
-            except (psycopg.Error, ServerError) as error:
+            except Exception as error:  # whatever it is: a daemon must not be deaf without a word
                 if not self._is_deaf:
-                    reason = str(error).strip().partition("\n")[0]
-                    log.warning("lost the LISTEN connection; retrying every second: %s", reason)
+                    reason = str(error).strip().partition("\n")[0] or type(error).__name__
+                    bug = None if isinstance(error, _FAILURES) else error
+                    log.warning("lost the LISTEN connection; retrying every second: %s", reason, exc_info=bug)
                 self._is_deaf = True
                 self._is_ending.wait(_PAUSE)
             finally:
