@@ -48,9 +48,12 @@ _MILESTONES = 100
 _PAGE = 4096
 # Bytes of a row besides its texts, including its index entries.
 _ROW = 128
-# Overlapping readers prevent the WAL from being overwritten. From this size in bytes on, commits wait for the readers:
-# _PATIENCE milliseconds, more for a larger WAL, at most _MAX_PATIENCE.
+# Overlapping readers prevent the WAL from being overwritten. From half of this size in bytes on, commits wait for the
+# readers at each checkpoint, for _GLANCE milliseconds: nobody notices, and most reads of our own are over by then. From
+# this size on they wait for _PATIENCE milliseconds, more for a larger WAL, at most _MAX_PATIENCE. Without the glances,
+# a replay of 10^6 messages held up other clients for 264 ms.
 _LARGE = 64 << 20
+_GLANCE = 20
 _PATIENCE = 250
 _MAX_PATIENCE = 5000
 _FAILED = "the writer has failed and the daemon stops; retry when it is back"
@@ -364,7 +367,9 @@ class Writer:
         size = (await self._database.run(checkpoint)).frames * _PAGE
         if size < self._large // 2:  # it has been overwritten from its beginning since
             self._large = _LARGE
-        elif size >= self._large:
+        elif size < self._large:
+            await self._database.run(lambda connection: restart_wal(connection, _GLANCE))
+        else:
             await self._restart_wal(size)
 
     async def _restart_wal(self, size: int) -> None:

@@ -267,6 +267,27 @@ async def test_the_wal_is_bounded_though_somebody_always_reads(
 
 
 @pytest.mark.file
+async def test_commits_wait_briefly_before_they_wait_long(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A WAL that overlapping readers keep is overwritten before it is so large that commits wait long for them."""
+    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
+    monkeypatch.setattr(writer_module, "_LARGE", 2 << 20)
+    # The readers of this test may take longer than our own, on a busy machine; nothing is gained by a long wait.
+    monkeypatch.setattr(writer_module, "_GLANCE", 60_000)
+    monkeypatch.setattr(writer_module, "_MAX_PATIENCE", 0)
+    store.writer._large = 2 << 20
+    await write(store, made(1))
+    with relay(path):
+        largest = 0
+        for seq in range(2, 1000):
+            await write(store, said(1, event(seq, content="x" * 4000)))
+            largest = max(largest, size(path + "-wal"))
+
+    assert largest < 2 << 20 < 3 << 20 < size(path)
+
+
+@pytest.mark.file
 async def test_the_wal_is_bounded_while_it_is_all_verified(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
