@@ -28,6 +28,9 @@ async def replay(agent: Agent, *, strict: bool) -> Replayed:
         require_sound(skipped)
     matched = rebuilt.conversation == state.conversation
     if not matched:
+        await agent.store.be_current()
+        if agent.refusal is not None:  # another daemon has written to it since it was read
+            raise agent.refusal
         agent.live.repair(rebuilt.conversation.copy())
     return Replayed(state.profile, rebuilt.conversation, skipped, matched)
 

@@ -185,6 +185,20 @@ async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
     assert [*map(str, range(5)), "new"] == await other.texts("demo")
 
 
+async def test_a_replay_of_what_others_wrote(two: Two) -> None:
+    """What another daemon has written since a state was read is no difference between this state and its log."""
+    _, held, other = two
+    await held.create("demo")
+    await held.state("demo")
+    two.between.is_deaf = True
+    await other.add("demo", "new")
+    with pytest.raises(OvertakenError):
+        await held.replay("demo")
+
+    assert (await held.replay("demo")).matched
+    assert ["new"] == await held.texts("demo")
+
+
 async def test_a_name_that_moved_before_its_agent_was_read(two: Two) -> None:
     """An agent that has lost the name by which it was found, before its log was read, is looked up again."""
     await two.other.create("demo")

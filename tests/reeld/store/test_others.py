@@ -5,12 +5,14 @@ from functools import partial
 
 import anyio
 import pytest
+from trio.testing import wait_all_tasks_blocked
 
 from reel.msgpack_codec import packer
 from reeld.store import history
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import open_store
 from reeld.store.transactions import KeyTakenError, Outcome, OvertakenError
+from tests.lossy import lossy
 from tests.patience import PATIENCE
 from tests.postgres import own_schema, server_connection
 from tests.reeld.store.making import event, key, made, said
@@ -98,3 +100,25 @@ async def test_only_what_is_about_others_is_overtaken() -> None:
 
     assert [4] == written
     assert {1: list, 2: OvertakenError, 3: list} == {row: type(outcome) for row, outcome in outcomes.items()}
+
+
+async def test_what_waits_behind_a_look_is_overtaken() -> None:
+    """A transaction that waits while a look finds out that others wrote to its agent is refused, too."""
+    with own_schema() as url, lossy(url) as between, anyio.fail_after(PATIENCE):
+        async with open_store(between.url) as store, open_store(url) as other:
+            for row in (1, 2):
+                await commit(store, made(row))
+            await other.writer.look()
+            between.is_deaf = True
+            between.is_open.clear()
+            store.writer.hear()
+            await wait_all_tasks_blocked()  # the look has begun
+            outcomes: dict[int, Outcome] = {}
+            for row in (1, 2):
+                store.submit(said(row, event(5)), partial(outcomes.__setitem__, row))
+            await wait_all_tasks_blocked()
+            await commit(other, said(2, event(2)))
+            between.is_open.set()
+            await store.writer.look()
+
+    assert {1: list, 2: OvertakenError} == {row: type(outcome) for row, outcome in outcomes.items()}
