@@ -13,7 +13,7 @@ from reeld.core.state import Profile
 from reeld.protocol.params import History
 from reeld.store.checksums import AGENT, EVENT_COLUMNS, ID, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError, Texts
-from reeld.store.queries import profile_of
+from reeld.store.queries import profile_of, required
 from reeld.store.spans import NEWEST, Lineage, Span, in_effect, whole
 from reeld.store.states import origin_of
 
@@ -133,7 +133,7 @@ def known(connection: Connection, row: int, refs: Iterable[str]) -> dict[str, in
 
 
 def _own(connection: Connection, row: int, head: int) -> tuple[int, str, int]:
-    (uid,) = connection.execute("SELECT uid FROM agents WHERE id = ?", (row,)).fetchone()
+    (uid,) = required(connection.execute("SELECT uid FROM agents WHERE id = ?", (row,)).fetchone())
     return row, uid, head
 
 
@@ -146,9 +146,8 @@ def lineage(connection: Connection, row: int, head: int) -> Lineage:
     line: list[tuple[int, str, int]] = []
     owner = row
     while True:
-        uid, source, at = connection.execute(
-            "SELECT uid, source, source_at FROM agents WHERE id = ?", (owner,)
-        ).fetchone()
+        found = connection.execute("SELECT uid, source, source_at FROM agents WHERE id = ?", (owner,)).fetchone()
+        uid, source, at = required(found)
         line.append((owner, uid, head))
         if source is None or at is None or source >= owner:  # the list of agents may be damaged
             break

@@ -110,11 +110,20 @@ def profile_of(connection: Connection, row: int) -> Profile:
         NotFound: there is no such agent: it was purged, or the server has lost it.
     """
     found = connection.execute(f"{AGENTS} WHERE a.id = ?", (row,)).fetchone()
+    return read_profile(required(found))
+
+
+def required(found: Any) -> Any:
+    """Return the row of an agent that was found.
+
+    Raises:
+        NotFound: none was: the agent was purged, or the server has lost it.
+    """
     if found is None:
         raise NotFound(
             "the agent is no longer in the database: it was purged, or the server has lost its newest events"
         )
-    return read_profile(found)
+    return found
 
 
 def profile_unless_purged(connection: Connection, row: int) -> Profile | None:

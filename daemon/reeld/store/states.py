@@ -171,8 +171,14 @@ def _newest(connection: Connection, row: int, at: int) -> _LastEvent | None:
 
 
 def _end_of(connection: Connection, row: int, event: _LastEvent) -> Position:
-    """Return the position of the last event of an event's command."""
+    """Return the position of the last event of an event's command.
+
+    Raises:
+        DatabaseError: the event has gone since it was found, in an erasure.
+    """
     found = connection.execute(_END, {"agent": row, "seq": event.seq, "command": event.command}).fetchone()
+    if found is None:
+        raise DatabaseError("events were erased while they were read; repeat the call")
     return Position(found[0], tip_after(*found[1:]))
 
 

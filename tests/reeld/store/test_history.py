@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgpack import unpackb
 
+from reel.errors import NotFound
 from reel.msgpack_codec import packer
 from reeld.protocol.params import History
 from reeld.store import history
@@ -175,3 +176,10 @@ def test_an_index_has_references(rows: Rows) -> None:
     ).fetchall()
 
     assert "events_by_ref (agent=? AND ref=?)" in plan[3]
+
+
+@pytest.mark.parametrize("inherited", [False, True])
+def test_an_agent_that_is_gone(rows: Rows, inherited: bool) -> None:
+    """The history of an agent that was purged, or that the server has lost, is not found."""
+    with pytest.raises(NotFound, match="the agent is no longer in the database"):
+        page(rows, inherited=inherited)

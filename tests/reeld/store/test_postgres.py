@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.database_url import has_password, is_url, printable
+from reel.errors import Storage
 from reel.msgpack_codec import packer
 from reeld.store.checksums import checksum
 from reeld.store.connection import Numbers, Texts
@@ -190,3 +191,52 @@ async def test_a_start_beside_another_daemon(monkeypatch: pytest.MonkeyPatch) ->
     with own_schema() as url, anyio.fail_after(PATIENCE):
         async with open_store(url), open_store(url) as store:
             assert [[1]] == await write(store, made(1))
+
+
+def lose(connection: ServerConnection, url: str) -> int:
+    """End a connection at the server; return the number of its process there."""
+    (process,) = connection.execute("SELECT pg_backend_pid()").fetchone()
+    with closing(server_connection(url)) as other:
+        other.execute("SELECT pg_terminate_backend(CAST(? AS integer), 60000)", (process,)).fetchall()
+    return int(process)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fails", [False, True], ids=["finds less", "fails"])
+async def test_a_job_reads_from_one_server(fails: bool) -> None:
+    """A job whose connection is lost begins again on the new one, whose server may lack what the job has found."""
+    begun: list[int] = []
+
+    with own_schema() as url, anyio.fail_after(PATIENCE):
+
+        def job(connection: ServerConnection) -> tuple[int, int]:
+            (first,) = connection.execute("SELECT pg_backend_pid()").fetchone()
+            begun.append(first)
+            if len(begun) == 1:
+                lose(connection, url)
+            (second,) = connection.execute("SELECT pg_backend_pid()").fetchone()
+            if fails and first != second:
+                raise TypeError
+            return first, second
+
+        async with open_store(url) as store:
+            one, other = await store.read(job)
+
+    assert one == other == begun[1]
+    assert 2 == len(begun)
+
+
+@pytest.mark.slow
+async def test_a_connection_that_is_lost_again_and_again() -> None:
+    """A job whose connection is lost once more is refused, and the next one is done."""
+    with own_schema() as url, anyio.fail_after(PATIENCE):
+
+        def job(connection: ServerConnection) -> Any:
+            lose(connection, url)
+            return connection.execute("SELECT 1").fetchone()
+
+        async with open_store(url) as store:
+            with pytest.raises(Storage, match="the connection was lost again and again"):
+                await store.read(job)
+
+            assert (1,) == await store.read(lambda connection: connection.execute("SELECT 1").fetchone())

@@ -18,8 +18,10 @@ from reeld.core.milestones import Extent
 from reeld.core.reading import LEAST_READ, Reader
 from reeld.store import queries, states
 from reeld.store.checksums import DAMAGED
-from reeld.store.connection import Connection
+from reeld.store.connection import Connection, DatabaseError
+from reeld.store.schema import prepare
 from reeld.store.states import Position, Skip, SqlLog
+from tests.empty_database import empty_database
 from tests.few_variables import MOST
 from tests.reeld.store.making import seal
 from tests.reeld.store.rows import Rows
@@ -134,6 +136,28 @@ def test_the_tip(rows: Rows, kind: str, expected: int) -> None:
     rows.event(1, kind)
 
     assert expected == states.tip_of(rows.connection, 1)
+
+
+def test_a_position_that_is_erased_while_it_is_sought(tmp_path: Path) -> None:
+    """An agent whose events are erased between two queries for a position cannot be read; that is no bug."""
+    path = empty_database(f"{tmp_path}/reel.db")
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as connection,
+        closing(sqlite3.connect(path, isolation_level=None)) as other,
+    ):
+        prepare(connection, path)
+        rows = Rows(connection)
+        rows.agent(1)
+        rows.event(1)
+        other.execute("DROP TRIGGER events_are_never_deleted")
+
+        def erase(statement: str) -> None:
+            if "search" in statement:
+                other.execute("DELETE FROM events")
+
+        connection.set_trace_callback(erase)
+        with pytest.raises(DatabaseError, match="events were erased while they were read; repeat the call"):
+            states.position(connection, 1, 1)
 
 
 # --- walking

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import psycopg
 from psycopg import pq
@@ -28,6 +28,7 @@ from reeld.store.postgres.dialect import escaped, only_reads, translated, unesca
 from reeld.store.postgres.exclusion import ENTER
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 # It warns of each pipeline that a failed statement aborts; the error of that statement already says so.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
@@ -252,6 +253,27 @@ class ServerConnection:
             if self.in_transaction:
                 self.send(f"ROLLBACK TO {savepoint}" if savepoint else "ROLLBACK")
             self.send(f"DEALLOCATE ALL -- {next(self._names)}")
+
+    def read_whole(self, job: "Callable[[ServerConnection], T]") -> T:
+        """Return the result of a job that only reads; if the connection is lost meanwhile, the job begins again, once.
+
+        After a loss the next statement runs on a new connection. That may lead to another server, which lacks what the
+        job has already found.
+        """
+        for is_last in (False, True):
+            raw = self.raw
+            try:
+                result = job(self)
+            except Exception as error:
+                if self._is_still(raw) or (is_last and isinstance(error, classes.Error)):
+                    raise
+            else:
+                if self._is_still(raw):
+                    return result
+        raise LostError("the connection was lost again and again")
+
+    def _is_still(self, raw: "psycopg.Connection[Any]") -> bool:
+        return self._raw is raw and not raw.closed
 
     def is_open(self) -> bool:
         """Whether the connection is open, as far as is known without asking the server."""

@@ -1,9 +1,10 @@
 """Opens a database on a server: the connections, each in a thread of its own, and their configuration for the store."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from threading import Thread
+from typing import Any, cast
 
 import anyio
 
@@ -15,7 +16,7 @@ from reeld.poller import Poller
 from reeld.store import erasures
 from reeld.store.connection import Connection, Error
 from reeld.store.copying import require_whole
-from reeld.store.database import Database, Job
+from reeld.store.database import Database, Job, T
 from reeld.store.engine import READERS, Engine, Exclusion
 from reeld.store.plans import carry_out
 from reeld.store.postgres import exclusion
@@ -99,6 +100,16 @@ async def open_engine(poller: Poller, url: str, durability: str) -> AsyncIterato
         )
 
 
+class _Reader(Database):
+    """A connection whose jobs only read, each all of it from one server."""
+
+    async def run(self, job: Job[T]) -> T:
+        def read(connection: Any) -> T:
+            return cast("ServerConnection", connection).read_whole(cast("Callable[[Any], T]", job))
+
+        return await super().run(read)
+
+
 @asynccontextmanager
 async def _open(
     poller: Poller, url: str, setup: Job[None], *, readonly: bool, settings: dict[str, str]
@@ -108,7 +119,7 @@ async def _open(
         connection = await anyio.to_thread.run_sync(
             ServerConnection, partial(connect, url, readonly=readonly, settings=settings)
         )
-    database = Database(poller)
+    database = _Reader(poller) if readonly else Database(poller)
     thread = Thread(target=_serve, args=(database, connection), name="reeld-postgres")
     thread.start()
     try:
