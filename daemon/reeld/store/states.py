@@ -20,9 +20,9 @@ from reeld.store.milestones import chain, milestone
 
 _CUT = f"{DAMAGED}, and what was said before it is not known"
 _UNKNOWN = "the event before it is not in the file, and what was said before it is not known"
-# Nodes that one query follows, 20 ms. For as long as it is open, the WAL cannot be overwritten, and grows; when it is
-# large, commits wait for the query: 270 ms beside a replay of a million messages with one query.
-_FOLLOWED = 5000
+# Nodes that one query follows, 4 ms. For as long as it is open, the WAL cannot be overwritten, and grows; when it is
+# large, commits wait for the query, and for the next one.
+_FOLLOWED = 1000
 # `e.id < path.id` ends the walk even in a damaged log in which a parent is not older than its child.
 _PLAIN_WALK = f"""
     WITH RECURSIVE path (id, parent) AS (
