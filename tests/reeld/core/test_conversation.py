@@ -131,6 +131,17 @@ def test_an_entry_with_many_open_calls_has_no_milestone() -> None:
     assert [3] == [milestone.id for milestone in Conversation(entries, step=1).milestones]
 
 
+def test_it_is_extended_to_what_it_is_the_beginning_of() -> None:
+    """The whole state knows its milestone, also if the beginning was read without noticing that it ends there."""
+    whole = Conversation([_entry(1), _entry(2), _entry(3)], step=2)
+    newer = whole.copy()
+    newer.trim(1)
+    older = Conversation([_entry(1), _entry(2)])
+    older.extend(newer)
+
+    assert (whole, whole.milestones, whole.size) == (older, older.milestones, older.size)
+
+
 def test_a_milestone_with_open_calls() -> None:
     """A conversation that goes on after a milestone knows the calls that were open there."""
     call = Tools((("c1", "look"),), ())
