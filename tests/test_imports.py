@@ -130,7 +130,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # what may be asked, and what comes back
     (
         *("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.stop_marker", "reel.streams"),
-        *("reel.answer_state", "reel.drafted_response", "reel.histograms", "reel.metrics", "reel.subscription_state"),
+        *("reel.answer_state", "reel.drafted_response", "reel.histograms", "reel.metrics", "reel.reading"),
+        "reel.subscription_state",
     ),
     ("reel.process",),
     # the clients

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from reel.cli.arguments import VARIABLE, UsageError
 from reel.cli.context import Context
 from reel.cli.files import STDIN, read_stdin
-from reel.cli.terminal import count, seq_range
 from reel.errors import InvalidMessage, TooLarge
 from reel.frames import MAX_ELEMENTS, MAX_MESSAGE
 from reel.light_typing import TYPE_CHECKING, NamedTuple
 from reel.new_messages import text, tool_result
+from reel.reading.wording import count, seq_range
 from reel.values import clean_deep, fit_messagepack, why_not_plain
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from reel.cli.output import Line, Span
-from reel.cli.terminal import cells, cut, flat, pad, safe, writing
 from reel.light_typing import NamedTuple
+from reel.reading.wording import cells, cut, flat, pad, safe, writing
 from reel.replies import AgentRow
 
 _GAP = "  "

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.names import Names
-from reel.cli.terminal import flat
 from reel.errors import Conflict
+from reel.reading.wording import flat
 from reel.replies import AgentInfo
 
 # How often to try again if the agent changes between reading and writing its tags.

@@ -9,10 +9,10 @@ from reel.cli.context import Context
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, describe_end
 from reel.cli.files import STDIN, keep_text, read_stdin, read_text
 from reel.cli.output import Echo
-from reel.cli.terminal import seq_range
 from reel.cli.via import Provider, Run, provider_of
 from reel.errors import InvalidMessage, ReelError
 from reel.new_messages import text
+from reel.reading.wording import seq_range
 from reel.replies import Added
 from reel.sync.answer import Answer
 from reel.values import clean

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from reel.cli.output import Line
-from reel.cli.terminal import cells, count, cut, safe, seq_range
 from reel.light_typing import NamedTuple
+from reel.reading.wording import cells, count, cut, safe, seq_range
 
 # An event: the id of its agent, and its seq.
 Key = tuple[str, int]

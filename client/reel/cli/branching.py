@@ -9,9 +9,9 @@ from reel.cli.branches import Branches, Key, Node, layout
 from reel.cli.context import Context
 from reel.cli.event_lines import EventLines
 from reel.cli.pager import paged
-from reel.cli.terminal import flat
 from reel.kinds import CONVERSATION
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.wording import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,14 +15,14 @@ from reel.cli.asking import add_question, answer
 from reel.cli.composing import write_in_editor
 from reel.cli.context import Context
 from reel.cli.exits import OK
-from reel.cli.failures import explain
 from reel.cli.showing import text_of
-from reel.cli.terminal import count, cut, flat, safe_lines
 from reel.cli.transcript import Transcript
 from reel.cli.via import Provider, provider_of
 from reel.errors import NotFound, ReelError
 from reel.messages import Message
 from reel.new_messages import text
+from reel.reading.failures import explain
+from reel.reading.wording import count, cut, flat, safe_lines
 from reel.replies import AgentInfo
 
 try:

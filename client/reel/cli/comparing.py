@@ -12,8 +12,8 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.pager import paged
 from reel.cli.positions import FORMS, FromEnd, parse_position, resolve_position
-from reel.cli.terminal import count, cut, flat
 from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.wording import count, cut, flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

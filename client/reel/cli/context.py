@@ -10,8 +10,8 @@ from reel.address import state_directory
 from reel.cli.names import Names, PrefixResolvingClient
 from reel.cli.output import Output
 from reel.cli.settings import Settings
-from reel.cli.terminal import full_time, short_time
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.wording import full_time, short_time
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,8 +8,8 @@ from reel.cli.agent_list import Table
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.showing import transcript_for
-from reel.cli.terminal import age, full_time
 from reel.cli.via import has_provider
+from reel.reading.wording import age, full_time
 from reel.replies import AgentRow
 
 # The tag with the directory of a conversation, and the one of a sub-agent's with what called it.

@@ -9,9 +9,9 @@ from reel.cli.context import Context
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.output import plain
 from reel.cli.retention_notice import retention_notice
-from reel.cli.terminal import duration, name_counts, size
 from reel.database_url import is_url, printable
 from reel.errors import NotRunning, Storage, Timeout
+from reel.reading.wording import duration, name_counts, size
 from reel.replies import Hello
 from reel.stop_marker import mark, unmark
 from reel.sync.client import Client

@@ -11,10 +11,10 @@ from reel.cli.daemon import STOP_TIMEOUT, stop_daemon
 from reel.cli.exits import OK, REFUSED
 from reel.cli.file_work import watch_backup, work_on_file
 from reel.cli.output import Line
-from reel.cli.terminal import count
 from reel.database_url import has_password, is_url, printable
 from reel.errors import NotRunning, ReelError
 from reel.process import start
+from reel.reading.wording import count
 from reel.replies import Problem, Verified
 from reel.requests.calls import reply_reader
 from reel.stop_marker import is_marked, unmark

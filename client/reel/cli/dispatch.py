@@ -14,10 +14,10 @@ from reel.cli.arguments import UsageError
 from reel.cli.command import Command
 from reel.cli.context import Context
 from reel.cli.exits import OK, status_of
-from reel.cli.failures import explain
 from reel.cli.output import Output
 from reel.cli.settings import NO_START, Settings
 from reel.errors import NotRunning, ReelError
+from reel.reading.failures import explain
 
 
 def dispatch(

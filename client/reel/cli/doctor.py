@@ -26,11 +26,11 @@ from reel.cli.checks.finding import BAD, WARN, Finding
 from reel.cli.checks.settings import check_own_settings, check_settings
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
-from reel.cli.failures import explain
-from reel.cli.terminal import wrap
 from reel.database_url import is_url, printable
 from reel.errors import NotRunning, ReelError, Timeout
 from reel.process import checked_settings
+from reel.reading.failures import explain
+from reel.reading.wording import wrap
 from reel.sync.client import Client
 
 # Seconds to wait for an answer; a healthy daemon answers within milliseconds.

@@ -12,8 +12,8 @@ from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.names import Names
-from reel.cli.terminal import count
 from reel.errors import NotFound
+from reel.reading.wording import count
 from reel.replies import Purged, Redacted, Retained
 
 # Matches that are shown, and characters of each.

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.cli.output import Line
-from reel.cli.terminal import cut, flat
-from reel.cli.usage import tokens_in
 from reel.media import media_in_short
 from reel.messages import Event
+from reel.reading.tokens import tokens_in
+from reel.reading.wording import cut, flat
 
 # How much of an event's content is shown if there is no terminal to set the limit.
 _GIST = 200

@@ -12,8 +12,8 @@ from reel import requests
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.output import to_json
-from reel.cli.terminal import count
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.wording import count
 
 if TYPE_CHECKING:
     from reel.exporting.story import Heading

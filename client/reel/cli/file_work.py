@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from reel.cli.output import Output
-from reel.cli.terminal import count, size
 from reel.errors import NotRunning, ReelError, from_wire
 from reel.light_typing import TYPE_CHECKING
 from reel.process import executable, trusted_environment
+from reel.reading.wording import count, size
 from reel.sync.client import Client
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from reel.cli.output import Line, Span, screen_height, to_json
 from reel.cli.reconnecting import retry_until_running
 from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
-from reel.cli.terminal import count, cut, wrap, writing
 from reel.cli.transcript import Transcript, in_short
 from reel.errors import NotFound
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
+from reel.reading.wording import count, cut, wrap, writing
 from reel.replies import AgentInfo
 
 # How many seconds one request waits at most, before the next one is sent.

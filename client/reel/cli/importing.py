@@ -16,7 +16,6 @@ from reel.cli.exits import INTERRUPTED, OK, REFUSED
 from reel.cli.output import Line
 from reel.cli.reconnecting import retry_until_running
 from reel.cli.suggestions import like
-from reel.cli.terminal import age, count, duration, full_time, pad, size
 from reel.importing import MODULES, tool_named
 from reel.importing.conversation import CLIENT
 from reel.importing.importer import Importer, Totals
@@ -24,6 +23,7 @@ from reel.importing.log_importer import LogImporter
 from reel.importing.pipeline import Pipeline
 from reel.importing.seen import Seen
 from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
+from reel.reading.wording import age, count, duration, full_time, pad, size
 
 # Seconds between two updates of the progress, and between two checks for changes.
 _UPDATE = 0.2

@@ -15,9 +15,9 @@ from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
 from reel.cli.files import keep_text, name_of, open_input, read_text
 from reel.cli.output import Echo
 from reel.cli.rendering import format_of, from_report, show_changes
-from reel.cli.terminal import seq_range
 from reel.errors import InvalidMessage, ReelError
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.wording import seq_range
 from reel.replies import Added, Loaded
 
 if TYPE_CHECKING:

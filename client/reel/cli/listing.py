@@ -9,7 +9,7 @@ from reel.cli.agent_list import Table, tree, tsv
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.pager import paged
-from reel.cli.terminal import age, full_time
+from reel.reading.wording import age, full_time
 from reel.replies import AgentRow
 
 # Agents on a page: of names as many as it may have, because each page is a search in all agents. With details a page

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from enum import Enum
 
 from reel.cli.output import Line, Span
-from reel.cli.terminal import TAB, breaks, safe
 from reel.light_typing import NamedTuple
+from reel.reading.wording import TAB, breaks, safe
 
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")

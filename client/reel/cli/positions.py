@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reel.cli.arguments import InvalidValue, UsageError
-from reel.cli.terminal import seq_range
 from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.wording import seq_range
 from reel.values import MAX_INTEGER
 
 if TYPE_CHECKING:

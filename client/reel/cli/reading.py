@@ -10,8 +10,8 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.names import Names
 from reel.cli.output import Line
 from reel.cli.pager import paged
-from reel.cli.terminal import count, flat
-from reel.cli.usage import Tokens, tokens_in, total
+from reel.reading.tokens import Tokens, tokens_in, total
+from reel.reading.wording import count, flat
 from reel.replies import AgentInfo, ReplayPage
 
 _LARGE = 10_000

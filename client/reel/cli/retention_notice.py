@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from reel.cli.terminal import duration
+from reel.reading.wording import duration
 
 
 def retention_notice(stats: dict[str, Any]) -> str | None:

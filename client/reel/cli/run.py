@@ -12,8 +12,8 @@ from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.output import open_streams
 from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.table import look_up
-from reel.cli.terminal import safe
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.wording import safe
 
 if TYPE_CHECKING:
     from types import SimpleNamespace

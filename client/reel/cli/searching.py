@@ -11,8 +11,8 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.hit_lines import grouped, heading, opening, snippet, title
 from reel.cli.pager import paged
-from reel.cli.terminal import age, count, full_time
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.wording import age, count, full_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

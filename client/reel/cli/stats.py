@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from reel.cli.arguments import UsageError
-from reel.cli.terminal import count, duration, latency, size
 from reel.histograms import histogram_of
 from reel.light_typing import TYPE_CHECKING
 from reel.metrics import exposition
+from reel.reading.wording import count, duration, latency, size
 
 if TYPE_CHECKING:
     from typing import Any

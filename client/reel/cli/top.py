@@ -8,11 +8,11 @@ from collections import deque
 from contextlib import suppress
 
 from reel.cli.exits import INTERRUPTED, OK
-from reel.cli.terminal import duration
 from reel.cli.top_figures import figures
 from reel.cli.top_screen import TopScreen, frame
 from reel.errors import ReelError
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.wording import duration
 
 if TYPE_CHECKING:
     from typing import Any

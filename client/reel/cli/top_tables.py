@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from reel.cli.terminal import age, cells, cut, latency, name_counts, pad, size
 from reel.cli.top_figures import AgentFigures, ConnectionFigures, Figures, MethodFigures
 from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.wording import age, cells, cut, latency, name_counts, pad, size
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,9 +7,9 @@ from itertools import islice
 
 from reel.cli import markdown
 from reel.cli.output import Line, Span
-from reel.cli.terminal import count, flat, wrap
 from reel.light_typing import TYPE_CHECKING, NamedTuple
 from reel.media import media_in_short
+from reel.reading.wording import count, flat, wrap
 
 if TYPE_CHECKING:
     from typing import Any

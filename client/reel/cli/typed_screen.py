@@ -5,8 +5,8 @@ from __future__ import annotations
 from reel.cli.hit_lines import grouped, heading, snippet, title
 from reel.cli.keys import Key
 from reel.cli.output import cut_line
-from reel.cli.terminal import age, cells, count, cut, cut_front
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.wording import age, cells, count, cut, cut_front
 
 if TYPE_CHECKING:
     from reel.cli.output import Line

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from reel import requests
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.terminal import cells, cut, flat, pad
-from reel.cli.usage import Tokens, tokens_in, total
 from reel.errors import NotFound
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.tokens import Tokens, tokens_in, total
+from reel.reading.wording import cells, cut, flat, pad
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

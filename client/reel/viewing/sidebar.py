@@ -6,7 +6,7 @@ from itertools import islice
 
 from reel.cli.agent_list import PLUMBING
 from reel.cli.hit_lines import grouped
-from reel.cli.terminal import age
+from reel.reading.wording import age
 from reel.replies import AgentRow, Hit
 from reel.viewing.frame import address, marked
 

@@ -6,9 +6,9 @@ from html import escape
 from importlib.resources import files
 
 from reel.aio import Client
-from reel.cli.failures import explain
 from reel.errors import NotFound, NotRunning, ReelError
 from reel.exporting.page import style
+from reel.reading.failures import explain
 from reel.replies import AgentInfo
 from reel.viewing import reading
 from reel.viewing.conversation import body, head

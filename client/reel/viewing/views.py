@@ -6,9 +6,9 @@ from html import escape
 from reel.cli import comparing
 from reel.cli.branches import Stretch
 from reel.cli.comparing import Said
-from reel.cli.terminal import count, cut, seq_range
 from reel.cli.usage_sums import Sum, whole
 from reel.exporting.layout import ROLES, Layout, folded
+from reel.reading.wording import count, cut, seq_range
 from reel.viewing.frame import address, link, marked
 
 # The maximum length of the first text of a branch that is shown.

@@ -6,7 +6,7 @@ import pytest
 
 from reel.cli.agent_list import Table, tree
 from reel.cli.output import render
-from reel.cli.terminal import cells
+from reel.reading.wording import cells
 from reel.replies import AgentRow, Source
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.cli.branches import Branches, Node, layout
-from reel.cli.terminal import cells
+from reel.reading.wording import cells
 from reel.sync.client import Client
 
 from .conftest import Reel

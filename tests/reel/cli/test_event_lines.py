@@ -6,7 +6,7 @@ import pytest
 
 from reel.cli.event_lines import EventLines
 from reel.cli.output import render
-from reel.cli.terminal import cells
+from reel.reading.wording import cells
 
 
 def event(kind: str, content: str | None = None, data_json: str | None = None) -> Any:

@@ -4,7 +4,7 @@ import pytest
 
 from reel.cli.markdown import code_blocks, layout
 from reel.cli.output import render
-from reel.cli.terminal import cells
+from reel.reading.wording import cells
 
 
 def shown(text: str, width: int | None = 20, *, styled: bool = False) -> list[str]:

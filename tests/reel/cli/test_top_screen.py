@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from reel.cli.keys import Key
 from reel.cli.output import render
-from reel.cli.terminal import cells
 from reel.cli.top_figures import AgentFigures, Figures, figures
 from reel.cli.top_screen import TopScreen, frame
+from reel.reading.wording import cells
 from tests.reel.cli.test_top_figures import histogram, stats
 
 KEYS = st.lists(st.sampled_from([*Key, "<", ">", "r", "p", "/", "a", "修"]), max_size=6)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from reel.cli.full_screen import paint
 from reel.cli.keys import Key
 from reel.cli.output import render
-from reel.cli.terminal import cells
 from reel.cli.typed_screen import Screen
+from reel.reading.wording import cells
 from reel.replies import Hit
 
 SHOWN = st.text("ab \n\t\x1b修🎧é", max_size=30)

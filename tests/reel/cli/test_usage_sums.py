@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.usage import Tokens, total
 from reel.cli.usage_sums import Counted, Sum, add_up, csv_lines, responses, table
 from reel.messages import Event
+from reel.reading.tokens import Tokens, total
 from reel.sync.client import Client
 
 from .conftest import Reel

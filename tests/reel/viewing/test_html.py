@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from reel.cli.branches import Node, Stretch
 from reel.cli.comparing import Said as Compared
 from reel.cli.comparing import Stretch as Compared_
-from reel.cli.usage import Tokens
 from reel.cli.usage_sums import Sum
 from reel.exporting.story import Said
 from reel.pushes import DraftPush
+from reel.reading.tokens import Tokens
 from reel.replies import AgentInfo, AgentRow, Hit
 from reel.viewing.conversation import Piece, body, draft, head
 from reel.viewing.exchange import message_page

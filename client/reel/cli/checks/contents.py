@@ -7,9 +7,9 @@ from pathlib import Path
 
 from reel.cli.checks.database import has_tables
 from reel.cli.checks.finding import BAD, FINE, WARN, Finding
-from reel.cli.terminal import count, size
 from reel.errors import NotRunning, ReelError, Timeout, from_wire
 from reel.process import executable, run_briefly
+from reel.reading.wording import count, size
 from reel.replies import Verified
 from reel.requests.calls import reply_reader
 from reel.sync.client import Client

@@ -9,9 +9,9 @@ from typing import Any
 
 from reel.cli.checks.finding import BAD, FINE, WARN, Finding
 from reel.cli.retention_notice import retention_notice
-from reel.cli.terminal import age, count, size
 from reel.errors import NotRunning
 from reel.process import checked_settings
+from reel.reading.wording import age, count, size
 
 _MEGABYTE = 1 << 20
 # Besides new messages, the WAL and its checkpoints need some room.

@@ -15,8 +15,8 @@ from reel.cli.arguments import SettingsError
 from reel.cli.exits import OK
 from reel.cli.settings import Settings, load
 from reel.cli.shells.positions import AGENTS, ALL_AGENTS, MARKS, PROVIDERS, Offer, Wanted, wanted
-from reel.cli.terminal import flat, safe
 from reel.errors import ReelError
+from reel.reading.wording import flat, safe
 from reel.sync.client import Client
 
 # Seconds after which a daemon that does not answer is not waited for.

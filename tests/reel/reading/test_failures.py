@@ -3,7 +3,6 @@
 import pytest
 
 from reel.cli.exits import CONFLICT, NOT_FOUND, NOT_RUNNING, REFUSED, status_of
-from reel.cli.failures import explain
 from reel.errors import (
     BY_NAME,
     Conflict,
@@ -16,6 +15,7 @@ from reel.errors import (
     NotRunning,
     ReelError,
 )
+from reel.reading.failures import explain
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.cli.usage import Tokens, tokens_in, total
+from reel.reading.tokens import Tokens, tokens_in, total
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.terminal import age, cells, cut, cut_front, duration, flat, full_time, pad, safe, short_time, size, wrap
+from reel.reading.wording import (
+    age,
+    cells,
+    cut,
+    cut_front,
+    duration,
+    flat,
+    full_time,
+    pad,
+    safe,
+    short_time,
+    size,
+    wrap,
+)
 
 # 2026-11-21 14:03:22.005 UTC
 MOMENT = 1_795_269_802_005
