@@ -3,11 +3,22 @@
 It is a module of its own so that the list that decides about privacy can be read at a glance.
 """
 
+from __future__ import annotations
+
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    P = TypeVar("P")
+
 CONVERSATION = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "tool"})
 STATE = frozenset(
     {"created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived", "redacted", "lost"}
 )
 INERT = frozenset({"usage", "note", "interrupted", "command", "state", "fork"})
+# What is part of a conversation, and can be the parent of an event: see tip_after.
+NODE_KINDS = CONVERSATION | {"mark"}
 # Read from old logs, but never written any more.
 LEGACY = frozenset({"tool", "fork"})
 # After one of these, the conversation is not just the previous one with more entries.
@@ -31,3 +42,14 @@ def is_conversation_kind(kind: object) -> bool:
     provider because a deny-list forgot it.
     """
     return isinstance(kind, str) and kind in CONVERSATION
+
+
+def tip_after(node: P, kind: str, parent: P | None) -> P | None:
+    """Return the tip of the conversation after an event; ``None`` if that is empty.
+
+    Args:
+        node: the event, as it is named as a parent.
+        kind: its kind.
+        parent: its parent.
+    """
+    return node if kind in NODE_KINDS else parent

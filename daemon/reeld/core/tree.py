@@ -13,16 +13,12 @@ are older than their children, so ids ascend along every path, and there is no c
 A storage engine needs to know nothing else about the model: it stores ``parent``, and follows it.
 """
 
-from reel.kinds import CONVERSATION
+# The rule itself is shared with the client, which folds logs as well.
+from reel.kinds import NODE_KINDS, tip_after
 
-NODE_KINDS = CONVERSATION | {"mark"}
+__all__ = ["NODE_KINDS", "is_node", "tip_after"]
 
 
 def is_node(kind: str) -> bool:
     """Return whether events of this kind are part of a conversation, and can be parents."""
     return kind in NODE_KINDS
-
-
-def tip_after(event_id: int, kind: str, parent: int | None) -> int | None:
-    """Return the tip of the state after an event; ``None`` if that state is empty."""
-    return event_id if kind in NODE_KINDS else parent

@@ -10,6 +10,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from msgpack import unpackb
 
 from reel.errors import NothingToUndo
+from reel.reading.log_tree import LogTree
 from reel.records import message_from_record
 from reeld.core import commands
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
@@ -21,7 +22,7 @@ from reeld.core.state import Profile, Source, State
 from reeld.core.undo import redoable, undoable
 from reeld.core.validation import CheckedRow, rows_from
 from tests.model import Marked, ModelAgent, Said, refusal
-from tests.reeld.core.memory import MemoryLog, Past, pack, profile
+from tests.reeld.core.memory import MemoryLog, Past, Row, pack, profile
 
 _IDS = st.sampled_from(["a", "b", "c"])
 _ELEMENTS = st.one_of(
@@ -276,6 +277,37 @@ class Conversations(RuleBasedStateMachine):
             assert milestone == self.reader.recomputed(milestone)
         for row in self.states:
             assert [] == Past(self.log, self.profiles).problems(row)
+            self.client_folds_the_same(row)
+
+    def client_folds_the_same(self, row: int) -> None:
+        """A client that folds the log, the inherited one in front, has the model's state at every seq.
+
+        What a clone into the agent brought is not in that log: there, the path ends at a node that is not in the tree.
+        """
+        tree, past = LogTree(), self.models[row].past
+        for event in self.history(row, self.models[row].head):
+            tree.fold(event)
+        for seq in past:
+            expected = [node.seq for node in self.models[row].state_at(seq)]
+            path = list(tree.path(tree.tip_at(seq)))[::-1]
+            found = [at for _, at in path]
+            assert (expected if not path or path[0] in tree else expected[-len(found) :]) == found
+        assert (tree.tip, tree.head) == (tree.tip_at(tree.head), self.models[row].head)
+
+    def history(self, row: int, upto: int) -> list[Any]:
+        """Return the events of an agent up to a seq, as the method ``history`` with ``inherited`` gives them."""
+        source = self.states[row].profile.source
+        inherited = [] if source is None else self.history(source.row, min(source.at, upto))
+        return [*inherited, *(self.as_sent(each) for each in self.log.of(row) if each.event.seq <= upto)]
+
+    def as_sent(self, row: Row) -> Any:
+        """Return an event as a client gets it, as far as it matters for the tree."""
+        event, parent = row.event, None
+        if event.parent is not None:
+            found = self.log.rows[event.parent - 1]
+            parent = {"agent": self.profiles[found.agent].uid, "seq": found.event.seq}
+        uid = self.profiles[row.agent].uid
+        return {"agent": uid, "seq": event.seq, "command": event.command, "kind": event.kind, "parent": parent}
 
     @invariant()
     def all_agree(self) -> None:
