@@ -87,8 +87,11 @@ def test_the_program_of_the_page_about_python(daemon: Daemon) -> None:
         printed = _run([sys.executable, "-c", program], daemon, **url).splitlines()
 
     assert "2 {'role': 'user', 'content': 'Hello?'}" == printed[3]
-    assert ["It is a spool.", "As I said.", "['sk-12ab'] 1"] == printed[4:7]
-    assert "3 [{'type': 'text', 'text': 'What is a tape deck?'}]" == printed[7]
+    assert ["It is a spool.", "As I said."] == printed[4:6]
+    assert [" 8 What is a tape deck? True", "['=', '+']"] == printed[6:8]
+    assert "{}" == printed[8]
+    assert "['sk-12ab'] 1" == printed[9]
+    assert "3 [{'type': 'text', 'text': 'What is a tape deck?'}]" == printed[10]
     assert "the last word" == printed[-1]
     assert [] == provider.problems
 

@@ -119,6 +119,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "reel.garbage",
             "reel.installation",
             "reel.light_typing",
+            "reel.media",
             "reel.messages",
             "reel.msgpack_codec",
             "reel.new_messages",
@@ -138,7 +139,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.aio", "reel.sync"),
     ("reel",),
     ("reel.importing",),
-    ("reel.cli", "reel.integrations", "reel.viewing"),
+    # the pages stand beside the command line, which opens them; they know nothing of it
+    ("reel.integrations", "reel.viewing"),
+    ("reel.cli",),
     ("reeld.core",),
     ("reeld.protocol",),
     ("reeld.poller",),

@@ -35,12 +35,13 @@ SIGNATURES = {
     "redact": "agent seqs? text? dry_run? backups? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run? now?",
-    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state?",
+    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? max_bytes?",
     "items": "agent format since? limit? last? at? max_bytes?",
     "conversation": "agent since? limit? last? at? max_bytes?",
     "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live?",
+    "histories": "agents since? limit? kinds? max_bytes?",
     "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools?",
@@ -62,6 +63,8 @@ VALUES: dict[str, Any] = {
     "until": 0,
     "before": 1,
     "agent": "demo",
+    "agents": [],
+    "source": "a1",
     "system": "be brief",
     "title": "",
     "tags": {},
@@ -132,6 +135,8 @@ FORMS = {"conversation": "messages", "items": "messages", "add_items": "add"}
 
 # Functions that work on calls or begin a connection, and the type of a call.
 HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
+# What is computed from the replies to several requests.
+DERIVED = {"difference", "tree", "usage"}
 
 every_request = pytest.mark.parametrize("name", list(SIGNATURES))
 
@@ -154,7 +159,7 @@ def request(name: str) -> Callable[..., Call[Any]]:
 
 def test_every_request_is_tried() -> None:
     """A new request needs a row in the table above."""
-    assert {*requests.__all__} - HELPERS == set(SIGNATURES)
+    assert {*requests.__all__} - HELPERS - DERIVED == set(SIGNATURES)
 
 
 @every_request

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from reel.cli.output import Line, Span
 from reel.light_typing import NamedTuple
-from reel.reading.wording import cells, cut, flat, pad, safe, writing
+from reel.reading.wording import PLUMBING, cells, cut, flat, pad, safe, writing
 from reel.replies import AgentRow
 
 _GAP = "  "
@@ -18,8 +18,6 @@ _OTHER_WIDTH = 52
 _BELOW_BRANCH = {"": "", "├─ ": "│  ", "└─ ": "   "}
 # The daemon counts no further.
 _MANY = 1000
-# Tags that say nothing to a person: where a conversation was imported from.
-PLUMBING = ("import", "source")
 
 
 class Row(NamedTuple):

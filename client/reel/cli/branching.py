@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import json
-
-from reel import requests
-from reel.cli.branches import Branches, Key, Node, layout
 from reel.cli.context import Context
-from reel.cli.event_lines import EventLines
 from reel.cli.pager import paged
-from reel.kinds import CONVERSATION
 from reel.light_typing import TYPE_CHECKING
-from reel.reading.wording import flat
+from reel.reading.wording import cells, count, cut, safe, seq_range
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
-    from reel.cli.branches import Stretch
-    from reel.messages import Event
-    from reel.replies import AgentRow
+    from reel.cli.output import Line
+    from reel.reading.branches import Stretch
 
-# What is part of a conversation, and what decides where it goes on.
-_NODES = CONVERSATION | {"mark"}
-KINDS = sorted(_NODES | {"created", "rewind", "restore", "clear", "clone"})
-_WORDS = 200
+# How many marks, and how many clones, a line lists; and the columns of words where no terminal sets the limit.
+_LISTED = 3
+_WORDS = 60
 
 
 def tree(ctx: Context) -> None:
     """Print the branches of a conversation."""
-    agent = ctx.client.agent(ctx.agent)
-    branches = _branches(ctx, agent.id)
+    with ctx.out.waiting("reading the log"):
+        branches = ctx.client.tree(ctx.agent)
     if ctx.out.as_json:
         ctx.out.documents(_document(stretch) for _, stretch in branches.stretches() if stretch.nodes)
         return
@@ -39,59 +30,31 @@ def tree(ctx: Context) -> None:
     ctx.out.hint(f"go back with: {ctx.command('restore', ctx.agent)} SEQ")
 
 
-def _branches(ctx: Context, agent: str) -> Branches:
-    log = Log()
-    with ctx.out.waiting("reading the log"):
-        for page in ctx.client.pages(requests.history(agent, kinds=KINDS, inherited=True)):
-            log.add(page.events)
-        for listed in ctx.client.pages(requests.agents()):
-            log.add_clones(agent, listed.agents)
-    return log.branches()
+def layout(branch: str, stretch: Stretch, width: int | None) -> Line:
+    """Lay out a stretch on one line: a star if it is in the conversation, its seqs, its length, its first words."""
+    star, style = ("* ", "") if stretch.live else ("  ", "dim")
+    if not stretch.nodes:
+        return [star, ("(beginning)", "dim"), (" now" if stretch.now else "", "ok")]
+    seqs = seq_range(stretch.nodes[0].key[1], stretch.nodes[-1].key[1])
+    notes = [
+        "now" if stretch.now else "",
+        *_listed([f"mark {safe(mark.words or '(no label)')} #{mark.key[1]}" for mark in stretch.marks]),
+        *_listed([f"clone {name} at #{at}" for name, at in stretch.clones]),
+    ]
+    note = "".join(f"  [{text}]" for text in notes if text)
+    head = f"{star}{branch}{seqs}  {count(stretch.messages, 'message')}"
+    if width is None:
+        return [(head, style), (note, "ok"), (f"  {cut(stretch.words, _WORDS)}", style)]
+    head = cut(head, width)
+    left = width - cells(head)
+    note = cut(note, left) if left > 1 else ""
+    room = left - cells(note) - 2
+    return [(head, style), (note, "ok"), (f"  {cut(stretch.words, room)}" if room > 1 else "", style)]
 
 
-class Log:
-    """What the pages of a log, and of the list of agents, say of the branches of an agent."""
-
-    def __init__(self) -> None:
-        self._nodes: list[Node] = []
-        self._tips: list[tuple[int, Key | None]] = []
-        self._clones: list[tuple[str, int]] = []
-        self._gist = EventLines(None, str, str).gist
-
-    def add(self, events: Iterable[Event]) -> None:
-        """Take the next events of the log, of the kinds that matter here."""
-        for event in events:
-            parent = _parent(event)
-            if event["kind"] in _NODES:
-                key = (event["agent"], event["seq"])
-                self._nodes.append(Node(key, parent, event["kind"], _words(event, self._gist(event))))
-                parent = key
-            self._tips.append((event["seq"], parent))
-
-    def add_clones(self, agent: str, rows: Iterable[AgentRow]) -> None:
-        """Take the clones of an agent from a page of the list."""
-        self._clones += [
-            (row.name, row.source.at) for row in rows if row.source is not None and row.source.agent == agent
-        ]
-
-    def branches(self) -> Branches:
-        """Return the tree."""
-        return Branches(self._nodes, self._tips, self._clones)
-
-
-def _parent(event: Event) -> Key | None:
-    parent = event["parent"]
-    return None if parent is None else (parent["agent"], parent["seq"])
-
-
-def _words(event: Event, gist: str) -> str:
-    if event["kind"] != "mark":
-        return flat(gist, _WORDS)
-    try:
-        label = json.loads(event["data_json"] or "{}").get("label")
-    except (ValueError, RecursionError, AttributeError):  # a damaged row
-        return ""
-    return label if isinstance(label, str) else ""
+def _listed(texts: list[str]) -> list[str]:
+    """Return the first texts, and how many more there are."""
+    return [*texts[:_LISTED], *([f"{len(texts) - _LISTED:,} more"] if len(texts) > _LISTED else [])]
 
 
 def _document(stretch: Stretch) -> dict[str, Any]:

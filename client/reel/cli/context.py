@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reel.cli.event_lines import EventLines
-    from reel.cli.positions import FromEnd
+    from reel.reading.positions import FromEnd
 
 # How many times a hint is shown.
 _TIMES = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby, islice
+from itertools import islice
 
 from reel.light_typing import TYPE_CHECKING
 
@@ -11,13 +11,6 @@ if TYPE_CHECKING:
 
     from reel.cli.output import Line, Span
     from reel.replies import Hit
-
-
-def grouped(hits: list[Hit]) -> Iterator[list[Hit]]:
-    """Yield the hits of each conversation, conversations in the order of their first hit."""
-    first = {hit.agent: number for number, hit in reversed(list(enumerate(hits)))}
-    for _, group in groupby(sorted(hits, key=lambda hit: first[hit.agent]), key=lambda hit: hit.agent):
-        yield list(group)
 
 
 def title(hit: Hit) -> Line:

@@ -2,7 +2,7 @@
 
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.positions import FORMS, FromEnd, parse_position
+from reel.reading.positions import FORMS, FromEnd, parse_position
 from reel.reading.wording import count, seq_range
 
 # Commands that people know by the name of their first event; all others add messages.

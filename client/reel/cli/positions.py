@@ -1,8 +1,6 @@
-"""Positions in a conversation as they are typed, by number or counted from the end, and ranges of them.
+"""Positions that are typed as arguments of a command, and ranges of them.
 
-``12`` and ``#12`` are the event with this seq. ``@last`` is the newest message; so are ``@`` and ``-``. ``@~2`` is the
-message two before the newest, and so is ``~2``, which zsh would expand without quotes. A range is two of them with dots
-between, such as ``12..20`` or ``@~2..``. No name of an agent begins like one of these.
+A range is two positions (:mod:`reel.reading.positions`) with dots between, such as ``12..20`` or ``@~2..``.
 """
 
 from __future__ import annotations
@@ -11,34 +9,14 @@ from collections.abc import Callable
 
 from reel.cli.arguments import InvalidValue, UsageError
 from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.positions import FORMS, FromEnd, parse_position
 from reel.reading.wording import seq_range
 from reel.values import MAX_INTEGER
 
 if TYPE_CHECKING:
     from reel.sync.client import Client
 
-_FORM = r"#?(\d{1,16})|(?:@last|@|-)?~(\d{1,4})|@last|@|-"
 _DOTS = ".."
-FORMS = "12, #12, @last (the newest message) or @~2 (two before it)"
-
-
-class FromEnd(NamedTuple):
-    """A message, counted from the newest: how many come after it."""
-
-    later: int
-
-
-def parse_position(word: str) -> int | FromEnd | None:
-    """Return a word as a seq or as a position from the end; ``None`` if it is neither."""
-    import re  # noqa: PLC0415 - most commands have no position
-
-    found = re.fullmatch(_FORM, word)
-    if found is None:
-        return None
-    if found[1] is None:
-        return FromEnd(int(found[2] or 0))
-    seq = int(found[1])
-    return seq if seq <= MAX_INTEGER else None
 
 
 def position(argument: str) -> int | FromEnd:

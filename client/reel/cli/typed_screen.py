@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from reel.cli.hit_lines import grouped, heading, snippet, title
+from reel.cli.hit_lines import heading, snippet, title
 from reel.cli.keys import Key
 from reel.cli.output import cut_line
 from reel.light_typing import TYPE_CHECKING
+from reel.reading.hits import grouped
 from reel.reading.wording import age, cells, count, cut, cut_front
 
 if TYPE_CHECKING:

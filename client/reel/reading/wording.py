@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 
 TAB = 4
+# Tags that say nothing to a person: where a conversation was imported from.
+PLUMBING = ("import", "source")
 _DAY = 24 * 3600
 _THOUSAND, _TEN = 1000, 10
 _AGES = (("y", 365 * _DAY), ("mo", 30 * _DAY), ("d", _DAY), ("h", 3600), ("m", 60), ("s", 1))

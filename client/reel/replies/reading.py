@@ -89,6 +89,13 @@ class HistoryPage(NamedTuple):
     more: bool
 
 
+class HistoriesPage(NamedTuple):
+    """A page of the logs of several agents."""
+
+    events: list[Event]
+    more: bool
+
+
 class Hit(NamedTuple):
     """A message, prompt, note or title that was found.
 

@@ -21,10 +21,11 @@ from reel.requests.commands import (
     undo,
 )
 from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdown, stats, verify
+from reel.requests.derived import difference, tree, usage
 from reel.requests.erasing import purge, redact, retention
 from reel.requests.items import add_items, items
 from reel.requests.providers import ingest, load, render
-from reel.requests.queries import agent, agents, conversation, history, messages, replay, search, state
+from reel.requests.queries import agent, agents, conversation, histories, history, messages, replay, search, state
 from reel.requests.subscriptions import draft, subscribe, wait
 
 __all__ = [
@@ -40,9 +41,11 @@ __all__ = [
     "commit",
     "conversation",
     "create",
+    "difference",
     "draft",
     "greeting",
     "hello",
+    "histories",
     "history",
     "ingest",
     "items",
@@ -67,7 +70,9 @@ __all__ = [
     "state",
     "stats",
     "subscribe",
+    "tree",
     "undo",
+    "usage",
     "verify",
     "wait",
     "with_idempotency_key",

@@ -73,6 +73,9 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
     if call.items in ("hits", "values"):
         return call._replace(params={**params, "after": getattr(reply, "next", None)})
     last = getattr(reply, call.items)[-1]
+    if call.method == "histories":  # the agents from that of the last event on
+        agents = params["agents"]
+        return call._replace(params={**params, "agents": agents[agents.index(last["agent"]) :], "since": last["seq"]})
     if call.items == "agents":
         params["after"] = last.id
     else:
@@ -81,6 +84,15 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
         if call.method in ("messages", "replay"):
             params["at"] = getattr(reply, "at", None)
     return call._replace(params=params)
+
+
+def read_pages(call: Call[R], take: Callable[[R], None]) -> Generator[Call[R], R, None]:
+    """Yield a call, and one for every page after it; pass each reply to a function."""
+    following: Call[R] | None = call
+    while following is not None:
+        reply = yield following
+        take(reply)
+        following = next_page(following, reply)
 
 
 def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") -> F:
@@ -131,15 +143,19 @@ def annotation_names() -> dict[str, Any]:
     from collections.abc import Sequence  # noqa: PLC0415 - see above
 
     from reel import formats, messages  # noqa: PLC0415 - see above
+    from reel.reading import branches, difference, usage  # noqa: PLC0415 - see above
 
     return {
         **{name: getattr(formats, name) for name in ("Body", "Dialect", "Format")},
         "Addable": messages.Addable,
         "Any": typing.Any,
+        "Branches": branches.Branches,
+        "Hunk": difference.Hunk,
         "Literal": typing.Literal,
         "NewMessage": messages.NewMessage,
         "Pattern": re.Pattern,
         "Sequence": Sequence,
+        "Sum": usage.Sum,
     }
 
 

@@ -24,6 +24,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
     query: str | None = None,
     tags: Mapping[str, str] | None = None,
     state: bool | None = None,
+    source: str | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents in the order of their creation.
 
@@ -38,6 +39,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         query: only agents that have each of these words in their name, title or tags.
         tags: only agents that have all of these tags.
         state: also return the values that are stored beside each conversation.
+        source: only clones of the agent with this id. A daemon knows this if its ``features`` name ``sources``.
     """
     return call(
         "agents",
@@ -53,6 +55,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         query=query,
         tags=None if tags is None else dict(tags),
         state=state,
+        source=source,
     )
 
 
@@ -225,6 +228,37 @@ def history(  # noqa: PLR0913 - the parameters of the protocol
         last=last,
         before=before,
         live=live,
+    )
+
+
+def histories(
+    agents: Sequence[str],
+    since: int | None = None,
+    limit: int | None = None,
+    kinds: Sequence[str] | None = None,
+    *,
+    max_bytes: int | None = None,
+) -> Call[replies.HistoriesPage]:
+    """Read the logs of several agents, one after the other.
+
+    A daemon knows this if the ``features`` of its ``hello`` name ``histories``.
+
+    Args:
+        agents: their ids. What is not the id of an agent is skipped.
+        since: of the first of them, only events later than this seq.
+        limit: the maximum number of events on a page, 1 to 10,000. Default: 1,000.
+        kinds: only events of these kinds.
+        max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
+    """
+    return call(
+        "histories",
+        reply_reader(replies.HistoriesPage),
+        items="events",
+        agents=list(agents),
+        since=since,
+        limit=limit,
+        kinds=None if kinds is None else list(kinds),
+        max_bytes=max_bytes,
     )
 
 

@@ -183,14 +183,18 @@ class Client:
 
     def _carry_out(self, steps: "Generator[Call[Any], Any, R]") -> "R":
         """Send requests one after the other, each depending on the replies before it."""
-        reply = None
+        reply, refusal = None, None
         while True:
             try:
-                step = steps.send(reply)
+                step = steps.send(reply) if refusal is None else steps.throw(refusal)
             except StopIteration as end:
                 result: R = end.value
                 return result
-            reply = self.call(step)
+            reply, refusal = None, None
+            try:
+                reply = self.call(step)
+            except ReelError as error:
+                refusal = error
 
     def _repeat(self, call: "Call[R]", deadline: float | None) -> "R":
         """Send a request until its reply arrives, over as many connections as that takes."""
@@ -293,6 +297,10 @@ class Client:
     items = _method(requests.items)
     conversation = _method(requests.conversation)
     history = _method(requests.history)
+    histories = _method(requests.histories)
+    tree = _method(requests.tree)
+    difference = _method(requests.difference)
+    usage = _method(requests.usage)
     state = _method(requests.state)
     replay = _method(requests.replay)
     search = _method(requests.search)

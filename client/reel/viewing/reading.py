@@ -1,18 +1,14 @@
 """Reads the contents of pages from the daemon."""
 
-from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from reel import requests
 from reel.aio import Client
-from reel.cli.branches import Branches
-from reel.cli.branching import KINDS, Log
-from reel.cli.comparing import Said, Stretch, compare, said_on, split_name
-from reel.cli.positions import FromEnd
-from reel.cli.usage_sums import NONE, Counted, Sum, add_up, responses
 from reel.errors import InvalidParams, NotFound
 from reel.exporting.story import Part, story
 from reel.messages import Event, Message
+from reel.reading.difference import Hunk
+from reel.reading.positions import FromEnd, split_name
 from reel.replies import AgentRow, Hit
 from reel.viewing.conversation import Piece
 
@@ -99,17 +95,7 @@ async def find(client: Client, query: str) -> Found:
     return Found(named.agents, page.hits, page.more, page.behind)
 
 
-async def branches(client: Client, agent: str) -> Branches:
-    """Return the branches inside a conversation."""
-    log = Log()
-    async for page in client.pages(requests.history(agent, kinds=KINDS, inherited=True)):
-        log.add(page.events)
-    async for listed in client.pages(requests.agents()):
-        log.add_clones(agent, listed.agents)
-    return log.branches()
-
-
-async def comparison(client: Client, one: str, other: str) -> list[Stretch]:
+async def comparison(client: Client, one: str, other: str) -> list[Hunk]:
     """Return the differences between two conversations.
 
     Args:
@@ -117,15 +103,8 @@ async def comparison(client: Client, one: str, other: str) -> list[Stretch]:
         one: the name or id of an agent, with a position after an @ or without.
         other: as ``one``.
     """
-    return compare(await _said(client, one), await _said(client, other))
-
-
-async def _said(client: Client, words: str) -> list[Said]:
-    agent, at = await _moment(client, words)
-    said: list[Said] = []
-    async for page in client.pages(requests.messages(agent, at=at)):
-        said += said_on(page, first=not said)
-    return said
+    (first, first_at), (second, second_at) = await _moment(client, one), await _moment(client, other)
+    return await client.difference(first, second, first_at, second_at)
 
 
 async def _moment(client: Client, words: str) -> tuple[str, int | None]:
@@ -145,27 +124,3 @@ async def _moment(client: Client, words: str) -> tuple[str, int | None]:
     if len(messages) <= position.later:
         raise InvalidParams(f"@~{position.later} is before the beginning: {agent} has {len(messages)} messages")
     return agent, messages[0]["seq"]
-
-
-async def usage(client: Client, agent: str | None, by: str) -> dict[str, Sum]:
-    """Return the tokens that the responses of an agent, or of all, used, in groups."""
-    counted: list[Counted] = []
-    async for row_id, tags in _tagged(client, agent):
-        tag = tags.get(by.removeprefix("tag:"), NONE)
-        try:
-            async for page in client.pages(requests.history(row_id, kinds=["usage"])):
-                for event in page.events:
-                    counted += responses(event, by, tag)
-        except NotFound:
-            if agent is not None:
-                raise  # otherwise it was removed after the list was read
-    return add_up(counted)
-
-
-async def _tagged(client: Client, agent: str | None) -> AsyncIterator[tuple[str, dict[str, str]]]:
-    if agent is not None:
-        info = await client.agent(agent)
-        yield info.id, info.tags
-        return
-    async for row in client.iter_agents():
-        yield row.id, row.tags

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from html import escape
 from itertools import islice
 
-from reel.cli.agent_list import PLUMBING
-from reel.cli.hit_lines import grouped
-from reel.reading.wording import age
+from reel.reading.hits import grouped
+from reel.reading.wording import PLUMBING, age
 from reel.replies import AgentRow, Hit
 from reel.viewing.frame import address, marked
 

@@ -113,7 +113,7 @@ class Site:
 
     async def _branches(self, request: Request) -> Response:
         agent = await self._agent(request)
-        tree = await reading.branches(self._client, agent.id)
+        tree = await self._client.tree(agent.id)
         main = [*head(request.path, agent, None, agent.system), *branches(agent.id, tree.stretches())]
         return await self._page(f"Branches of {agent.name}", main, agent)
 
@@ -141,7 +141,7 @@ class Site:
         agent = await self._agent(request) if request.query.get("agent") else None
         by = request.query.get("by", "")
         by = by if by in ("model", "day") or by.startswith("tag:") else "model"
-        sums = await reading.usage(self._client, None if agent is None else agent.id, by)
+        sums = await self._client.usage(None if agent is None else agent.id, by)
         top = _heading("Usage") if agent is None else "".join(head(request.path, agent, None, None))
         return await self._page("Usage", [top, *usage(None if agent is None else agent.id, by, sums)], agent)
 

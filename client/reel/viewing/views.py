@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from reel.cli import comparing
-from reel.cli.branches import Stretch
-from reel.cli.comparing import Said
-from reel.cli.usage_sums import Sum, whole
 from reel.exporting.layout import ROLES, Layout, folded
+from reel.reading.branches import Stretch
+from reel.reading.difference import Hunk, Said
+from reel.reading.usage import Sum, whole
 from reel.reading.wording import count, cut, seq_range
 from reel.viewing.frame import address, link, marked
 
@@ -66,12 +65,12 @@ def form(one: str, other: str, agent: str | None) -> str:
     return f'<form class="points" action="/differences">{hidden}\n{fields}<button>Compare</button>\n</form>\n'
 
 
-def differences(stretches: list[comparing.Stretch]) -> Iterator[str]:
+def differences(hunks: list[Hunk]) -> Iterator[str]:
     """Yield what two conversations, or two moments of one, have in common, and their differences."""
-    if all(stretch.sign == "=" for stretch in stretches):
+    if all(hunk.sign == "=" for hunk in hunks):
         yield '<p class="note">Nothing differs.</p>\n'
     layout = Layout()
-    for number, (sign, messages) in enumerate(stretches):
+    for number, (sign, messages) in enumerate(hunks):
         if sign == "=":
             yield _common(messages, layout, number)
             continue

@@ -166,6 +166,7 @@ class Agents(NamedTuple):
     query: _Text | None = None
     tags: _Tags | None = None
     state: _Flag = False
+    source: _String | None = None
 
 
 class Messages(NamedTuple):
@@ -192,6 +193,16 @@ class History(NamedTuple):
     last: _Items | None = None
     before: _Place | None = None
     live: _Flag | None = None
+
+
+class Histories(NamedTuple):
+    """A page of the logs of several agents, one after the other; ``since`` is a seq of the first."""
+
+    agents: Annotated[list[str], to.addresses]
+    since: _Seq = 0
+    limit: _Items = PAGE_ITEMS
+    kinds: _Kinds | None = None
+    max_bytes: _Bytes = PAGE_BYTES
 
 
 class State(NamedTuple):

@@ -137,6 +137,7 @@ _ALL = (
     _read(params.Nothing, queries.agent, "Describe an agent and its current state"),
     _read(params.Messages, queries.messages, "Read the current conversation, or an earlier state"),
     _read(params.History, queries.history, "Read the log, including what was cleared, rewound or undone"),
+    _plain(params.Histories, queries.histories, "Read the logs of several agents, one after the other"),
     _read(params.State, queries.state, "Read the values that are kept beside the conversation"),
     _read(params.Replay, queries.replay, "Rebuild the state from the log, and compare it with the live one"),
     _plain(

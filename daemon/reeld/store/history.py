@@ -10,7 +10,7 @@ from reel.values import clean_deep
 from reeld.core.events import Event, Pack, read
 from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile
-from reeld.protocol.params import History
+from reeld.protocol.params import Histories, History
 from reeld.store.checksums import AGENT, EVENT_COLUMNS, ID, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError, Texts
 from reeld.store.queries import profile_of, required
@@ -28,6 +28,7 @@ _BY_REF = "WHERE e.agent = ? AND +e.seq > ? AND +e.seq <= ? AND e.ref IN (SELECT
 _KNOWN = """
     SELECT e.ref, e.seq FROM json_each(?) CROSS JOIN events e ON e.agent = ? AND e.ref = value WHERE e.seq <= ?
 """
+_ROWS = "SELECT a.uid, a.id FROM json_each(?) CROSS JOIN agents a ON a.uid = value WHERE a.name <> ''"
 _LOGGED = f"SELECT {EVENT_COLUMNS} FROM events e"
 _LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"
 _LOGGED_OF_ALL = f"{_LOGGED} WHERE id > :place ORDER BY id LIMIT :limit"
@@ -83,6 +84,19 @@ def history(connection: Connection, row: int, head: int, asked: History, pack: P
                 break
         since = seqs[-1] - 1 if seqs else since
     events = _events(connection, wanted[::-1], since, asked.limit, selected, pack)
+    return packed_page((pack(event) for event in events), asked.limit, asked.max_bytes)
+
+
+def histories(connection: Connection, asked: Histories, pack: Pack) -> PackedPage:
+    """Return a page of the logs of several agents, without what they inherited."""
+    rows: dict[str, int] = dict(connection.execute(_ROWS, (Texts(asked.agents),)).fetchall())
+    first = asked.agents[0] if asked.agents else ""
+    spans = (
+        Span(rows[uid], uid, asked.since if uid == first else 0, NEWEST)
+        for uid in dict.fromkeys(asked.agents)
+        if uid in rows
+    )
+    events = _events(connection, spans, 0, asked.limit, _Selected(asked.kinds, None), pack)
     return packed_page((pack(event) for event in events), asked.limit, asked.max_bytes)
 
 

@@ -112,6 +112,9 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
     if asked.after is not None:
         where.append(later)
+    if asked.source is not None:
+        where.append("a.source = (SELECT id FROM agents WHERE uid = :source)")
+        values["source"] = asked.source
     for number, (key, value) in enumerate(islice(tags.items(), _TAGS)):
         where.append(f"instr(a.tags, :tag{number}) > 0")
         values[f"tag{number}"] = json.dumps({key: value}, ensure_ascii=False)[1:-1]

@@ -1,9 +1,12 @@
 """``reel tree``."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.branches import Branches, Node, layout
+from reel.cli.branching import layout
+from reel.reading.branches import Branches
 from reel.reading.wording import cells
 from reel.sync.client import Client
 
@@ -16,12 +19,24 @@ def shown(branches: Branches, width: int | None = None) -> list[str]:
     return ["".join(span if isinstance(span, str) else span[0] for span in line) for line in lines]
 
 
-def chain(*parents: int) -> list[Node]:
-    """Return messages 1, 2, ... with these parents; 0 is the beginning."""
-    return [
-        Node(("a", seq), ("a", parent) if parent else None, "user", f"word {seq}")
-        for seq, parent in enumerate(parents, 1)
-    ]
+def place(seq: int, agent: str = "a") -> Any:
+    """Return a parent; 0 is the beginning."""
+    return {"agent": agent, "seq": seq} if seq else None
+
+
+def event(seq: int, parent: Any, kind: str = "user") -> Any:
+    """Return an event of the log."""
+    fields = {"content": f"word {seq}", "data_json": None, "parent": parent}
+    return {"agent": "a", "seq": seq, "command": seq, "kind": kind, **fields}
+
+
+def tree(*parents: int, end: int | None = None) -> Branches:
+    """Return the tree of messages 1, 2, ... with these parents, which goes back to ``end``."""
+    branches = Branches()
+    branches.add(event(seq, place(parent)) for seq, parent in enumerate(parents, 1))
+    if end is not None:
+        branches.add([event(99, place(end), "restore")])
+    return branches
 
 
 def test_rewound_undone_and_cloned(reel: Reel, client: Client, name: str) -> None:
@@ -47,28 +62,28 @@ def test_rewound_undone_and_cloned(reel: Reel, client: Client, name: str) -> Non
 
 def test_what_was_undone_is_below_the_end() -> None:
     """The conversation ends where its undone messages branch off."""
-    branches = Branches(chain(0, 1, 2), [(3, ("a", 3)), (4, ("a", 1))])
-
-    assert shown(branches) == ["* #1  1 message  [now]  word 1", "  └─ #2-#3  2 messages  word 2"]
+    assert shown(tree(0, 1, 2, end=1)) == ["* #1  1 message  [now]  word 1", "  └─ #2-#3  2 messages  word 2"]
 
 
 def test_taken_over_from_elsewhere() -> None:
     """A conversation that continues one which is not in the log begins with a line for that."""
-    branches = Branches([Node(("a", 5), ("other", 9), "user", "hi")], [(5, ("a", 5))])
+    branches, only = Branches(), Branches()
+    branches.add([event(5, place(9, "other"))])
+    only.add([event(2, place(9, "other"), "clone")])
 
     assert shown(branches) == [
         "* #9  0 messages  taken over from another conversation",
-        "* #5  1 message  [now]  hi",
+        "* #5  1 message  [now]  word 5",
     ]
-    assert "[now]" in shown(Branches([], [(2, ("other", 9))]))[0]
+    assert "[now]" in shown(only)[0]
 
 
 @given(st.lists(st.integers(0, 1 << 16), max_size=40), st.integers(0, 40), st.integers(20, 80))
 def test_every_node_is_shown_once(numbers: list[int], tip: int, width: int) -> None:
     """Each node is in one stretch, the live ones are the path to the end, and no line is wider than the screen."""
     parents = [number % (place + 1) for place, number in enumerate(numbers)]
-    nodes, tip = chain(*parents), min(tip, len(parents))
-    branches = Branches(nodes, [(99, ("a", tip) if tip else None)])
+    tip = min(tip, len(parents))
+    branches = tree(*parents, end=tip)
     path = set()
     while tip:
         path.add(tip)
@@ -76,6 +91,7 @@ def test_every_node_is_shown_once(numbers: list[int], tip: int, width: int) -> N
 
     stretches = [stretch for _, stretch in branches.stretches()]
 
-    assert sorted(node.key for stretch in stretches for node in stretch.nodes) == [node.key for node in nodes]
+    found = sorted(node.key for stretch in stretches for node in stretch.nodes)
+    assert found == [("a", seq) for seq in range(1, len(parents) + 1)]
     assert {node.key[1] for stretch in stretches if stretch.live for node in stretch.nodes} == path
     assert all(cells(line) <= width for line in shown(branches, width))

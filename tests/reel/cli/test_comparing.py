@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.comparing import Said, Stretch, compare, lines, split_name, text_of
-from reel.cli.positions import FromEnd
+from reel.cli.comparing import lines, text_of
+from reel.reading.difference import Hunk, Said, compare
+from reel.reading.positions import FromEnd, split_name
 from reel.sync.client import Client
 
 from .conftest import Reel
@@ -18,9 +19,9 @@ def said(texts: str) -> list[Said]:
     return [Said(seq, "user", [{"type": "text", "text": text}]) for seq, text in enumerate(texts, 1)]
 
 
-def words(stretches: list[Stretch]) -> list[tuple[str, int]]:
-    """Return the signs, and how many messages each stretch has."""
-    return [(stretch.sign, len(stretch.messages)) for stretch in stretches]
+def words(hunks: list[Hunk]) -> list[tuple[str, int]]:
+    """Return the signs, and how many messages each hunk has."""
+    return [(hunk.sign, len(hunk.messages)) for hunk in hunks]
 
 
 TEXTS = st.text("abc", max_size=12)
@@ -29,11 +30,11 @@ TEXTS = st.text("abc", max_size=12)
 @given(TEXTS, TEXTS)
 def test_every_message_is_there_once(first: str, second: str) -> None:
     """What is common and what only one has make up that one; a conversation does not differ from itself."""
-    stretches = compare(said(first), said(second))
+    hunks = compare(said(first), said(second))
 
-    assert sum(len(found.messages) for found in stretches if found.sign in "=-") == len(first)
-    assert sum(len(found.messages) for found in stretches if found.sign in "=+") == len(second)
-    assert all(found.sign == "=" for found in stretches) == (first == second)
+    assert sum(len(found.messages) for found in hunks if found.sign in "=-") == len(first)
+    assert sum(len(found.messages) for found in hunks if found.sign in "=+") == len(second)
+    assert all(found.sign == "=" for found in hunks) == (first == second)
 
 
 def test_two_moments(reel: Reel, client: Client, name: str) -> None:
@@ -82,14 +83,14 @@ def test_a_prompt_is_not_a_message() -> None:
     prompt = Said(None, "system", [])
 
     assert [[("  the system prompt and 1 message in common", "dim")]] == [
-        *lines([Stretch("=", [prompt, *said("a")])], None)
+        *lines([Hunk("=", [prompt, *said("a")])], None)
     ]
-    assert [[("  the system prompt in common", "dim")]] == [*lines([Stretch("=", [prompt])], None)]
+    assert [[("  the system prompt in common", "dim")]] == [*lines([Hunk("=", [prompt])], None)]
 
 
 def test_long_messages_are_cut() -> None:
     """Three lines of a message are shown, no wider than the screen."""
-    shown = lines([Stretch("+", [Said(None, "system", [{"type": "text", "text": "a" * 99 + "\nb\nc\nd\ne"}])])], 20)
+    shown = lines([Hunk("+", [Said(None, "system", [{"type": "text", "text": "a" * 99 + "\nb\nc\nd\ne"}])])], 20)
 
     assert ["".join(str(span[0] if isinstance(span, tuple) else span) for span in line) for line in shown] == [
         "+ system",

@@ -6,6 +6,7 @@ import pytest
 
 from reel.cli.event_lines import EventLines
 from reel.cli.output import render
+from reel.reading.gist import gist
 from reel.reading.wording import cells
 
 
@@ -57,7 +58,7 @@ def lines(width: int | None = None) -> EventLines:
 )
 def test_gist_of_an_event(given: Any, expected: str) -> None:
     """The content comes first, otherwise the data, whatever it contains."""
-    assert expected == lines().gist(given)
+    assert expected == gist(given, lambda agent: f"name-of-{agent}")
 
 
 def test_line_has_seq_time_kind_and_content() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from reel.cli.arguments import UsageError
-from reel.cli.positions import FromEnd, Range, is_range, parse_position, parse_range
+from reel.cli.positions import Range, is_range, parse_range
+from reel.reading.positions import FromEnd, parse_position
 from reel.values import MAX_INTEGER
 
 from .conftest import Reel, texts

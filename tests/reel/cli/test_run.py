@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reel.cli import main
-from reel.cli.positions import FORMS
+from reel.reading.positions import FORMS
 from reel.version import PROTOCOL, __version__
 
 

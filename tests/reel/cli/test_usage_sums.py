@@ -8,14 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.usage_sums import Counted, Sum, add_up, csv_lines, responses, table
+from reel.cli.usage_sums import csv_lines, table
 from reel.messages import Event
 from reel.reading.tokens import Tokens, total
+from reel.reading.usage import Sum, Usage, responses, whole
+from reel.replies import AgentRow
 from reel.sync.client import Client
 
 from .conftest import Reel
 
 TOKENS = st.builds(Tokens, *[st.integers(0, 1 << 40)] * 4)
+
+
+ID = "0a" * 16
+
+
+def agent() -> AgentRow:
+    """Return an agent without tags."""
+    return AgentRow(ID, "demo", None, {}, True, 1, 0, 0)
 
 
 def used(model: str, tokens: int) -> Any:
@@ -42,13 +52,18 @@ def test_a_shared_past_is_counted_once(reel: Reel, client: Client, name: str) ->
     assert reel("usage", name, "--by", "week").status == reel("usage", "--format", "csv", "--json").status == 2
 
 
-@given(st.lists(st.builds(Counted, st.sampled_from("abc"), TOKENS)))
-def test_groups_add_up(counted: list[Counted]) -> None:
+@given(st.lists(st.tuples(st.sampled_from("abc"), TOKENS)))
+def test_groups_add_up(counted: list[tuple[str, Tokens]]) -> None:
     """The groups have all responses, and together as many tokens as there are."""
-    sums = add_up(counted)
+    found = Usage("model")
+    found.add_agents([agent()])
+    for model, tokens in counted:
+        usage = {"prompt_tokens": tokens.read, "completion_tokens": tokens.written}
+        found.add([{"agent": ID, "data_json": json.dumps({"model": model, "usage": usage})}])  # type: ignore[typeddict-item]
 
-    assert sum(entry.responses for entry in sums.values()) == len(counted)
-    assert total(entry.tokens for entry in sums.values()) == total(tokens for _, tokens in counted)
+    expected = [tokens for _, tokens in counted if tokens.read or tokens.written]
+    assert sum(entry.responses for entry in found.sums.values()) == len(expected)
+    assert whole(found.sums.values()).tokens[:2] == total(expected)[:2]
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.cli.branches import Node, Stretch
-from reel.cli.comparing import Said as Compared
-from reel.cli.comparing import Stretch as Compared_
-from reel.cli.usage_sums import Sum
 from reel.exporting.story import Said
 from reel.pushes import DraftPush
+from reel.reading.branches import Node, Stretch
+from reel.reading.difference import Hunk
+from reel.reading.difference import Said as Compared
 from reel.reading.tokens import Tokens
+from reel.reading.usage import Sum
 from reel.replies import AgentInfo, AgentRow, Hit
 from reel.viewing.conversation import Piece, body, draft, head
 from reel.viewing.exchange import message_page
@@ -70,7 +70,7 @@ def whole_page(text: str) -> str:
         draft(DraftPush(ID, 1, text, text)),
         *branches(ID, [("├─ ", stretch)]),
         form(text, text, text),
-        *differences([Compared_("-", [compared]), Compared_("=", [compared])]),
+        *differences([Hunk("-", [compared]), Hunk("=", [compared])]),
         *usage(ID, text, {text: Sum(1, Tokens(1)), "b": Sum()}),
         *closing(
             [search_form(text), *listed([row(text)], ID, text), *found([row(text)], [hit(text)], more=True, behind=1)]
@@ -180,7 +180,7 @@ def test_branches() -> None:
 def test_differences() -> None:
     """A short stretch that both have is folded, a long one is counted, and the others are shown."""
     one = Compared(4, "user", [{"type": "text", "text": "hello"}])
-    shown = "".join(differences([Compared_("=", [one]), Compared_("+", [one]), Compared_("=", [one] * 21)]))
+    shown = "".join(differences([Hunk("=", [one]), Hunk("+", [one]), Hunk("=", [one] * 21)]))
 
     assert "<summary>1 message in common</summary>" in shown
     assert '<section class="plus"' in shown

@@ -30,10 +30,11 @@ PROTOCOL = {
     "redact": "agent seqs? text? dry_run? backups? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run? now?",
-    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state?",
+    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",
     "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live?",
+    "histories": "agents since? limit? kinds? max_bytes?",
     "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
@@ -55,6 +56,9 @@ FORMS = {"messages": ("messages", "conversation", "items"), "add": ("add", "add_
 VIEWS = {form: name for name, forms in FORMS.items() for form in forms}
 # A subscription of the client has its own connection, and ends with it; the client waits and drafts in its own way.
 UNSENT = {"unsubscribe", "call_async"}
+# What the client computes from the replies to several requests, and what is no request.
+DERIVED = {"difference", "tree", "usage"}
+HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
 # Parameters of the client, which decides by them what to send.
 OURS = {"exist_ok", "pattern"}
 # What a subscription adds when it connects again, and no caller gives.
@@ -63,7 +67,7 @@ ADDED = {"subscribe": ["time?"]}
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:
     """Return each request of the client: the method, its parameters as in the table, whether it writes."""
-    for name in sorted({*requests.__all__} - {"Call", "greeting", "next_page", "with_idempotency_key"}):
+    for name in sorted({*requests.__all__} - DERIVED - HELPERS):
         parameters = inspect.signature(getattr(requests, name)).parameters.values()
         own = [(p.name.rstrip("_"), p.default is None) for p in parameters if p.name not in OURS]
         shown = [f"{name}?" if optional else name for name, optional in own]
@@ -98,6 +102,7 @@ def test_requests_are_bound(name: str) -> None:
     """The daemon accepts what a request with its required parameters sends."""
     values = {
         "agent": "demo",
+        "agents": ["a1"],
         "messages": "hi",
         "at": 1,
         "since": 3,

@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgpack import unpackb
 
+from reel import requests
 from reel.errors import NotFound
 from reel.msgpack_codec import packer
-from reeld.protocol.params import History
+from reel.replies import HistoriesPage
+from reel.requests import Call, next_page
+from reeld.protocol.params import Histories, History
 from reeld.store import history
 from reeld.store.connection import Texts
 from reeld.store.schema import MIGRATIONS, migrate
@@ -183,3 +186,33 @@ def test_an_agent_that_is_gone(rows: Rows, inherited: bool) -> None:
     """The history of an agent that was purged, or that the server has lost, is not found."""
     with pytest.raises(NotFound, match="the agent is no longer in the database"):
         page(rows, inherited=inherited)
+
+
+@given(
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    order=st.permutations([1, 2, 3, 4, 9]),
+    limit=st.integers(1, 5),
+)
+def test_pages_of_several_logs(lengths: list[int], order: list[int], limit: int) -> None:
+    """The pages that the client asks for have each event of each agent once, in the order in which they were named."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, MIGRATIONS)
+        rows = Rows(connection)
+        for row, length in enumerate(lengths, 1):
+            rows.agent(row)
+            for _ in range(length):
+                rows.event(row, "usage")
+                rows.event(row)
+        found: list[tuple[int, int]] = []
+        call: Call[HistoriesPage] | None = requests.histories(
+            [f"{row:032x}" for row in order], limit=limit, kinds=["usage"]
+        )
+        while call is not None:
+            asked = Histories(**call.params)
+            page = history.histories(connection, asked, pack)
+            reply = HistoriesPage([unpackb(event) for event in page.items], page.more)
+            found += [(int(event["agent"], 16), event["seq"]) for event in reply.events]
+            call = next_page(call, reply)
+
+    expected = [(row, 2 * number + 1) for row in order if row <= len(lengths) for number in range(lengths[row - 1])]
+    assert expected == found

@@ -284,3 +284,16 @@ def test_agents_with_very_many_tags(rows: Rows) -> None:
         rows.connection.execute("UPDATE agents SET tags = ? WHERE id = ?", (json.dumps(of_agent), row))
 
     assert (["agent-1"], False) == names(rows, Listing(Agents(tags=tags)))
+
+
+def test_the_clones_of_one_agent(rows: Rows) -> None:
+    """Only an agent's own clones are listed, page by page, and none for an id that nobody has."""
+    rows.agent(1, "a")
+    rows.agent(2, "b", source=1, at=0)
+    rows.agent(3, "c", source=2, at=0)
+    rows.agent(4, "d", source=1, at=0)
+
+    assert (["b", "d"], False) == names(rows, Listing(Agents(source=f"{1:032x}")))
+    assert (["b"], True) == names(rows, Listing(Agents(source=f"{1:032x}", limit=1)))
+    assert (["d"], False) == names(rows, Listing(Agents(source=f"{1:032x}", after=f"{2:032x}")))
+    assert ([], False) == names(rows, Listing(Agents(source="nobody")))

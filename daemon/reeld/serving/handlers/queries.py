@@ -46,7 +46,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
         "protocol": PROTOCOL,
         "framing": call.peer.framing.name,
         "connection": call.peer.number,
-        "features": ["subscriptions", "drafts", "formats", "remembered"],
+        "features": ["subscriptions", "drafts", "formats", "remembered", "sources", "histories"],
         "limits": {
             "message": call.peer.limits.message,
             "values": call.peer.limits.values,
@@ -168,6 +168,16 @@ def history(services: Services, _call: Call, agent: Agent, asked: params.History
         profile = await profile_of(services, agent)
         page = await services.store.read_long(log.history, agent.row, profile.head, asked, packer())
         return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.items), "more": page.more}
+
+    return Deferred(run)
+
+
+def histories(services: Services, _call: Call, asked: params.Histories) -> Deferred:
+    """Return events of the logs of several agents. As for a list, none of them is loaded."""
+
+    async def run() -> Result:
+        page = await services.store.read_long(log.histories, asked, packer())
+        return {"events": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
 

@@ -1,0 +1,98 @@
+"""How many tokens responses used, in groups."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.tokens import Tokens, tokens_in, total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from reel.messages import Event
+    from reel.replies import AgentInfo, AgentRow
+
+# The group of responses without a model, or of agents without the tag.
+NONE = "(none)"
+
+
+class Sum(NamedTuple):
+    """The responses of a group, and their tokens."""
+
+    responses: int = 0
+    tokens: Tokens = Tokens()
+
+    def plus(self, tokens: Tokens) -> Sum:
+        """Return the sum with another response."""
+        return Sum(self.responses + 1, total((self.tokens, tokens)))
+
+    @property
+    def columns(self) -> tuple[int, int, int, int, int]:
+        """The numbers in the order of the table."""
+        read, written, cached, reasoning = self.tokens
+        return self.responses, read, cached, written, reasoning
+
+
+class Counted(NamedTuple):
+    """A response: its group and its tokens."""
+
+    group: str
+    tokens: Tokens
+
+
+def whole(sums: Iterable[Sum]) -> Sum:
+    """Return the sum of several groups."""
+    entries = list(sums)
+    return Sum(sum(entry.responses for entry in entries), total(entry.tokens for entry in entries))
+
+
+class Usage:
+    """Adds up the responses of agents, page by page.
+
+    Args:
+        by: ``model``, ``day``, ``tag:KEY``, or nothing for one group.
+    """
+
+    def __init__(self, by: str) -> None:
+        self.sums: dict[str, Sum] = {}
+        self._by = by
+        self._tags: dict[str, str] = {}
+
+    def add_agents(self, agents: Iterable[AgentRow | AgentInfo]) -> None:
+        """Take the agents whose events come next."""
+        key = self._by.removeprefix("tag:")
+        self._tags = {agent.id: agent.tags.get(key, NONE) for agent in agents}
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take the ``usage`` events of a page."""
+        for event in events:
+            for group, tokens in responses(event, self._by, self._tags[event["agent"]]):
+                self.sums[group] = self.sums.get(group, Sum()).plus(tokens)
+
+
+def responses(event: Event, by: str, tag: str) -> Iterator[Counted]:
+    """Yield the response that an event counts, unless it counts nothing.
+
+    Args:
+        event: a ``usage`` event.
+        by: ``model``, ``day``, ``tag:KEY``, or nothing for one group.
+        tag: the group for a tag.
+    """
+    try:
+        data = json.loads(event["data_json"] or "{}")
+    except (ValueError, RecursionError):  # anybody may add such an event
+        return
+    if tokens := tokens_in(data):
+        yield Counted(_group(event, data, by, tag), tokens)
+
+
+def _group(event: Event, data: dict[str, Any], by: str, tag: str) -> str:
+    if by == "model":
+        model = data.get("model")
+        return model if isinstance(model, str) and model else NONE
+    if by == "day":
+        return time.strftime("%Y-%m-%d", time.localtime(event.get("sent", event["time"]) / 1000))
+    return tag if by else "all"
