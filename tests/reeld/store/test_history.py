@@ -216,3 +216,20 @@ def test_pages_of_several_logs(lengths: list[int], order: list[int], limit: int)
 
     expected = [(row, 2 * number + 1) for row in order if row <= len(lengths) for number in range(lengths[row - 1])]
     assert expected == found
+
+
+def test_logs_of_agents_that_are_there(rows: Rows) -> None:
+    """An id that nobody has, and that of an agent that was purged, are skipped; an inherited event is not repeated."""
+    rows.agent(1)
+    rows.event(1)
+    rows.agent(2, source=1, at=1)
+    rows.event(2)
+    rows.agent(3)
+    rows.event(3)
+    rows.connection.execute("UPDATE agents SET name = '' WHERE id = 3")
+    found = history.histories(rows.connection, Histories([f"{row:032x}" for row in (3, 2, 9, 1)]), pack)
+
+    assert ([(2, 2), (1, 1)], False) == (
+        [(int(event["agent"], 16), event["seq"]) for event in map(unpackb, found.items)],
+        found.more,
+    )
