@@ -127,7 +127,9 @@ def test_an_event_that_is_too_deep() -> None:
 
 def test_the_error_of_a_provider() -> None:
     """An error in the middle of a stream is the reason why it is not complete."""
-    assert "overloaded" in str(_fed(_STREAM, 'data: {"error": {"message": "overloaded"}}\n\n').problem)
+    response = _fed(_STREAM, 'data: {"error": {"message": "overloaded"}}\n\n')
+
+    assert ("overloaded", "overloaded") == (response.error, response.problem)
 
 
 def test_nothing_but_blanks() -> None:
