@@ -262,12 +262,17 @@ class Agent:
         except NotFound as error:
             self.end(error)
             return
+        except Storage as error:
+            self.store.reads.failed(f"agent={self.row} cannot be loaded: {error.message}")
+            self._fail(error)
+            return
         except Exception:
             log.exception("agent=%d cannot be loaded", self.row)
             self._fail(Storage("the agent cannot be read from the database; the daemon's log says why"))
             return
         if self._phase is _OVER:
             return
+        self.store.reads.succeeded()
         self._phase = Phase.IDLE
         self._on_growth()
         self._on_read(self)

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from reel.errors import Busy, NotFound
+from reel.errors import Busy, NotFound, ReelError
 from reel.frames import SharedPush
 from reel.framing import Framing
 from reel.kinds import CONVERSATION
@@ -316,10 +316,16 @@ class Subscriptions:
     async def _catch_up(self, subscription: Subscription) -> None:
         try:
             await subscription.catch_up(self._store)
-        except Exception:
-            log.exception("connection=%d subscription=%d cannot catch up", self._sink.number, subscription.number)
+        except Exception as error:
+            what = f"connection={self._sink.number} subscription={subscription.number} cannot catch up"
+            if isinstance(error, ReelError):
+                self._store.reads.failed(f"{what}: {error.message}")
+            else:
+                log.exception(what)
             subscription.abort()
             self.report_lag()
+        else:
+            self._store.reads.succeeded()
 
     def report_lag(self) -> None:
         """Notify the subscriptions that missed something, if there is room; these end."""

@@ -28,6 +28,7 @@ from reeld.store.connection import Connection
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.engine import Channel, Engine
 from reeld.store.eraser import Eraser
+from reeld.store.failures import READS, Failures
 from reeld.store.file_engine import open_file
 from reeld.store.loading import Loading
 from reeld.store.looks import Looks
@@ -69,6 +70,8 @@ class Store:
         self.path = path
         self._long_read = anyio.Lock()
         self.writer = writer
+        # The reads of what agents and subscriptions have to know, which an outage ends.
+        self.reads = Failures(READS, printable(path))
         self.looks = Looks(writer, engine.readers[0], self.poller.batch)
         self.housekeeping = writer.housekeeping
         self.is_file = engine.is_file
@@ -323,6 +326,7 @@ class Store:
     async def tidy(self) -> None:
         """Delete old keys and copy the WAL into the file, at an idle moment."""
         await self.writer.report_failures()
+        self.reads.report()
         self.writer.flush()
         if self.is_shared:
             self.writer.hear()  # in case a notification was lost with the connection

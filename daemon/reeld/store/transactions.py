@@ -19,7 +19,7 @@ from reeld.store import event_rows
 from reeld.store.checksums import checksum
 from reeld.store.connection import Connection, Cursor
 from reeld.store.erasures import Decision, decide, newest
-from reeld.store.failures import CommitFailures
+from reeld.store.failures import COMMITS, Failures
 from reeld.store.loss import NOTHING, Loss
 from reeld.store.milestones import write_milestones
 
@@ -175,7 +175,7 @@ class EventWriter:
         # How many events were written since the last call of `take_written`, and the characters of their texts.
         self._written = 0
         self._size = 0
-        self.failures = CommitFailures(database)
+        self.failures = Failures(COMMITS, database)
         self._packer = LastingPacker()
 
     def commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:

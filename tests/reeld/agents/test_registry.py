@@ -241,6 +241,28 @@ async def test_an_agent_that_cannot_be_loaded(client: DirectClient, caplog: pyte
     assert "agent=1 cannot be loaded" in caplog.messages
 
 
+async def test_agents_of_a_database_that_cannot_be_read(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
+    """Callers are told why; the log has one line of all agents, without a traceback, and one when reads work again."""
+    await client.create("a")
+    await client.create("b")
+    profiles = [(await client.state(name)).profile for name in "ab"]
+    client.registry.residency.evict_idle(keep=0)
+    run = client.store._database.run
+    await run(lambda connection: connection.execute("ALTER TABLE events RENAME TO elsewhere"))
+    for profile in profiles:
+        with pytest.raises(Storage, match="the database cannot be read: no such table"):
+            await client.registry.ask(client.registry.start(profile), lambda answer: Exclusive(nothing, answer))
+    await run(lambda connection: connection.execute("ALTER TABLE elsewhere RENAME TO events"))
+    for name in "ab":
+        await client.add(name, "again")
+
+    first, last = [record for record in caplog.records if "reads of" in record.message or "a read of" in record.message]
+    assert "agent=1 cannot be loaded: the database cannot be read: no such table" in first.message
+    assert first.exc_info is None
+    assert "work again; 2 failed within" in last.message
+    assert "agent=2" not in caplog.text
+
+
 async def test_draining_waits_for_everybody(client: DirectClient) -> None:
     """Draining answers everything that was posted before; an agent that failed does not prevent it."""
     answers: list[object] = []

@@ -1,8 +1,8 @@
-"""What the log says of commits that fail."""
+"""What the log says of commits and reads that fail."""
 
 import pytest
 
-from reeld.store.failures import CommitFailures
+from reeld.store.failures import COMMITS, READS, Failures
 
 
 class Clock:
@@ -21,11 +21,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def failures(clock: Clock) -> CommitFailures:
-    return CommitFailures("/r.db", clock)
+def failures(clock: Clock) -> Failures:
+    return Failures(COMMITS, "/r.db", clock)
 
 
-def test_the_first_failure(failures: CommitFailures, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_first_failure(failures: Failures, caplog: pytest.LogCaptureFixture) -> None:
     """The first failure is logged at once, as an error with its reason."""
     failures.failed("disk full")
 
@@ -34,7 +34,7 @@ def test_the_first_failure(failures: CommitFailures, caplog: pytest.LogCaptureFi
     ]
 
 
-def test_more_failures(failures: CommitFailures, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_more_failures(failures: Failures, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     """Further ones are counted, and told once a minute."""
     for _ in range(241):
         failures.failed(f"at {clock.now:.0f}")
@@ -47,7 +47,7 @@ def test_more_failures(failures: CommitFailures, clock: Clock, caplog: pytest.Lo
     ] == caplog.messages
 
 
-def test_commits_that_work_again(failures: CommitFailures, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_commits_that_work_again(failures: Failures, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     """When commits work again, that is logged once, with the number of those that failed."""
     for _ in range(3):
         failures.failed("disk full")
@@ -58,7 +58,7 @@ def test_commits_that_work_again(failures: CommitFailures, clock: Clock, caplog:
     assert ["commits to /r.db work again; 3 failed within 7 s"] == caplog.messages[1:]
 
 
-def test_failure_and_success_by_turns(failures: CommitFailures, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_failure_and_success_by_turns(failures: Failures, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     """If commits fail and succeed by turns there are two lines a minute, and every failure is in one of them."""
     for _ in range(121):
         failures.failed("too large")
@@ -75,9 +75,7 @@ def test_failure_and_success_by_turns(failures: CommitFailures, clock: Clock, ca
     ] == caplog.messages
 
 
-def test_the_last_failures_are_told_later(
-    failures: CommitFailures, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_last_failures_are_told_later(failures: Failures, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     """What was only counted is told when a minute has passed, though no commit fails any more."""
     for _ in range(2):
         failures.failed("too large")
@@ -88,3 +86,16 @@ def test_the_last_failures_are_told_later(
         failures.report()
 
     assert ["a commit to /r.db failed: too large"] == caplog.messages[2:]
+
+
+def test_reads(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """Reads are called reads."""
+    failures = Failures(READS, "/r.db", clock)
+    failures.failed("agent=7 cannot be loaded: the server is away")
+    failures.failed("agent=8 cannot be loaded: the server is away")
+    failures.succeeded()
+
+    assert [
+        "a read of /r.db failed: agent=7 cannot be loaded: the server is away",
+        "reads of /r.db work again; 2 failed within 0 s",
+    ] == caplog.messages
