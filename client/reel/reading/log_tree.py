@@ -66,12 +66,14 @@ class LogTree:
         return is_node
 
     def add(self, place: Place, parent: Place | None) -> None:
-        """Add a node. The conversation stays where it is."""
+        """Add a node, or give it another parent. The conversation stays where it is."""
         owner = self._number(place[0])
         seqs, parents = self._seqs[owner], self._parents[owner]
         index = bisect_left(seqs, place[1])
-        seqs.insert(index, place[1])
-        parents.insert(index, self._packed(parent))
+        if place not in self:
+            seqs.insert(index, place[1])
+            parents.insert(index, (_NONE, _NONE))
+        parents[index] = self._packed(parent)
 
     def move(self, tip: Place | None, head: int, command: int) -> None:
         """Go to a place of the conversation, by an event at a seq, which is a part of a command."""

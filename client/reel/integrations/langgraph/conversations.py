@@ -76,7 +76,7 @@ class Conversations:
             return found
         nodes = []
         for message in self._client.iter_messages(thread.name, at=at):
-            nodes.append(Node(("", message["seq"]), None, 0, message))
+            nodes.append(Node(("", message["seq"]), 0, message))
             nodes[-1].kept = self._read_message(thread, message)
         return nodes
 

@@ -36,12 +36,10 @@ from reel.integrations.langgraph.records import (
     record,
 )
 from reel.integrations.naming import named
-from reel.kinds import CONVERSATION, ROLES
+from reel.kinds import ROLES
 from reel.messages import Event
+from reel.reading.log_tree import LogTree, place_of
 from reel.records import message_from_record
-
-# A mark is a place in a conversation, without a message.
-_NODES = CONVERSATION | {"mark"}
 
 # The maximum number of threads in memory.
 _THREADS = 64
@@ -52,16 +50,14 @@ class Node:
 
     Args:
         place: its agent and seq.
-        parent: the node before it.
         command: the command that wrote it.
         record: the event, or its parts that make a message.
     """
 
-    __slots__ = ("command", "kept", "parent", "place", "record")
+    __slots__ = ("command", "kept", "place", "record")
 
-    def __init__(self, place: Place, parent: Place | None, command: int, record: Mapping[str, Any]) -> None:
+    def __init__(self, place: Place, command: int, record: Mapping[str, Any]) -> None:
         self.place = place
-        self.parent = parent
         self.command = command
         self.record = record
         # The messages of the framework that it becomes; cached by the first reader.
@@ -116,7 +112,7 @@ class Thread:
         self.head = 0
         self.is_read = False
         self.thread_id: str | None = None
-        self.tip: Place | None = None
+        self._tree = LogTree()
         self.nodes: dict[Place, Node] = {}
         # The messages of other programs that the framework has received.
         self.given: set[Place] = set()
@@ -155,30 +151,40 @@ class Thread:
         with suppress(ValueError):
             self._posts.remove(post)
 
+    @property
+    def tip(self) -> Place | None:
+        """The last node of the conversation."""
+        return self._tree.tip
+
     def fold(self, event: Event) -> None:
         """Fold the next event of the log."""
-        place = (event["agent"], event["seq"])
-        found = event["parent"]
-        parent = None if found is None else (found["agent"], found["seq"])
-        if event["kind"] in _NODES:
-            self.append(Node(place, parent, event["command"], event))
+        before = self.tip
+        if self._tree.fold(event):
+            self._keep(Node(place_of(event), event["command"], event), before)
             return
-        self.move(parent)
+        if self.tip != before:
+            self._path = None
         if event["kind"] == KIND and (data := data_in(event["data_json"])) is not None:
             self.take(event["seq"], event["command"], data, is_own=event["agent"] == self.agent)
 
     def append(self, node: Node) -> None:
-        """Add a node."""
-        self.move(node.parent)
+        """Add a node at the tip."""
+        before = self.tip
+        self._tree.add(node.place, before)
+        self._tree.move(node.place, node.seq, node.command)
+        self._keep(node, before)
+
+    def _keep(self, node: Node, before: Place | None) -> None:
         self.nodes[node.place] = node
-        self.tip = node.place
-        if self._path is not None and node.record["kind"] in ROLES:
+        if self._tree.parent(node.place) != before:
+            self._path = None
+        elif self._path is not None and node.record["kind"] in ROLES:
             self._path.append(node)
 
-    def move(self, tip: Place | None) -> None:
-        """Go to another place of the conversation."""
-        if tip != self.tip:
-            self.tip, self._path = tip, None
+    def go_before(self, node: Node, command: int) -> None:
+        """Go back to the place before a node, as a command does that replaces it."""
+        self._tree.move(self._tree.parent(node.place), command, command)
+        self._path = None
 
     def take(self, seq: int, command: int, data: Mapping[str, Any], *, is_own: bool = True) -> None:
         """Fold a record of the saver.
@@ -247,16 +253,9 @@ class Thread:
 
     def path_to(self, tip: Place | None) -> list[Node] | None:
         """Return the messages up to a node; ``None`` if some are in an unread log, as after a clone into."""
-        found = []
-        while tip is not None:
-            node = self.nodes.get(tip)
-            if node is None:
-                return None
-            if node.record["kind"] in ROLES:
-                found.append(node)
-            tip = node.parent
-        found.reverse()
-        return found
+        found = [self.nodes.get(place) for place in self._tree.path(tip)]
+        path = [node for node in reversed(found) if node is not None]
+        return None if len(path) < len(found) else [node for node in path if node.record["kind"] in ROLES]
 
     def written(self, space: str, checkpoint_id: str) -> list[Write]:
         """Return the writes of tasks after a checkpoint, in the order in which the framework applies them."""

@@ -159,12 +159,12 @@ class Writer:
             self.logs.read(thread)
             return
         if from_ is not None and begin is not None:
-            thread.move(begin.parent)
+            thread.go_before(begin, added.command)
         thread.agent, thread.head = added.agent, added.head
         first = added.head - len(last)
         self.logs.said(thread, added, waiting, first - len(waiting))
         for number, (message, kept) in enumerate(last, first):
-            node = Node((added.agent, number), thread.tip, added.command, {"kind": _KINDS[message["role"]]})
+            node = Node((added.agent, number), added.command, {"kind": _KINDS[message["role"]]})
             node.kept = [kept]
             thread.append(node)
         thread.take(added.head, added.command, data)
