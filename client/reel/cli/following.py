@@ -17,7 +17,7 @@ from reel.cli.reconnecting import retry_until_running
 from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
 from reel.cli.transcript import Transcript, in_short
-from reel.errors import NotFound
+from reel.errors import InvalidParams, NotFound
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
 from reel.reading.wording import count, cut, wrap, writing
 from reel.replies import AgentInfo
@@ -163,7 +163,10 @@ class _PushPrinter:
         if number <= 0:
             return
         client, last = self._ctx.client, min(number, _LISTED)
-        page = retry_until_running(self._ctx, lambda: client.messages(agent, last=last, at=at))
+        try:
+            page = retry_until_running(self._ctx, lambda: client.messages(agent, last=last, at=at))
+        except InvalidParams:
+            return  # the database server has lost what was there
         if number > last:
             yield [(f"  {sign} {count(number - last, 'more message')}", "dim")]
         for message in page.messages:

@@ -5,16 +5,21 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reel.cli.exits import NOT_FOUND
+from reel.errors import Storage
 from reel.new_messages import tool_call, tool_result
 from reel.sync.client import Client
+from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
+from tests.postgres import own_schema
+from tests.reeld.store.making import lose_newest
 
 from .conftest import Reel, attached, wait_for
 from .running import started
@@ -47,6 +52,27 @@ def test_what_was_shown_is_redacted(client: Client, daemon: str, name: str) -> N
         text = running.until("repaired")
 
     assert "reel: the lines above may be wrong: something was redacted or purged, or the daemon's log" in text
+
+
+def test_follow_goes_on_after_a_loss(name: str) -> None:
+    """If the database server comes back with less, the output says what is gone, and goes on with what comes then."""
+    with own_schema() as url, short_directory() as directory, closing(ForkedDaemon(directory)) as daemon:
+        daemon.database = url
+        daemon.start()
+        with daemon.client() as client:
+            client.create(name)
+        with daemon.client() as client, started(daemon.socket, "follow", name) as running:
+            attached(client, name)
+            client.add(name, ["one", "two"])
+            running.until("two")
+            lose_newest(url)
+            with suppress(Storage):  # unless the daemon finds out before it
+                client.add(name, "perhaps refused")
+            client.add(name, "three")
+
+            text = running.until("three")
+
+    assert "by the database server" in text
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--exec", "true"]])
