@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import pytest
 
@@ -284,6 +284,42 @@ def test_the_two_clients_do_not_know_each_other() -> None:
     """The blocking and the async client share only modules that do no I/O."""
     assert [] == [found for found in imports() if inside(found.module, "reel.sync") and inside(found.name, "reel.aio")]
     assert [] == [found for found in imports() if inside(found.module, "reel.aio") and inside(found.name, "reel.sync")]
+
+
+CLIENTS = ("reel.sync", "reel.aio")
+
+
+def users_of_clients() -> set[str]:
+    """Return the modules of the clients, and those that import one of them."""
+    return {found.module for found in imports() if inside(found.module, *CLIENTS) or inside(found.name, *CLIENTS)}
+
+
+def is_private(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Return whether code is the use of an attribute whose name begins with one underscore."""
+    return isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
+
+
+def test_nobody_reaches_into_the_clients() -> None:
+    """What is private to the clients is used in their packages only: not from outside, nor by a subclass elsewhere."""
+    trees = {module: ast.parse(path_of(module).read_bytes()) for module in users_of_clients()}
+    own = {module for module in trees if inside(module, *CLIENTS)}
+    private = {node.attr for module in own for node in ast.walk(trees[module]) if is_private(node)}
+    others = [(module, node) for module in trees.keys() - own for node in ast.walk(trees[module])]
+    reached = [
+        (module, ast.unparse(node))
+        for module, node in others
+        if is_private(node) and node.attr in private and ast.unparse(node.value) not in ("self", "cls")
+    ]
+    # ``Methods``, which others inherit, has nothing private.
+    bases = [
+        (module, ast.unparse(base)) for module, node in others if isinstance(node, ast.ClassDef) for base in node.bases
+    ]
+    inherited = [(module, base) for module, base in bases if re.search(r"\b(Client|Connection|Subscription)$", base)]
+
+    assert {"_connection", "_stream"} <= private
+    assert {"reel.cli.names", "reel.importing.pipeline", "reel.integrations.worker"} <= trees.keys()
+    assert [] == reached
+    assert [] == inherited
 
 
 def test_integrations_do_not_know_each_other() -> None:

@@ -415,7 +415,7 @@ def test_closed_while_it_comes_back(daemon: Daemon) -> None:
 
     def dial(_: float | None) -> Any:
         if not dialled:
-            dialled.append(client._dial())
+            dialled.append(client.dial(None))
         else:
             dialled.append(near)
             subscription.close()

@@ -165,7 +165,12 @@ def test_pop_of_what_was_just_added(session: ReelSession) -> None:
 
 def requests_of(session: ReelSession) -> int:
     """Return how many requests a session has sent."""
-    return session._worker.run_here(lambda client: client._next_id)
+
+    def count(client: Client) -> int:
+        assert client._connection is not None
+        return client._connection._number
+
+    return session._worker.run_here(count)
 
 
 def test_pop_of_what_was_purged(session: ReelSession, client: Client) -> None:

@@ -47,8 +47,8 @@ class _Ended(SystemExit):
     """A signal ends the process; its exit status is that of a shell for it."""
 
 
-class CancellableClient(Client):
-    """A client whose calls end as soon as there is something to read from other files; then they raise KeyPressed.
+def cancellable_client(path: str, files: list[int], timeout: float | None = None) -> Client:
+    """Return a client whose calls end as soon as there is something to read from other files; they raise KeyPressed.
 
     Args:
         path: the socket.
@@ -56,18 +56,14 @@ class CancellableClient(Client):
         timeout: how long one call may take, in seconds. Default: no limit.
     """
 
-    def __init__(self, path: str, files: list[int], timeout: float | None = None) -> None:
-        super().__init__(path, patience=0, timeout=timeout, name="reel")
-        self._files = files
-
-    def _receive(self) -> bytes:
-        assert self._socket is not None  # noqa: S101 - the request has just been sent
-        ready, _, _ = select.select([self._socket.fileno(), *self._files], [], [], self._socket.gettimeout())
+    def wait(connection: int, left: float | None) -> None:
+        ready, _, _ = select.select([connection, *files], [], [], left)
         if not ready:
             raise TimeoutError
-        if not {*ready}.isdisjoint(self._files):
+        if not {*ready}.isdisjoint(files):
             raise KeyPressed
-        return super()._receive()
+
+    return Client(path, patience=0, timeout=timeout, name="reel", wait=wait)
 
 
 class Terminal:

@@ -23,7 +23,9 @@ from reel.importing.log_importer import LogImporter
 from reel.importing.pipeline import Pipeline
 from reel.importing.seen import Seen
 from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
+from reel.peer import RECONNECT_SECONDS
 from reel.reading.wording import age, count, duration, full_time, pad, size
+from reel.sync.client import Client
 
 # Seconds between two updates of the progress, and between two checks for changes.
 _UPDATE = 0.2
@@ -63,7 +65,9 @@ def import_histories(ctx: Context) -> int:
     if not named and not _agreed(ctx, found):
         return REFUSED
     ctx.client.connect()
-    with Pipeline(ctx.socket, CLIENT) as pipeline:
+    # What watches reports a lost connection at once, and waits for the daemon by itself.
+    patience = 0 if ctx.args.watch else RECONNECT_SECONDS
+    with Pipeline(Client(ctx.socket, name=CLIENT, patience=patience)) as pipeline:
         seen = Seen(f"{state_directory()}/imported.json")
         if ctx.args.watch:
             return _watch(ctx, pipeline, seen, tools, paths)

@@ -12,9 +12,13 @@ from reel.errors import InvalidParams, NotFound
 from reel.light_typing import TYPE_CHECKING
 from reel.requests import Call
 from reel.sync.client import Client
+from reel.sync.methods import Methods
 
 if TYPE_CHECKING:
-    from typing import Any, Self, TypeVar
+    from typing import Self, TypeVar
+
+    from reel.replies import Hello
+    from reel.sync.subscription import Subscription
 
     R = TypeVar("R")
 
@@ -28,8 +32,8 @@ _SCRIPT_LIMIT = 60.0
 UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "purge", "retention"})
 
 
-class PrefixResolvingClient(Client):
-    """A client that resolves the prefix of an agent's name, if only one name begins with it.
+class PrefixResolvingClient(Methods):
+    """Has a client, and resolves the prefix of an agent's name, if only one name begins with it.
 
     A script that changes something has to give the whole name: after a rename, a prefix could mean another agent, and
     nobody would notice. The command decides this, not the request: some commands read the agent before they change it.
@@ -52,7 +56,8 @@ class PrefixResolvingClient(Client):
         if limit is None and not sys.stderr.isatty():
             limit = _SCRIPT_LIMIT
             self._unlimited = UNLIMITED
-        super().__init__(socket, autostart=autostart, timeout=limit, name="reel")
+        self._client = Client(socket, autostart=autostart, timeout=limit, name="reel", start=self._start)
+        self._limit = limit
         self._out = out
         self._exact = exact
         # The text to show if a call takes long, and whether the daemon was started without a notice yet.
@@ -61,15 +66,20 @@ class PrefixResolvingClient(Client):
         # The prefix that ``resolved_name`` was typed as.
         self._typed_prefix: str | None = None
 
+    @property
+    def server(self) -> Hello | None:
+        """What the daemon said of itself at the newest connection; ``None`` before the first one."""
+        return self._client.server
+
     def give_up_after(self, patience: float) -> None:
         """Try to reconnect only this many seconds from now on; the caller reports the loss, and tries again."""
-        self._patience = patience
+        self._client.patience = patience
 
     def has(self, agent: str) -> bool:
         """Return whether an agent with exactly this name or id exists."""
         with self._waiting():
             try:
-                super().call(requests.agent(agent))
+                self._client.call(requests.agent(agent))
             except NotFound:
                 return False
         return True
@@ -77,19 +87,25 @@ class PrefixResolvingClient(Client):
     def connect(self) -> Self:
         """Connect now instead of at the first call."""
         with self._waiting():
-            return super().connect()
+            self._client.connect()
+        return self
 
-    def _start_daemon(self) -> None:
-        self._doing = "starting the daemon"
-        super()._start_daemon()
-        self._doing, self._started = _WAITING, True
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
 
-    def call(self, call: Call[R]) -> R:
+    def subscribe(
+        self, agent: str | None = None, since: int | None = None, *, kinds: list[str] | None = None
+    ) -> Subscription:
+        """Subscribe on a connection of its own; the agent's name has to be the whole one."""
+        return self._client.subscribe(agent, since, kinds=kinds)
+
+    def send(self, call: Call[R]) -> R:
         """Send a request. If there is no such agent, take its name for a prefix and try again."""
         if call.method == "wait":  # the user asked to wait
-            return self._call(call)
+            return self._send_resolved(call)
         with self._waiting():
-            return self._call(call)
+            return self._send_resolved(call)
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
@@ -99,40 +115,38 @@ class PrefixResolvingClient(Client):
             self._started = False
             self._out.hint("started the daemon, which runs until: reel stop")
 
-    def _call(self, call: Call[R]) -> R:
-        with self._allowing_for(call):
-            return self._call_resolved(call)
+    def _start(self, path: str) -> None:
+        from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
-    @contextmanager
-    def _allowing_for(self, call: Call[Any]) -> Iterator[None]:
-        """Set the time limit of a call for the block: some calls take long even if nothing is wrong."""
-        limit = self._timeout
-        if call.method in self._unlimited:
-            super().connect()  # what listens has to answer all the same
-            self._timeout = None
-        elif limit is not None and call.method == "wait":
-            self._timeout = limit + call.params.get("timeout", 0) / 1000
-        try:
-            yield
-        finally:
-            self._timeout = limit
+        self._doing = "starting the daemon"
+        autostart(path)
+        self._doing, self._started = _WAITING, True
 
-    def _call_resolved(self, call: Call[R]) -> R:
+    def _send_resolved(self, call: Call[R]) -> R:
         agent = call.params.get("agent")
         if self.resolved_name is not None and agent == self._typed_prefix:
-            return super().call(_with_agent(call, self.resolved_name))
+            return self._send_in_time(_with_agent(call, self.resolved_name))
         try:
-            return super().call(call)
+            return self._send_in_time(call)
         except NotFound as error:
             if agent is None or error.data.get("agent") != agent:
                 raise
             if self._exact:
                 raise _with_whole_name(self, agent, error) from None
             self.resolved_name, self._typed_prefix = resolve_prefix(self, agent, error), agent
-        return super().call(_with_agent(call, self.resolved_name))
+        return self._send_in_time(_with_agent(call, self.resolved_name))
+
+    def _send_in_time(self, call: Call[R]) -> R:
+        """Send a request with its time limit: some take long even if nothing is wrong."""
+        if call.method in self._unlimited:
+            self._client.connect()  # what listens has to answer all the same
+            return self._client.send_within(None, call)
+        if call.method == "wait" and self._limit is not None:
+            return self._client.send_within(self._limit + call.params.get("timeout", 0) / 1000, call)
+        return self._client.send(call)
 
 
-def _with_whole_name(client: Client, prefix: str, refused: NotFound) -> NotFound:
+def _with_whole_name(client: Methods, prefix: str, refused: NotFound) -> NotFound:
     """Return an error that says which agent may be meant, if there is one."""
     names = _matching_names(client, prefix, alive=True)
     if len(names) != 1:
@@ -148,7 +162,7 @@ def _with_agent(call: Call[R], agent: str) -> Call[R]:
     return call._replace(params={**call.params, "agent": agent})
 
 
-def resolve_prefix(client: Client, prefix: str, refused: NotFound) -> str:
+def resolve_prefix(client: Methods, prefix: str, refused: NotFound) -> str:
     """Return the one agent whose name begins with a prefix; killed agents count only if no live one matches.
 
     Raises:
@@ -163,7 +177,7 @@ def resolve_prefix(client: Client, prefix: str, refused: NotFound) -> str:
     raise NotFound(f"no agent {prefix}, but several names begin so: {shown}", candidates=names)
 
 
-def _matching_names(client: Client, prefix: str, *, alive: bool) -> list[str]:
+def _matching_names(client: Methods, prefix: str, *, alive: bool) -> list[str]:
     try:
         page = client.agents(prefix, alive, _SHOWN + 1)
     except InvalidParams:
@@ -178,7 +192,7 @@ class Names:
         client: asks the daemon.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Methods) -> None:
         self._client = client
         self._known: dict[str, str] = {}
 

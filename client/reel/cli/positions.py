@@ -14,7 +14,7 @@ from reel.reading.wording import seq_range
 from reel.values import MAX_INTEGER
 
 if TYPE_CHECKING:
-    from reel.sync.client import Client
+    from reel.sync.methods import Methods
 
 _DOTS = ".."
 
@@ -42,7 +42,7 @@ def absolute_position(argument: str) -> int:
     return parsed
 
 
-def resolve_position(client: Client, agent: str, position: int | FromEnd) -> int:
+def resolve_position(client: Methods, agent: str, position: int | FromEnd) -> int:
     """Return the seq of a position.
 
     Raises:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reel.cli.context import Context
-    from reel.cli.full_screen import CancellableClient, Terminal
+    from reel.cli.full_screen import Terminal
+    from reel.sync.client import Client
 
 # Seconds between two frames.
 _EVERY = 1.0
@@ -36,11 +37,11 @@ def top(ctx: Context) -> int:
     if ctx.out.as_json or ctx.args.once or not (ctx.out.terminal and sys.stdin.isatty()):
         _print_once(ctx, every)
         return OK
-    from reel.cli.full_screen import CancellableClient, opened  # noqa: PLC0415 - a pipe has no screen
+    from reel.cli.full_screen import cancellable_client, opened  # noqa: PLC0415 - a pipe has no screen
 
     ctx.client.ping()  # fails with the reason before the screen changes
     try:
-        with opened() as terminal, CancellableClient(ctx.socket, terminal.files, _PATIENCE) as client:
+        with opened() as terminal, cancellable_client(ctx.socket, terminal.files, _PATIENCE) as client:
             _Top(ctx, client, terminal, every).run()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -68,7 +69,7 @@ class _Top:
         every: seconds between two looks.
     """
 
-    def __init__(self, ctx: Context, client: CancellableClient, terminal: Terminal, every: float) -> None:
+    def __init__(self, ctx: Context, client: Client, terminal: Terminal, every: float) -> None:
         self._ctx = ctx
         self._client = client
         self._terminal = terminal

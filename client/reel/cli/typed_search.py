@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from reel import requests
 from reel.cli.exits import INTERRUPTED, REFUSED
-from reel.cli.full_screen import CancellableClient, KeyPressed, opened, paint, size_of
+from reel.cli.full_screen import KeyPressed, cancellable_client, opened, paint, size_of
 from reel.cli.hit_lines import opening
 from reel.cli.keys import Key
 from reel.cli.typed_screen import Screen
@@ -31,7 +31,7 @@ def search_as_typed(ctx: Context) -> int:
     """Search interactively, and show the conversation of the chosen hit."""
     ctx.client.ping()  # starts the daemon, or fails with the reason, before the screen changes
     try:
-        with opened() as terminal, CancellableClient(ctx.socket, terminal.files) as client:
+        with opened() as terminal, cancellable_client(ctx.socket, terminal.files) as client:
             hit = _Search(ctx, client, terminal).run()
     except KeyboardInterrupt:
         return INTERRUPTED

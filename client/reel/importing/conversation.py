@@ -154,7 +154,8 @@ class Conversation:
         if self.failure is not None:
             return
         params: Json = {} if self._batch_from is None else {"from": self._batch_from}
-        self._send(call("add", _ADDED, agent=self.agent, messages=batch, if_seq=head, **params), len(batch))
+        add = call("add", _ADDED, writes=True, agent=self.agent, messages=batch, if_seq=head, **params)
+        self._send(add, len(batch))
 
     def _say(self, said: Said) -> None:
         place, parts = self._known_parts(said.parts)

@@ -1,18 +1,27 @@
-"""A client that sends commands without waiting for each reply, so that many of them are one commit."""
+"""Commands that are sent without waiting for each reply, so that many of them are one commit."""
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeAlias
+from contextlib import AbstractContextManager
+from threading import RLock
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from reel.errors import NotRunning, ParseError, ReelError, from_wire
-from reel.frames import InvalidFrame, Response
-from reel.requests import Call
+from reel.errors import NotRunning, ReelError, ShuttingDown, from_wire
+from reel.frames import MAX_REPLY, Response
+from reel.replies import Hello
+from reel.requests import Call, with_idempotency_key
 from reel.requests.calls import require_size
+from reel.session import MessagePack
 from reel.sync.client import Client
+from reel.sync.connection import Connection, Deadline
+from reel.sync.methods import Methods
+
+R = TypeVar("R")
 
 # The requests and bytes sent before waiting for a reply. The daemon accepts 256 and 32 MiB.
 _REQUESTS = 64
 _BYTES = 4 << 20
-_CHUNK = 1 << 18
 
 # Receives the reply to a command, or the error.
 Taker: TypeAlias = Callable[[Any], None]
@@ -68,79 +77,138 @@ class OneByOne:
         take(reply)
 
 
-class Pipeline(Client):
-    """A connection with many commands in flight.
+class _Unanswered(NamedTuple):
+    """A request without a response: its bytes, how to read its reply, and who receives that."""
 
-    If the connection is lost, unanswered commands may or may not have been carried out.
+    request: bytes
+    read: Callable[[Any], Any]
+    take: Taker
+
+
+class Pipeline(Methods):
+    """Has a client, and leaves many of its commands in flight.
+
+    It keeps the promises of the client. If the connection is lost, what is unanswered is sent again on the next one, in
+    its order, commands under their keys. Threads take turns. After a fork, the child has nothing in flight.
+
+    Args:
+        client: whose connection is used. It belongs to the pipeline, which alone makes calls with it, and closes it.
     """
 
-    # For each reply: its parser, the length of the request, and the receiver. Not the call: it holds the messages.
-    _waiting: dict[int, tuple[Callable[[Any], Any], int, Taker]]
-    _waiting_bytes = 0
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._framing = MessagePack(MAX_REPLY)
+        self._begin()
 
-    def __init__(self, path: str, name: str) -> None:
-        super().__init__(path, name=name, patience=0)
-        self._waiting = {}
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        # For the turns of the threads of one process. A receiver of a reply may make calls.
+        self._lock = RLock()
+        # The id of the newest request.
+        self._number = 0
+        # The requests without a response, by their ids.
+        self._unanswered: dict[int, _Unanswered] = {}
+        # The newest connection, and the id of the newest request that was sent on it.
+        self._connection: Connection | None = None
+        self._sent = 0
+        # Replies that their receivers have not got.
+        self._replies: deque[tuple[Taker, Any]] = deque()
+
+    @property
+    def _turn(self) -> AbstractContextManager[object]:
+        """The lock of this process; after a fork, what is in flight is the parent's."""
+        if self._process != os.getpid():
+            self._begin()
+        return self._lock
+
+    @property
+    def _size(self) -> int:
+        """The bytes of the requests without a response; there are few."""
+        return sum(len(unanswered.request) for unanswered in self._unanswered.values())
+
+    @property
+    def server(self) -> Hello | None:
+        """What the daemon said of itself at the newest connection; ``None`` before the first one."""
+        return self._client.server
+
+    def close(self) -> None:
+        """Close the connection. What is unanswered may or may not be carried out."""
+        with self._turn:
+            self._unanswered.clear()
+            self._client.close()
 
     def submit(self, call: Call[Any], take: Taker) -> None:
         """Send a command; ``take`` receives its reply, or a ``ReelError``, at a later call of any method.
 
         Raises:
             TooLarge: the request exceeds the daemon's limit; nothing was sent.
-            NotRunning: the daemon went away.
+            NotRunning: the daemon went away and did not come back in time.
         """
-        if self._socket is None:
-            self.connect()
-        assert self._socket is not None  # noqa: S101 - it has just connected
-        number = self._next_id + 1
-        request = self._framing.request(number, call.method, [call.params])
-        require_size(request, self.server)
-        self._next_id = number
-        if len(self._waiting) >= _REQUESTS or self._waiting_bytes + len(request) > _BYTES:
-            self.drain(_REQUESTS // 2)
-        self._waiting[number] = (call.read, len(request), take)
-        self._waiting_bytes += len(request)
-        try:
-            self._socket.sendall(request)
-        except OSError as error:
-            raise self._lost(error) from error
+        call = with_idempotency_key(call)
+        with self._turn:
+            if self.server is None:
+                self._client.connect()
+            number = self._number + 1
+            request = self._framing.request(number, call.method, [call.params])
+            require_size(request, self.server)
+            self._number = number
+            self._unanswered[number] = _Unanswered(request, call.read, take)
+            is_full = len(self._unanswered) > _REQUESTS or self._size > _BYTES
+            self._converse(_REQUESTS // 2 if is_full else _REQUESTS, _BYTES // 2 if is_full else _BYTES)
 
-    def call(self, call: Call[Any]) -> Any:
-        """Send a request and wait for its reply, after those of all submitted commands."""
-        self.drain()
-        return super().call(call)
+    def send(self, call: Call[R]) -> R:
+        """Send one request and wait for its reply, after those of all submitted commands."""
+        replies: list[Any] = []
+        with self._turn:
+            self.submit(call, replies.append)
+            self.drain()
+        (reply,) = replies
+        if isinstance(reply, ReelError):
+            raise reply
+        found: R = reply
+        return found
 
-    def drain(self, left: int = 0) -> None:
-        """Wait until at most ``left`` requests are unanswered.
+    def drain(self) -> None:
+        """Wait until no request is unanswered.
 
         Raises:
-            NotRunning: the daemon went away.
+            NotRunning: the daemon went away and did not come back in time.
         """
-        while len(self._waiting) > left:
+        with self._turn:
+            self._converse(0, 0)
+
+    def _converse(self, most: int, size: int) -> None:
+        """Send what is not sent, and wait until at most so many requests, of so many bytes, are unanswered."""
+
+        def exchange(connection: Connection, deadline: Deadline) -> None:
+            if connection is not self._connection:
+                self._connection, self._sent = connection, 0
+            for number, unanswered in self._unanswered.items():
+                if number > self._sent:
+                    connection.send(unanswered.request, deadline)
+                    self._sent = number
+            while len(self._unanswered) > most or self._size > size:
+                for response in connection.receive(deadline):
+                    self._answer(response)
+
+        if self._unanswered:
             try:
-                data = self._socket.recv(_CHUNK) if self._socket is not None else b""
-            except OSError as error:
-                raise self._lost(error) from error
-            if not data:
-                raise self._lost(EOFError("connection closed"))
-            for frame in self._framing.feed(data):
-                if type(frame) is InvalidFrame:
-                    raise ParseError(f"what {self.path} sent is not a reply: {frame.error.message}")
-                if type(frame) is Response:
-                    self._answer(frame)
+                self._client.converse(exchange, None)
+            except NotRunning as error:
+                self._unanswered.clear()
+                raise NotRunning(f"{error.message}; what was imported is there, repeat the command") from error
+            except ReelError:
+                self._unanswered.clear()
+                raise
+        while self._replies:
+            take, reply = self._replies.popleft()
+            take(reply)
 
-    def _answer(self, frame: Response) -> None:
-        if type(frame.id) is not int or frame.id not in self._waiting:
-            return
-        read, size, take = self._waiting.pop(frame.id)
-        self._waiting_bytes -= size
-        reply: Any | ReelError = from_wire(frame.error) if frame.error is not None else read(frame.result)
-        take(reply)
-
-    def _lost(self, error: Exception) -> NotRunning:
-        self._waiting.clear()
-        self._waiting_bytes = 0
-        self.close()
-        return NotRunning(
-            f"the daemon on {self.path} went away: {error}; what was imported is there, repeat the command"
-        )
+    def _answer(self, response: Response) -> None:
+        """Take a response; what a daemon that is stopping has not carried out is sent again."""
+        error = None if response.error is None else from_wire(response.error)
+        if isinstance(error, ShuttingDown) or (error is not None and response.id is None):
+            raise error
+        unanswered = self._unanswered.pop(response.id, None) if type(response.id) is int else None
+        if unanswered is not None:
+            self._replies.append((unanswered.take, error or unanswered.read(response.result)))

@@ -1,59 +1,40 @@
-"""The blocking client: the standard library and msgpack, nothing else."""
+"""The blocking client: the standard library and msgpack, nothing else.
 
-import _socket as socket  # as in reel.peer
+A :class:`Client` sends requests over one :class:`~reel.sync.connection.Connection` after the other, and has the
+:class:`~reel.sync.methods.Methods` of the protocol. What sends several requests at once, or changes them first, has a
+client: it is no subclass.
+"""
+
 import os
 import time
 from _thread import allocate_lock  # documented; all of threading takes a millisecond to import
-from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
 
-from reel import replies, requests
+from reel import requests
 from reel.address import default_socket
-from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
-from reel.frames import MAX_REPLY, InvalidFrame, Response
+from reel.errors import NotRunning, ShuttingDown, Timeout
 from reel.light_typing import TYPE_CHECKING
-from reel.peer import (
-    ATTEMPT,
-    RECONNECT_SECONDS,
-    RETRY_INTERVAL,
-    connect_within,
-    connection_refused,
-    require_trusted,
-    was_there,
-)
-from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
-from reel.requests.calls import describe, require_size
-from reel.session import MessagePack
+from reel.peer import ATTEMPT, RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, was_there
+from reel.requests import with_idempotency_key
+from reel.requests.calls import describe
+from reel.sync.connection import Connection, Deadline, dial
+from reel.sync.methods import Methods
 
 if TYPE_CHECKING:
+    from _socket import socket
     from _thread import LockType
-    from contextlib import AbstractContextManager
-    from types import TracebackType
-    from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+    from collections.abc import Callable
+    from typing import Concatenate, ParamSpec, Self, TypeVar
 
-    from reel.messages import Event, Item, Message, Record
-    from reel.sync.answer import Answer
+    from reel.replies import Hello, Subscribed
+    from reel.requests import Call
     from reel.sync.subscription import Subscription
-    from reel.tool_calls import ToolCall
 
     R = TypeVar("R")
     P = ParamSpec("P")
 
-# How much is read from the socket at once, in bytes.
-_CHUNK = 1 << 18
-
-
-def _method(request: "Callable[P, Call[R]]") -> "Callable[Concatenate[Client, P], R]":
-    """Return the method that sends a request, waits for its reply and returns it."""
-
-    def method(self: "Client", /, *args: "P.args", **kwargs: "P.kwargs") -> "R":
-        return self.call(request(*args, **kwargs))
-
-    return describe(method, request)
-
 
 def _subscription(
-    request: "Callable[P, Call[replies.Subscribed]]",
+    request: "Callable[P, Call[Subscribed]]",
 ) -> "Callable[Concatenate[Client, P], Subscription]":
     """Return the method that subscribes, on a connection of its own."""
 
@@ -61,26 +42,19 @@ def _subscription(
         from reel.subscription_state import SubscriptionState  # noqa: PLC0415 - most clients follow nothing
         from reel.sync.subscription import Subscription  # noqa: PLC0415 - as above
 
-        state = SubscriptionState(request(*args, **kwargs), self._name)
-        return Subscription(state, lambda limit: self._reach(_after(limit))[0], self._patience, self._timeout)
+        state = SubscriptionState(request(*args, **kwargs), self.name)
+        return Subscription(state, self.dial, self.patience, self.timeout)
 
     return describe(method, request, "Subscription")
 
 
-def _answer(
-    request: "Callable[P, Call[replies.Rendered]]",
-) -> "Callable[Concatenate[Client, P], AbstractContextManager[Answer]]":
-    """Return the method that renders a conversation, for a block that feeds the answer."""
+def _start(path: str) -> None:
+    from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
-    def method(self: "Client", /, *args: "P.args", **kwargs: "P.kwargs") -> "AbstractContextManager[Answer]":
-        from reel.sync.answer import answering  # noqa: PLC0415 - most clients answer nothing
-
-        return answering(self.call, request(*args, **kwargs))
-
-    return describe(method, request, "AbstractContextManager[Answer]")
+    autostart(path)
 
 
-class Client:
+class Client(Methods):
     """A connection to the daemon, with a method for each method of the protocol.
 
     If the daemon is restarted, the client reconnects, and repeats the call that had no reply: questions as they are,
@@ -94,6 +68,9 @@ class Client:
         timeout: how long one call may take, in seconds, not counting the start of a daemon. Default: no limit.
         name: the name of this client, which the daemon stores with its events.
         awaits_restart: be as patient with the first connection, if a daemon was on the socket before.
+        start: what starts a daemon on a socket, with ``autostart``.
+        wait: called before each read with the connection's file descriptor and the seconds that are left, if there is a
+            limit; it returns when there is something to read. What it raises ends the connection, and the call.
     """
 
     def __init__(
@@ -105,20 +82,27 @@ class Client:
         timeout: float | None = None,
         name: str = "python",
         awaits_restart: bool = False,
+        start: "Callable[[str], None]" = _start,
+        wait: "Callable[[int, float | None], None] | None" = None,
     ) -> None:
         self.path = path or default_socket()
-        self.server: replies.Hello | None = None
+        self.patience = patience
+        self.timeout = timeout
+        self.name = name
+        self._server: Hello | None = None
         self._autostart = autostart
-        self._patience = patience
-        self._timeout = timeout
-        self._name = name
         self._awaits_restart = awaits_restart
+        self._start = start
+        self._wait = wait
         # For the turns of the threads of one process.
         self._lock = allocate_lock()
         self._process = os.getpid()
-        self._socket: socket.socket | None = None
-        self._framing = MessagePack(MAX_REPLY)
-        self._next_id = 0
+        self._connection: Connection | None = None
+
+    @property
+    def server(self) -> "Hello | None":
+        """What the daemon said of itself at the newest connection; ``None`` before the first one."""
+        return self._server
 
     def connect(self) -> "Self":
         """Connect now, rather than at the first call.
@@ -130,15 +114,84 @@ class Client:
         """
         with self._turn:
             try:
-                self._open(self._deadline())
+                self._open(Deadline(self.timeout))
             except (OSError, EOFError) as error:
-                self._pause(error, until=0)
+                raise self._gone(error) from error
         return self
 
     def close(self) -> None:
         """Close the connection, after the call of another thread if there is one; the next call opens another."""
         with self._turn:
             self._disconnect()
+
+    def __repr__(self) -> str:
+        return f"<reel.Client of {self.path}, {'connected' if self._is_connected else 'not connected'}>"
+
+    subscribe = _subscription(requests.subscribe)
+
+    def send(self, call: "Call[R]") -> "R":
+        """Send one request, wait for its reply and return that; a command has a key, and is repeated under it."""
+        return self.send_within(self.timeout, call)
+
+    def send_within(self, seconds: float | None, call: "Call[R]") -> "R":
+        """Send one request that may take so many seconds, instead of ``timeout``; ``None`` for no limit."""
+        call = with_idempotency_key(call)
+
+        def ask(connection: Connection, deadline: Deadline) -> "R":
+            try:
+                return call.read(connection.ask(call, deadline))
+            except TimeoutError:
+                late = f"{call.method} took longer than {seconds:g} s; it may still be carried out"
+                raise Timeout(late, seconds=seconds) from None
+            except (OSError, EOFError, ShuttingDown):
+                if call.method != "shutdown":
+                    raise
+                connection.close()
+                return call.read({})
+
+        return self.converse(ask, seconds)
+
+    def converse(self, exchange: "Callable[[Connection, Deadline], R]", seconds: float | None) -> "R":
+        """Carry out an exchange of requests and responses, and return what it returns, while other threads wait.
+
+        If the connection is lost meanwhile, the exchange is carried out again on the next one, until ``patience`` is
+        over: its commands need keys. What it wants to raise of its own is no ``OSError``.
+
+        Args:
+            exchange: sends and receives; the deadline is for both.
+            seconds: how long it may take on all connections together; ``None`` for no limit.
+
+        Raises:
+            NotRunning: the daemon cannot be reached.
+            Timeout: what listens on the socket does not accept the connection or answer.
+        """
+        deadline = Deadline(seconds)
+        with self._turn:
+            # Only a connection that was lost is worth waiting for; a first one fails at once.
+            is_worth_it = self._is_connected or (self._awaits_restart and self._may_come_back())
+            until: float | None = None
+            while True:
+                began = time.monotonic()
+                try:
+                    # What listens there now may be something else, which accepts and never answers.
+                    connection = self._open(deadline, max(self.patience, ATTEMPT) if is_worth_it else None)
+                    return exchange(connection, deadline)
+                except (OSError, EOFError, ShuttingDown, NotRunning) as error:
+                    self._disconnect()
+                    was_connected = not isinstance(error, NotRunning)
+                    is_worth_it = is_worth_it or was_connected
+                    now = time.monotonic()
+                    # The time begins anew after a connection that was not short.
+                    if until is None or (was_connected and now - began > self.patience):
+                        until = now + (self.patience if is_worth_it else 0.0)
+                    self._pause(error, min(until, deadline.at))
+
+    def dial(self, limit: float | None) -> "socket":
+        """Open another connection to the daemon, which may take so many seconds; ``None`` for no limit."""
+        try:
+            return self._reach(Deadline(limit))
+        except TimeoutError:
+            raise self._unanswered(self.timeout) from None
 
     @property
     def _turn(self) -> "LockType":
@@ -148,176 +201,14 @@ class Client:
             self._disconnect()
         return self._lock
 
+    @property
+    def _is_connected(self) -> bool:
+        return self._connection is not None and not self._connection.is_closed
+
     def _disconnect(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-    def __enter__(self) -> "Self":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
-    ) -> None:
-        self.close()
-
-    def call(self, call: "Call[R]") -> "R":
-        """Send a request, wait for its reply and return that.
-
-        Args:
-            call: a call of :mod:`reel.requests`.
-
-        Raises:
-            ReelError: the daemon refused the request.
-            NotRunning: the daemon cannot be reached.
-            Timeout: the call took longer than ``timeout``.
-        """
-        if call.steps is not None:
-            return self._carry_out(call.steps(lambda: self.server))
-        try:
-            return self._repeat(with_idempotency_key(call), self._deadline())
-        except Exists:
-            if call.if_exists is None:
-                raise
-        return self.call(call.if_exists)
-
-    def _carry_out(self, steps: "Generator[Call[Any], Any, R]") -> "R":
-        """Send requests one after the other, each depending on the replies before it."""
-        reply, refusal = None, None
-        while True:
-            try:
-                step = steps.send(reply) if refusal is None else steps.throw(refusal)
-            except StopIteration as end:
-                result: R = end.value
-                return result
-            reply, refusal = None, None
-            try:
-                reply = self.call(step)
-            except ReelError as error:
-                refusal = error
-
-    def _repeat(self, call: "Call[R]", deadline: float | None) -> "R":
-        """Send a request until its reply arrives, over as many connections as that takes."""
-        with self._turn:
-            # Only a connection that was lost is worth waiting for; a first one fails at once.
-            is_worth_it = self._socket is not None or (self._awaits_restart and self._may_come_back())
-            until: float | None = None
-            while True:
-                began = time.monotonic()
-                try:
-                    # What listens there now may be something else, which accepts and never answers.
-                    deadline = self._open(deadline, max(self._patience, ATTEMPT) if is_worth_it else None)
-                    return call.read(self._exchange(call, deadline))
-                except (OSError, EOFError, ShuttingDown, NotRunning) as error:
-                    self._disconnect()
-                    if call.method == "shutdown" and not isinstance(error, NotRunning):
-                        return call.read({})
-                    was_connected = not isinstance(error, NotRunning)
-                    is_worth_it = is_worth_it or was_connected
-                    now = time.monotonic()
-                    # The time begins anew after a connection that was not short.
-                    if until is None or (was_connected and now - began > self._patience):
-                        until = now + (self._patience if is_worth_it else 0.0)
-                    self._pause(error, until if deadline is None else min(until, deadline))
-
-    def pages(self, call: "Call[R]") -> "Iterator[R]":
-        """Yield a reply, and every page after it."""
-        following_call: Call[R] | None = call
-        while following_call is not None:
-            reply = self.call(following_call)
-            yield reply
-            following_call = next_page(following_call, reply)
-
-    def iter_messages(self, agent: str, since: int | None = None, at: int | None = None) -> "Iterator[Message]":
-        """Yield every message of the current conversation, page by page; see :meth:`messages`."""
-        for page in self.pages(requests.messages(agent, since=since, at=at)):
-            yield from page.messages
-
-    def iter_items(
-        self,
-        agent: str,
-        format: str,  # noqa: A002 - the protocol's name
-        since: int | None = None,
-        at: int | None = None,
-    ) -> "Iterator[Item]":
-        """Yield every item of the current conversation, page by page; see :meth:`items`."""
-        for page in self.pages(requests.items(agent, format, since=since, at=at)):
-            yield from page.items
-
-    def iter_conversation(self, agent: str, since: int | None = None, at: int | None = None) -> "Iterator[Record]":
-        """Yield every record of the current conversation, page by page; see :meth:`conversation`."""
-        for page in self.pages(requests.conversation(agent, since=since, at=at)):
-            yield from page.conversation
-
-    def iter_history(self, agent: str, since: int | None = None, *, inherited: bool = False) -> "Iterator[Event]":
-        """Yield every event of an agent's log, page by page; see :meth:`history`."""
-        for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
-            yield from page.events
-
-    def iter_agents(self, prefix: str | None = None, *, alive: bool | None = None) -> "Iterator[replies.AgentRow]":
-        """Yield every agent in the order of their creation, page by page; see :meth:`agents`."""
-        for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
-            yield from page.agents
-
-    def open_calls(self, agent: str) -> "list[ToolCall]":
-        """Return the tool calls without a result, with their arguments.
-
-        Args:
-            agent: a name or an id.
-        """
-        from reel.requests.open_calls import read_open_calls  # noqa: PLC0415 - most clients call no tools
-
-        return self._carry_out(read_open_calls(agent))
-
-    def __repr__(self) -> str:
-        return f"<reel.Client of {self.path}, {'not connected' if self._socket is None else 'connected'}>"
-
-    ping = _method(requests.ping)
-    methods = _method(requests.methods)
-    create = _method(requests.create)
-    add = _method(requests.add)
-    add_items = _method(requests.add_items)
-    clear = _method(requests.clear)
-    clone = _method(requests.clone)
-    mark = _method(requests.mark)
-    rewind = _method(requests.rewind)
-    restore = _method(requests.restore)
-    undo = _method(requests.undo)
-    redo = _method(requests.redo)
-    kill = _method(requests.kill)
-    revive = _method(requests.revive)
-    change = _method(requests.change)
-    commit = _method(requests.commit)
-    redact = _method(requests.redact)
-    purge = _method(requests.purge)
-    retention = _method(requests.retention)
-    agents = _method(requests.agents)
-    agent = _method(requests.agent)
-    messages = _method(requests.messages)
-    items = _method(requests.items)
-    conversation = _method(requests.conversation)
-    history = _method(requests.history)
-    histories = _method(requests.histories)
-    tree = _method(requests.tree)
-    difference = _method(requests.difference)
-    usage = _method(requests.usage)
-    state = _method(requests.state)
-    replay = _method(requests.replay)
-    search = _method(requests.search)
-    render = _method(requests.render)
-    answer = _answer(providers.answer)
-    ingest = _method(requests.ingest)
-    load = _method(requests.load)
-    wait = _method(requests.wait)
-    draft = _method(requests.draft)
-    subscribe = _subscription(requests.subscribe)
-    verify = _method(requests.verify)
-    backup = _method(requests.backup)
-    stats = _method(requests.stats)
-    shutdown = _method(requests.shutdown)
-
-    def _deadline(self) -> float | None:
-        return _after(self._timeout)
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _may_come_back(self) -> bool:
         """Whether there was a daemon that was not stopped on purpose, and that this client does not start itself."""
@@ -329,123 +220,47 @@ class Client:
         if left <= 0:
             if isinstance(error, NotRunning | ShuttingDown):
                 raise error
-            raise NotRunning(f"the daemon on {self.path} went away: {str(error) or 'connection closed'}") from error
+            raise self._gone(error) from error
         time.sleep(min(RETRY_INTERVAL, left))  # nothing reports that the socket is listened on again
 
-    def _open(self, deadline: float | None, limit: float | None = None) -> float | None:
-        """Connect unless there is a connection; return the deadline, which is later if a daemon had to be started.
+    def _open(self, deadline: Deadline, limit: float | None = None) -> Connection:
+        """Return the connection; connect and greet first unless there is one.
 
         Args:
-            deadline: until when the call has to be answered.
+            deadline: until when the call has to be answered; it is renewed if a daemon had to be started.
             limit: how long this attempt may take without a deadline, in seconds; ``None`` for no limit.
         """
-        if self._socket is not None:
-            return deadline
-        self._socket, started = self._reach(_after(limit) if deadline is None else deadline)
-        if started:
-            deadline = self._deadline()
-        self._framing = MessagePack(MAX_REPLY)
-        hello = greeting(self._name)
+        if self._connection is not None and not self._connection.is_closed:
+            return self._connection
+        opening = Deadline(limit) if deadline.seconds is None else deadline
         try:
-            self.server = hello.read(self._exchange(hello, _after(limit) if deadline is None else deadline))
-        except ReelError:
-            self._disconnect()  # else the next call would skip the greeting
-            raise
-        if deadline is None:
-            self._socket.settimeout(None)  # the greeting had a limit, and the call has none
-        return deadline
-
-    def _reach(self, deadline: float | None) -> tuple[socket.socket, bool]:
-        """Open a connection; with ``autostart``, start a daemon if none answers, and say so.
-
-        The start of a daemon has its own limit, because migrating an old database may take minutes.
-        """
-        try:
-            return self._dial(deadline), False
+            connection = Connection(self._reach(opening), self.path, self._wait)
+            self._server = connection.greet(self.name, opening)
         except TimeoutError:
-            raise self._unanswered() from None
+            raise self._unanswered(deadline.seconds) from None
+        self._connection = connection
+        return connection
+
+    def _reach(self, deadline: Deadline) -> "socket":
+        """Open a socket; with ``autostart``, start a daemon if none answers, which has a limit of its own."""
+        try:
+            return dial(self.path, deadline)
+        except TimeoutError:
+            raise
         except OSError as error:
             if not self._autostart:
                 raise connection_refused(self.path, error) from error
-        self._start_daemon()
-        return self._dial(self._deadline()), True
+        self._start(self.path)
+        deadline.renew()  # migrating an old database may take minutes
+        return dial(self.path, deadline)
 
-    def _unanswered(self) -> Timeout | NotRunning:
-        if self._timeout is None:
+    def _gone(self, error: Exception) -> NotRunning:
+        return NotRunning(f"the daemon on {self.path} went away: {str(error) or 'connection closed'}")
+
+    def _unanswered(self, seconds: float | None) -> Timeout | NotRunning:
+        if seconds is None:
             return NotRunning(f"what listens on {self.path} does not answer")
-        return Timeout(f"what listens on {self.path} did not answer within {self._timeout:g} s", seconds=self._timeout)
-
-    def _start_daemon(self) -> None:
-        from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
-
-        autostart(self.path)
-
-    def _dial(self, deadline: float | None = None) -> socket.socket:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            connect_within(connection, self.path, None if deadline is None else deadline - time.monotonic())
-            require_trusted(connection, self.path)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _exchange(self, call: "Call[Any]", deadline: float | None) -> "dict[str, Any]":
-        """Send a request and return its result; close the connection if that is left unfinished."""
-        try:
-            answer = self._ask(call, deadline)
-        except TimeoutError:
-            self._disconnect()
-            if call.method == "hello":
-                raise self._unanswered() from None
-            late = f"{call.method} took longer than {self._timeout:g} s; it may still be carried out"
-            raise Timeout(late, seconds=self._timeout) from None
-        except BaseException:
-            self._disconnect()
-            raise
-        if answer.error is not None:
-            raise from_wire(answer.error)
-        result: dict[str, Any] = answer.result
-        return result
-
-    def _ask(self, call: "Call[Any]", deadline: float | None) -> Response:
-        """Send a request, and read until its response arrives; pushes are ignored."""
-        assert self._socket is not None  # noqa: S101 - _open has just connected
-        self._next_id += 1
-        request = self._framing.request(self._next_id, call.method, [call.params])
-        require_size(request, self.server)
-        self._limit(deadline)
-        with suppress(BrokenPipeError):  # the reason why the daemon closed its end may still be there to read
-            self._socket.sendall(request)
-        while True:
-            self._limit(deadline)
-            data = self._receive()
-            if not data:
-                raise EOFError("connection closed")
-            for frame in self._framing.feed(data):
-                if type(frame) is InvalidFrame:
-                    raise ParseError(f"what {self.path} sent is not a reply: {frame.error.message}")
-                if type(frame) is Response and frame.id in (self._next_id, None):
-                    return frame
-
-    def _receive(self) -> bytes:
-        """Wait for bytes from the daemon; an exception ends the connection, and with it the request."""
-        assert self._socket is not None  # noqa: S101 - the request has just been sent
-        return self._socket.recv(_CHUNK)
-
-    def _limit(self, deadline: float | None) -> None:
-        assert self._socket is not None  # noqa: S101 - _open has just connected
-        if deadline is None:
-            return
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._socket.settimeout(left)
-
-
-def _after(seconds: float | None) -> float | None:
-    """Return the moment after so many seconds; ``None`` for never."""
-    return None if seconds is None else time.monotonic() + seconds
+        return Timeout(f"what listens on {self.path} did not answer within {seconds:g} s", seconds=seconds)
 
 
 def connect(

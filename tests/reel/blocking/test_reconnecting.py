@@ -1,5 +1,6 @@
 """What the blocking client does when the daemon goes away."""
 
+import socket
 import threading
 import time
 
@@ -119,8 +120,8 @@ def test_a_slow_call_after_a_restart(script: Script) -> None:
     )
     with connect(script.path, patience=PATIENCE) as client:
         assert client.ping() is True
-        assert client._socket is not None
-        assert client._socket.gettimeout() is None
+        assert client._connection is not None
+        assert client._connection._socket.gettimeout() is None
 
 
 def test_reconnecting_counts_for_the_timeout(script: Script) -> None:
@@ -131,9 +132,11 @@ def test_reconnecting_counts_for_the_timeout(script: Script) -> None:
 
     script.play(hang_up, greeting_and({"pong": True}))
     with connect(script.path, timeout=PATIENCE) as client:
-        client._timeout = 0.2  # less than the pause between two attempts
+        client.timeout = 0.2  # less than the pause between two attempts
         with pytest.raises((reel.Timeout, reel.NotRunning)):
             client.ping()
+    with socket.socket(socket.AF_UNIX) as last:
+        last.connect(script.path)  # so that the script ends
 
 
 def test_shutdown_needs_no_answer(script: Script) -> None:

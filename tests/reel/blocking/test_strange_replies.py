@@ -16,10 +16,10 @@ def test_a_call_that_takes_longer_than_the_timeout(script: Script) -> None:
     """A call that takes too long raises an error, which says that it may still be executed."""
     script.play(greeting_and(), greeting_and({"pong": True}))
     with Client(script.path, timeout=PATIENCE).connect() as client:
-        client._timeout = 0.2
+        client.timeout = 0.2
         with pytest.raises(reel.Timeout, match="may still be carried out"):
             client.ping()
-        client._timeout = PATIENCE
+        client.timeout = PATIENCE
         assert client.ping() is True
 
 
@@ -28,7 +28,7 @@ def test_timeout_while_sending(script: Script) -> None:
     done = threading.Event()
     script.play(lambda line: line.answer(HELLO) and done.wait(PATIENCE))
     with Client(script.path, timeout=PATIENCE).connect() as client:
-        client._timeout = 0.2
+        client.timeout = 0.2
         with pytest.raises(reel.Timeout, match="may still be carried out"):
             client.add("demo", "x" * (8 << 20))
         done.set()

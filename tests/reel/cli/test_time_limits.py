@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reel import requests
 from reel.cli.names import PrefixResolvingClient
 from reel.cli.output import Output
+from reel.errors import Timeout
 from tests.daemon import full_listener
 
 from .conftest import Reel
@@ -73,13 +73,14 @@ def test_limit_in_a_script(reel: Reel, argv: list[str], monkeypatch: pytest.Monk
     assert reel(*argv).status == 1
 
 
-def test_waiting_for_an_event_is_not_limited(path: str) -> None:
+@pytest.mark.parametrize(("given", "said"), [(0.1, "0.3 s"), (0.2, "0.4 s")])
+def test_waiting_for_an_event_is_not_limited(mute: str, given: float, said: str) -> None:
     """The limit is for the daemon; wait has its own --timeout, for the event, which comes on top."""
-    client = PrefixResolvingClient(path, Output(sys.stdout, sys.stderr), exact=True, limit=1)
-    with client._allowing_for(requests.wait("demo", 1, timeout=1200)):  # nobody waits
-        assert 2.2 == client._timeout
-
-    assert 1 == client._timeout
+    with (
+        PrefixResolvingClient(mute, Output(sys.stdout, sys.stderr), exact=True, limit=given) as client,
+        pytest.raises(Timeout, match=f" within {said}$"),
+    ):
+        client.wait("demo", 1, timeout=200)
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "soon"])

@@ -1,0 +1,172 @@
+"""One connection of the blocking client: a socket, and the framing of the messages that go over it."""
+
+from __future__ import annotations
+
+import _socket as socket  # as in reel.peer
+import math
+import time
+from contextlib import suppress
+
+from reel.errors import ParseError, from_wire
+from reel.frames import MAX_REPLY, InvalidFrame, Response
+from reel.light_typing import TYPE_CHECKING
+from reel.peer import connect_within, require_trusted
+from reel.requests import greeting
+from reel.requests.calls import require_size
+from reel.session import MessagePack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from reel.replies import Hello
+    from reel.requests import Call
+
+# How much is read from the socket at once, in bytes.
+_CHUNK = 1 << 18
+
+
+class Deadline:
+    """The moment until which something has to be answered.
+
+    Args:
+        seconds: how long it may take from now on; ``None`` for no limit.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self.renew()
+
+    def renew(self) -> None:
+        """Let the time begin anew."""
+        # On the monotonic clock.
+        self.at = math.inf if self.seconds is None else time.monotonic() + self.seconds
+
+    def left(self) -> float | None:
+        """Return how many seconds are left; ``None`` for no limit.
+
+        Raises:
+            TimeoutError: none are left.
+        """
+        if self.seconds is None:
+            return None
+        left = self.at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+def dial(path: str, deadline: Deadline) -> socket.socket:
+    """Connect to the socket of a daemon of this user.
+
+    Raises:
+        NotRunning: the daemon belongs to another user.
+        TimeoutError: what listens there did not accept the connection in time.
+        OSError: nobody is listening.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connect_within(connection, path, deadline.left())
+        require_trusted(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class Connection:
+    """A connection to the daemon. What keeps a request or a response from going over it whole also closes it.
+
+    Args:
+        connection: the socket, just opened.
+        path: its path, for errors.
+        wait: waits until there is something to read from a file descriptor, for so many seconds; may raise.
+    """
+
+    def __init__(
+        self, connection: socket.socket, path: str, wait: Callable[[int, float | None], None] | None = None
+    ) -> None:
+        self._socket = connection
+        self._path = path
+        self._wait = wait
+        self._framing = MessagePack(MAX_REPLY)
+        # The id of the newest request of ``ask``.
+        self._number = 0
+        # Whether the socket has a time limit.
+        self._is_limited = False
+        # The daemon's ``hello``; ``None`` before the greeting.
+        self.server: Hello | None = None
+        self.is_closed = False
+
+    def close(self) -> None:
+        """Close it; after a fork, it stays open in the other process."""
+        self._socket.close()
+        self.is_closed = True
+
+    def greet(self, name: str, deadline: Deadline) -> Hello:
+        """Say who this client is, and return the daemon's ``hello``."""
+        hello = greeting(name)
+        try:
+            server = self.server = hello.read(self.ask(hello, deadline))
+        except BaseException:
+            self.close()
+            raise
+        return server
+
+    def ask(self, call: Call[Any], deadline: Deadline) -> dict[str, Any]:
+        """Send a request and return its result; pushes are ignored.
+
+        Raises:
+            ReelError: the daemon refused the request.
+            TimeoutError: the time is over.
+            OSError, EOFError: the connection was lost.
+        """
+        self._number += 1
+        request = self._framing.request(self._number, call.method, [call.params])
+        require_size(request, self.server)
+        self.send(request, deadline)
+        while True:
+            for response in self.receive(deadline):
+                if response.id not in (self._number, None):
+                    continue
+                if response.error is not None:
+                    raise from_wire(response.error)
+                result: dict[str, Any] = response.result
+                return result
+
+    def send(self, request: bytes, deadline: Deadline) -> None:
+        """Send the bytes of a request."""
+        try:
+            self._limit(deadline.left())
+            with suppress(BrokenPipeError):  # the reason why the daemon closed its end may still be there to read
+                self._socket.sendall(request)
+        except BaseException:
+            self.close()
+            raise
+
+    def receive(self, deadline: Deadline) -> list[Response]:
+        """Wait for bytes from the daemon; return the responses that they complete."""
+        try:
+            return self._read(deadline.left())
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, left: float | None) -> list[Response]:
+        self._limit(left)
+        if self._wait is not None:
+            self._wait(self._socket.fileno(), left)
+        data = self._socket.recv(_CHUNK)
+        if not data:
+            raise EOFError("connection closed")
+        frames = self._framing.feed(data)
+        for frame in frames:
+            if type(frame) is InvalidFrame:
+                raise ParseError(f"what {self._path} sent is not a reply: {frame.error.message}")
+        return [frame for frame in frames if type(frame) is Response]
+
+    def _limit(self, left: float | None) -> None:
+        """Set the time limit of the socket, unless it has none and needs none: that saves two system calls."""
+        if left is not None or self._is_limited:
+            self._socket.settimeout(left)
+            self._is_limited = left is not None

@@ -1,0 +1,197 @@
+"""The methods of the blocking client, whatever sends their requests."""
+
+from __future__ import annotations
+
+from reel import replies, requests
+from reel.errors import Exists, ReelError
+from reel.light_typing import TYPE_CHECKING
+from reel.requests import Call, next_page, providers
+from reel.requests.calls import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+    from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+    from reel.messages import Event, Item, Message, Record
+    from reel.sync.answer import Answer
+    from reel.tool_calls import ToolCall
+
+    R = TypeVar("R")
+    P = ParamSpec("P")
+
+
+def _method(request: Callable[P, Call[R]]) -> Callable[Concatenate[Methods, P], R]:
+    """Return the method that sends a request, waits for its reply and returns it."""
+
+    def method(self: Methods, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.call(request(*args, **kwargs))
+
+    return describe(method, request)
+
+
+def _answer(
+    request: Callable[P, Call[replies.Rendered]],
+) -> Callable[Concatenate[Methods, P], AbstractContextManager[Answer]]:
+    """Return the method that renders a conversation, for a block that feeds the answer."""
+
+    def method(self: Methods, /, *args: P.args, **kwargs: P.kwargs) -> AbstractContextManager[Answer]:
+        from reel.sync.answer import answering  # noqa: PLC0415 - most clients answer nothing
+
+        return answering(self.call, request(*args, **kwargs))
+
+    return describe(method, request, "AbstractContextManager[Answer]")
+
+
+def _carry_out(steps: Generator[Call[Any], Any, R], call: Callable[[Call[Any]], Any]) -> R:
+    """Send requests one after the other, each depending on the replies before it."""
+    reply, refusal = None, None
+    while True:
+        try:
+            step = steps.send(reply) if refusal is None else steps.throw(refusal)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        reply, refusal = None, None
+        try:
+            reply = call(step)
+        except ReelError as error:
+            refusal = error
+
+
+class Methods:
+    """A method for each method of the protocol, but for ``subscribe``; a class that has them says how one is sent."""
+
+    @property
+    def server(self) -> replies.Hello | None:
+        """What the daemon said of itself at the newest connection; ``None`` before the first one."""
+        raise NotImplementedError
+
+    def send(self, call: Call[R]) -> R:
+        """Send one request, wait for its reply and return that."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the connection."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def call(self, call: Call[R]) -> R:
+        """Send a request, wait for its reply and return that; some take several requests.
+
+        Args:
+            call: a call of :mod:`reel.requests`.
+
+        Raises:
+            ReelError: the daemon refused the request.
+            NotRunning: the daemon cannot be reached.
+            Timeout: the call took longer than ``timeout``.
+        """
+        if call.steps is not None:
+            return _carry_out(call.steps(lambda: self.server), self.call)
+        try:
+            return self.send(call)
+        except Exists:
+            if call.if_exists is None:
+                raise
+        return self.call(call.if_exists)
+
+    def pages(self, call: Call[R]) -> Iterator[R]:
+        """Yield a reply, and every page after it."""
+        following_call: Call[R] | None = call
+        while following_call is not None:
+            reply = self.call(following_call)
+            yield reply
+            following_call = next_page(following_call, reply)
+
+    def iter_messages(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Message]:
+        """Yield every message of the current conversation, page by page; see :meth:`messages`."""
+        for page in self.pages(requests.messages(agent, since=since, at=at)):
+            yield from page.messages
+
+    def iter_items(
+        self,
+        agent: str,
+        format: str,  # noqa: A002 - the protocol's name
+        since: int | None = None,
+        at: int | None = None,
+    ) -> Iterator[Item]:
+        """Yield every item of the current conversation, page by page; see :meth:`items`."""
+        for page in self.pages(requests.items(agent, format, since=since, at=at)):
+            yield from page.items
+
+    def iter_conversation(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Record]:
+        """Yield every record of the current conversation, page by page; see :meth:`conversation`."""
+        for page in self.pages(requests.conversation(agent, since=since, at=at)):
+            yield from page.conversation
+
+    def iter_history(self, agent: str, since: int | None = None, *, inherited: bool = False) -> Iterator[Event]:
+        """Yield every event of an agent's log, page by page; see :meth:`history`."""
+        for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
+            yield from page.events
+
+    def iter_agents(self, prefix: str | None = None, *, alive: bool | None = None) -> Iterator[replies.AgentRow]:
+        """Yield every agent in the order of their creation, page by page; see :meth:`agents`."""
+        for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
+            yield from page.agents
+
+    def open_calls(self, agent: str) -> list[ToolCall]:
+        """Return the tool calls without a result, with their arguments.
+
+        Args:
+            agent: a name or an id.
+        """
+        from reel.requests.open_calls import read_open_calls  # noqa: PLC0415 - most clients call no tools
+
+        return _carry_out(read_open_calls(agent), self.call)
+
+    ping = _method(requests.ping)
+    methods = _method(requests.methods)
+    create = _method(requests.create)
+    add = _method(requests.add)
+    add_items = _method(requests.add_items)
+    clear = _method(requests.clear)
+    clone = _method(requests.clone)
+    mark = _method(requests.mark)
+    rewind = _method(requests.rewind)
+    restore = _method(requests.restore)
+    undo = _method(requests.undo)
+    redo = _method(requests.redo)
+    kill = _method(requests.kill)
+    revive = _method(requests.revive)
+    change = _method(requests.change)
+    commit = _method(requests.commit)
+    redact = _method(requests.redact)
+    purge = _method(requests.purge)
+    retention = _method(requests.retention)
+    agents = _method(requests.agents)
+    agent = _method(requests.agent)
+    messages = _method(requests.messages)
+    items = _method(requests.items)
+    conversation = _method(requests.conversation)
+    history = _method(requests.history)
+    histories = _method(requests.histories)
+    tree = _method(requests.tree)
+    difference = _method(requests.difference)
+    usage = _method(requests.usage)
+    state = _method(requests.state)
+    replay = _method(requests.replay)
+    search = _method(requests.search)
+    render = _method(requests.render)
+    answer = _answer(providers.answer)
+    ingest = _method(requests.ingest)
+    load = _method(requests.load)
+    wait = _method(requests.wait)
+    draft = _method(requests.draft)
+    verify = _method(requests.verify)
+    backup = _method(requests.backup)
+    stats = _method(requests.stats)
+    shutdown = _method(requests.shutdown)
