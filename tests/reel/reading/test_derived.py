@@ -136,7 +136,7 @@ def test_an_older_daemon(daemon: Daemon) -> None:
         clone = direct.clone(name).name
         new = list(client.tree(name).stretches()), client.usage(by="tag:test")
         assert client.server is not None
-        client.server = client.server._replace(features=["subscriptions"])
+        client._server = client.server._replace(features=["subscriptions"])
         wire.asked.clear()
 
         assert new == (list(client.tree(name).stretches()), client.usage(by="tag:test"))
