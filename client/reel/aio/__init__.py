@@ -1,7 +1,8 @@
 """The async client, on anyio; :mod:`reel.sync` has the same modules for blocking programs."""
 
 try:
-    from reel.aio.client import Client, connect
+    from reel.aio.client import Client
+    from reel.aio.connecting import connect
     from reel.aio.subscription import Subscription
 except ModuleNotFoundError as error:
     if error.name != "anyio":

@@ -8,25 +8,24 @@ behind. Callers wait for their responses. One that is cancelled is forgotten, an
 Which calls may be sent at a time is in :mod:`reel.aio.outgoing`.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
 from reel import replies, requests
-from reel.address import default_socket
+from reel.aio.methods import Methods
 from reel.aio.outgoing import Outgoing, Waiting
 from reel.aio.subscription import LOST, Subscription
 from reel.aio.time_limit import TimeLimit
-from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
+from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
-from reel.messages import Event, Item, Message, Record
-from reel.peer import ATTEMPT, RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
-from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
+from reel.peer import ATTEMPT, RETRY_INTERVAL, connection_refused, require_trusted
+from reel.requests import Call, greeting, with_idempotency_key
 from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
@@ -35,23 +34,12 @@ from reel.wakeup import Signal
 if TYPE_CHECKING:
     import asyncio
 
-    from reel.aio.answer import Answer
-    from reel.tool_calls import ToolCall
 
 R = TypeVar("R")
 P = ParamSpec("P")
 
 # How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
-
-
-def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], Awaitable[R]]":
-    """Return the method that sends a request, waits for its reply and returns it."""
-
-    async def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self.call(request(*args, **kwargs))
-
-    return describe(method, request)
 
 
 def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
@@ -64,25 +52,11 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
     return describe(method, request, "Subscription")
 
 
-def _answer(
-    request: Callable[P, Call[replies.Rendered]],
-) -> "Callable[Concatenate[Client, P], AbstractAsyncContextManager[Answer]]":
-    """Return the method that renders a conversation, for a block that feeds the answer."""
-
-    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> "AbstractAsyncContextManager[Answer]":
-        from reel.aio.answer import answering  # noqa: PLC0415 - most clients answer nothing
-
-        return answering(self.call, request(*args, **kwargs))
-
-    return describe(method, request, "AbstractAsyncContextManager[Answer]")
-
-
-class Client:
+class Client(Methods):
     """A connection to the daemon that many tasks share; :func:`connect` makes one."""
 
     def __init__(self, path: str, *, autostart: bool, patience: float, timeout: float | None, name: str) -> None:
         self.path = path
-        self.server: replies.Hello | None = None
         self._autostart = autostart
         self._patience = patience
         self._limit = TimeLimit(timeout)
@@ -99,42 +73,9 @@ class Client:
         # The task that keeps the connection if no task group does.
         self._keeper: asyncio.Task[None] | None = None
 
-    async def call(self, call: Call[R]) -> R:
-        """Send a request, wait for its reply and return that.
-
-        Args:
-            call: a call of :mod:`reel.requests`.
-
-        Raises:
-            ReelError: the daemon refused the request.
-            NotRunning: the daemon cannot be reached.
-            Timeout: the call took longer than ``timeout``.
-        """
-        if call.steps is not None:
-            return await self._carry_out(call.steps(lambda: self.server))
-        try:
-            return await self._send_and_wait(with_idempotency_key(call))
-        except Exists:
-            if call.if_exists is None:
-                raise
-        return await self.call(call.if_exists)
-
-    async def _carry_out(self, steps: Generator[Call[Any], Any, R]) -> R:
-        """Send requests one after the other, each depending on the replies before it."""
-        reply, refusal = None, None
-        while True:
-            try:
-                step = steps.send(reply) if refusal is None else steps.throw(refusal)
-            except StopIteration as end:
-                result: R = end.value
-                return result
-            reply, refusal = None, None
-            try:
-                reply = await self.call(step)
-            except ReelError as error:
-                refusal = error
-
-    async def _send_and_wait(self, call: Call[R]) -> R:
+    async def send(self, call: Call[R]) -> R:
+        """Send one request, wait for its reply and return that; a command has a key, and is repeated under it."""
+        call = with_idempotency_key(call)
         if self._closed:
             raise NotRunning("this client was closed; connect again")
         self._number += 1
@@ -154,67 +95,9 @@ class Client:
             raise waiting.error
         return call.read(waiting.result)
 
-    async def pages(self, call: Call[R]) -> AsyncIterator[R]:
-        """Yield a reply, and every page after it."""
-        following_call: Call[R] | None = call
-        while following_call is not None:
-            reply = await self.call(following_call)
-            yield reply
-            following_call = next_page(following_call, reply)
-
-    async def iter_messages(
-        self, agent: str, since: int | None = None, at: int | None = None
-    ) -> AsyncIterator[Message]:
-        """Yield every message of the current conversation, page by page; see :meth:`messages`."""
-        async for page in self.pages(requests.messages(agent, since=since, at=at)):
-            for message in page.messages:
-                yield message
-
-    async def iter_items(
-        self,
-        agent: str,
-        format: str,  # noqa: A002 - the protocol's name
-        since: int | None = None,
-        at: int | None = None,
-    ) -> AsyncIterator[Item]:
-        """Yield every item of the current conversation, page by page; see :meth:`items`."""
-        async for page in self.pages(requests.items(agent, format, since=since, at=at)):
-            for item in page.items:
-                yield item
-
-    async def iter_conversation(
-        self, agent: str, since: int | None = None, at: int | None = None
-    ) -> AsyncIterator[Record]:
-        """Yield every record of the current conversation, page by page; see :meth:`conversation`."""
-        async for page in self.pages(requests.conversation(agent, since=since, at=at)):
-            for record in page.conversation:
-                yield record
-
-    async def iter_history(
-        self, agent: str, since: int | None = None, *, inherited: bool = False
-    ) -> AsyncIterator[Event]:
-        """Yield every event of an agent's log, page by page; see :meth:`history`."""
-        async for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
-            for event in page.events:
-                yield event
-
-    async def iter_agents(
-        self, prefix: str | None = None, *, alive: bool | None = None
-    ) -> AsyncIterator[replies.AgentRow]:
-        """Yield every agent in the order of their creation, page by page; see :meth:`agents`."""
-        async for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
-            for row in page.agents:
-                yield row
-
-    async def open_calls(self, agent: str) -> "list[ToolCall]":
-        """Return the tool calls without a result, with their arguments.
-
-        Args:
-            agent: a name or an id.
-        """
-        from reel.requests.open_calls import read_open_calls  # noqa: PLC0415 - most clients call no tools
-
-        return await self._carry_out(read_open_calls(agent))
+    def belong_to(self, keeper: "asyncio.Task[None]") -> None:
+        """Let a task keep the connection until :meth:`close` ends it."""
+        self._keeper = keeper
 
     async def close(self) -> None:
         """Close a connection that was made with ``await``; a block closes its own at its end."""
@@ -236,49 +119,7 @@ class Client:
     def __repr__(self) -> str:
         return f"<reel.aio.Client of {self.path}, {'connected' if self._connected else 'not connected'}>"
 
-    ping = _method(requests.ping)
-    methods = _method(requests.methods)
-    create = _method(requests.create)
-    add = _method(requests.add)
-    add_items = _method(requests.add_items)
-    clear = _method(requests.clear)
-    clone = _method(requests.clone)
-    mark = _method(requests.mark)
-    rewind = _method(requests.rewind)
-    restore = _method(requests.restore)
-    undo = _method(requests.undo)
-    redo = _method(requests.redo)
-    kill = _method(requests.kill)
-    revive = _method(requests.revive)
-    change = _method(requests.change)
-    commit = _method(requests.commit)
-    redact = _method(requests.redact)
-    purge = _method(requests.purge)
-    retention = _method(requests.retention)
-    agents = _method(requests.agents)
-    agent = _method(requests.agent)
-    messages = _method(requests.messages)
-    items = _method(requests.items)
-    conversation = _method(requests.conversation)
-    history = _method(requests.history)
-    histories = _method(requests.histories)
-    tree = _method(requests.tree)
-    difference = _method(requests.difference)
-    usage = _method(requests.usage)
-    state = _method(requests.state)
-    replay = _method(requests.replay)
-    search = _method(requests.search)
-    render = _method(requests.render)
-    answer = _answer(providers.answer)
-    ingest = _method(requests.ingest)
-    load = _method(requests.load)
-    wait = _method(requests.wait)
-    draft = _method(requests.draft)
     subscribe = _subscription(requests.subscribe)
-    verify = _method(requests.verify)
-    backup = _method(requests.backup)
-    stats = _method(requests.stats)
-    shutdown = _method(requests.shutdown)
 
     def _post(self, waiting: Waiting) -> None:
         """Queue a request for the sender."""
@@ -454,96 +295,3 @@ class Client:
             if isinstance(frame, InvalidFrame):
                 raise ParseError(f"what {self.path} sent is not a reply: {frame.error.message}")
         return [frame for frame in frames if isinstance(frame, Response)]
-
-
-def connect(
-    path: str | None = None,
-    *,
-    autostart: bool = False,
-    patience: float = RECONNECT_SECONDS,
-    timeout: float | None = None,
-    name: str = "python",
-) -> "Connecting":
-    """Connect to the daemon.
-
-    ``async with connect() as client:`` connects for a block. ``client = await connect()`` connects until
-    ``await client.close()``, for example in a notebook, whose cells share no block. That works on asyncio only: in trio
-    every task belongs to a block.
-
-    Args:
-        path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
-        autostart: start a daemon if none answers.
-        patience: how long to try to reconnect after the connection was lost, in seconds.
-        timeout: how long one call may take, in seconds, not counting the start of a daemon. Default: no limit.
-        name: the name of this client, which the daemon stores with its events.
-
-    Raises:
-        NotRunning: no daemon answers on the socket.
-        Timeout: what listens there does not accept the connection or answer within ``timeout``.
-    """
-    path = path or default_socket()
-    return Connecting(Client(path, autostart=autostart, patience=patience, timeout=timeout, name=name))
-
-
-class Connecting(AbstractAsyncContextManager[Client], Awaitable[Client]):
-    """A client that connects when a block is entered, or when it is awaited."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._block = _connected(client)
-
-    async def __aenter__(self) -> Client:
-        return await self._block.__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._block.__aexit__(kind, error, trace)
-
-    def __await__(self) -> Generator[Any, Any, Client]:
-        return _detached(self._client).__await__()
-
-
-async def _detached(client: Client) -> Client:
-    """Connect, and keep the connection in a task of its own."""
-    import asyncio  # noqa: PLC0415 - on trio it is not needed
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise RuntimeError("`await connect()` works on asyncio only; use: async with connect() as client") from None
-    stream = await client.open()
-    client._keeper = asyncio.create_task(client.keep(stream))  # noqa: SLF001 - of this module
-    return client
-
-
-@asynccontextmanager
-async def _connected(client: Client) -> AsyncIterator[Client]:
-    """Connect, and keep the connection for as long as the block lasts."""
-    stream = await client.open()
-    async with AsyncExitStack() as stack:
-        tasks = await stack.enter_async_context(_flat_task_group())
-        # Shielded: if the block is cancelled, an answer in it still has to be added. The end of the block ends it.
-        keeping = anyio.CancelScope(shield=True)
-        tasks.start_soon(_keep, client, stream, keeping)
-        try:
-            yield client
-        finally:
-            keeping.cancel()
-
-
-async def _keep(client: Client, stream: SocketStream, scope: anyio.CancelScope) -> None:
-    with scope:
-        await client.keep(stream)
-
-
-@asynccontextmanager
-async def _flat_task_group() -> AsyncIterator[anyio.abc.TaskGroup]:
-    """Yield a task group that raises a single error as itself, since the user of a client did not ask for groups."""
-    try:
-        async with anyio.create_task_group() as tasks:
-            yield tasks
-    except BaseExceptionGroup as group:
-        if len(group.exceptions) == 1:
-            raise group.exceptions[0] from None
-        raise
