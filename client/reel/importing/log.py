@@ -1,46 +1,48 @@
 """The contents of an agent's log: its messages of a source, and the branches of the conversation."""
 
-from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from reel.importing.id_tables import IdMap
 from reel.importing.values import digest
-from reel.kinds import is_conversation_kind
+from reel.kinds import NODE_KINDS, is_conversation_kind, tip_after
+from reel.reading.log_tree import LogTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from reel.reading.log_tree import Place
 
 # Events that change a conversation without being part of it. A clone's first event is one of them.
 _MOVES = frozenset({"clear", "rewind", "restore", "clone"})
-_MARK = "mark"
-
-
 # The daemon's limit, in bytes.
 _LONGEST_REF = 256
-# Represents the beginning in lists of integers.
-_NONE = -1
+# An importer writes into one log, whose seqs go on from those that it inherited: all count as one agent's.
+_LINE = ""
 
 
 class Log:
     """The messages of a log by the source's ids, and the tree that they form.
 
-    A place in the tree is the seq of a message; ``None`` is the beginning. A log may have a hundred thousand messages,
-    so each one is stored as two numbers and its id.
+    A place in the tree is the seq of a message; ``None`` is the beginning.
     """
 
     def __init__(self) -> None:
         self._refs = IdMap()
+        self._tree = LogTree()
+        self._marks: set[int] = set()
         self.head = 0
-        # The last message of the conversation.
-        self.tip: int | None = None
         # Whether a client other than the importer has changed the conversation.
         self.changed = False
-        # The messages, in ascending order, and the predecessor of each.
-        self._nodes = array("q")
-        self._before = array("q")
-        self._marks: set[int] = set()
-        # The first seq of each command, in ascending order, and the last message after each.
-        self._commands = array("q")
-        self._ends = array("q")
+        # The newest message on any branch, or 0.
+        self.newest = 0
+
+    @property
+    def tip(self) -> int | None:
+        """The last message of the conversation."""
+        return _seq(self._tree.tip)
 
     def read(self, events: Iterable[Any], client: str) -> None:
         """Process the events of a log, in order.
@@ -51,16 +53,14 @@ class Log:
         """
         for event in events:
             seq, kind = event["seq"], event["kind"]
-            is_node = is_conversation_kind(kind) or kind == _MARK
             parent = event["parent"]["seq"] if event["parent"] else None
             if ref := event.get("ref"):
                 self._refs[ref] = seq
-            if kind == _MARK:
-                self._marks.add(seq)
-            if (is_node or kind in _MOVES) and event["client"] != client:
+            if kind in NODE_KINDS:
+                self._add(seq, parent, is_mark=not is_conversation_kind(kind))
+            if (kind in NODE_KINDS or kind in _MOVES) and event["client"] != client:
                 self.changed = True
-            self.tip = parent
-            self._note(seq, event["command"], is_node=is_node)
+            self._move(tip_after(seq, kind, parent), seq, event["command"])
 
     def place_of(self, ref: str) -> int | None:
         """Return the seq of the event with a source's id; ``None`` if no event has it."""
@@ -69,12 +69,14 @@ class Log:
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Record an event added at the tip."""
         self._refs[ref_for(ref)] = seq
-        self._note(seq, command, is_node=is_message)
+        tip = self.tip
+        if is_message:
+            self._add(seq, tip, is_mark=False)
+        self._move(seq if is_message else tip, seq, command)
 
     def go_to(self, place: int | None, command: int) -> None:
         """Record an event that moved the tip."""
-        self.tip = place
-        self._note(command, command, is_node=False)
+        self._move(place, command, command)
 
     def bring(self, seqs: Sequence[int], end: int) -> None:
         """Record the messages that a clone into the agent brought, in place of the agent's own before it.
@@ -83,49 +85,44 @@ class Log:
             seqs: the messages of the conversation up to the last brought one.
             end: the seq of the clone.
         """
-        kept, ended = bisect_right(self._nodes, end), bisect_right(self._commands, end)
-        self._nodes[:kept] = array("q", seqs)
-        self._before[:kept] = array("q", [_NONE, *seqs[:-1]])
-        self._commands[:ended] = self._ends[:ended] = array("q", seqs)
+        self._tree.bring(_LINE, seqs, end)
         self._marks = {seq for seq in self._marks if seq > end}
-
-    def _note(self, seq: int, command: int, *, is_node: bool) -> None:
-        self.head = seq
-        if is_node:
-            self._nodes.append(seq)
-            self._before.append(_NONE if self.tip is None else self.tip)
-            self.tip = seq
-        if not self._commands or self._commands[-1] != command:
-            self._commands.append(command)
-            self._ends.append(_NONE)
-        self._ends[-1] = _NONE if self.tip is None else self.tip
+        if self.newest <= end:
+            self.newest = seqs[-1]
 
     def after(self, place: int | None) -> int | None:
         """Return the first message after a place on the path to the tip; ``None`` if the place is not on the path."""
-        seq, found = self.tip, None
-        while seq != place:
-            if seq is None:
-                return None
-            number = bisect_right(self._nodes, seq) - 1
-            if self._nodes[number] != seq:
-                seq = self._nodes[number]  # a mark that was brought
-                continue
-            found = found if seq in self._marks else seq
-            seq = _place(self._before[number])
-        return found
-
-    @property
-    def newest(self) -> int:
-        """The seq of the newest message on any branch, or 0 if the log has no messages."""
-        return next((seq for seq in reversed(self._nodes) if seq not in self._marks), 0)
+        at, found = self._tree.tip, None
+        while at is not None and at[1] != place:
+            if at in self._tree:
+                found = found if at[1] in self._marks else at[1]
+                at = self._tree.parent(at)
+            else:
+                at = self._tree.nearest(at)  # a mark that was brought
+        return found if _seq(at) == place else None
 
     def end_of(self, place: int) -> int | None:
         """Return the last message of the conversation after the command that added a message."""
-        return _place(self._ends[bisect_right(self._commands, place) - 1])
+        return _seq(self._tree.tip_at(place))
+
+    def _add(self, seq: int, parent: int | None, *, is_mark: bool) -> None:
+        self._tree.add((_LINE, seq), _place(parent))
+        if is_mark:
+            self._marks.add(seq)
+        else:
+            self.newest = seq
+
+    def _move(self, tip: int | None, seq: int, command: int) -> None:
+        self.head = seq
+        self._tree.move(_place(tip), seq, command)
 
 
-def _place(number: int) -> int | None:
-    return None if number == _NONE else number
+def _place(seq: int | None) -> Place | None:
+    return None if seq is None else (_LINE, seq)
+
+
+def _seq(place: Place | None) -> int | None:
+    return None if place is None else place[1]
 
 
 def ref_for(given: str) -> str:

@@ -20,7 +20,7 @@ from reel.kinds import NODE_KINDS, tip_after
 from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
     from reel.messages import Event
@@ -75,6 +75,21 @@ class LogTree:
             parents.insert(index, (_NONE, _NONE))
         parents[index] = self._packed(parent)
 
+    def bring(self, agent: str, seqs: Sequence[int], end: int) -> None:
+        """Take the conversation that a clone brought in place of what the agent has up to it.
+
+        Args:
+            agent: the agent whose seqs they count as.
+            seqs: the brought nodes from the first on. Each counts as a command.
+            end: the seq of the clone.
+        """
+        owner = self._number(agent)
+        kept, ended = bisect_right(self._seqs[owner], end), bisect_right(self._commands, end)
+        places = [(owner, seq) for seq in seqs]
+        self._seqs[owner][:kept] = self._commands[:ended] = array("q", seqs)
+        self._parents[owner].replace(kept, [(_NONE, _NONE), *places[:-1]])
+        self._ends.replace(ended, places)
+
     def move(self, tip: Place | None, head: int, command: int) -> None:
         """Go to a place of the conversation, by an event at a seq, which is a part of a command."""
         self.head, self.tip = head, tip
@@ -94,6 +109,12 @@ class LogTree:
         parent = self._unpacked(self._parents[found[0]][found[1]])
         # A damaged log may name a later one, and so lead in a circle.
         return None if parent is not None and parent[0] == place[0] and parent[1] >= place[1] else parent
+
+    def nearest(self, place: Place) -> Place | None:
+        """Return the newest node of an agent at a seq or before it."""
+        owner = self._number(place[0])
+        index = bisect_right(self._seqs[owner], place[1]) - 1
+        return None if index < 0 else (place[0], self._seqs[owner][index])
 
     def path(self, tip: Place | None) -> Iterator[Place]:
         """Yield the nodes from a tip back to the root; the last one may be in another log, and not in the tree."""
@@ -145,3 +166,8 @@ class _Places:
 
     def __getitem__(self, index: int) -> tuple[int, int]:
         return self._owners[index], self._seqs[index]
+
+    def replace(self, count: int, places: Sequence[tuple[int, int]]) -> None:
+        """Replace the first of them."""
+        self._owners[:count] = array("l", [owner for owner, _ in places])
+        self._seqs[:count] = array("q", [seq for _, seq in places])
