@@ -270,6 +270,7 @@ messages = (
 
 @given(st.lists(messages, max_size=12), st.integers(1, 3))
 @example(['["all",77]', f'["draft",77,{10**22},1,"u",null,0,"Hi",true]'], 1)
+@example(['["all",77]', f'["draft",77,1,{10**22},"u",null,0,"Hi",true]'], 1)
 @example(['["all",77]', '["draft",77,1,1,"u","\\ud83d",0,"\\ud83d",true]'], 1)
 @example(['["all",77,"newer"]', '["draft",77,1,1,"u",null,0,"Hi",true,{"newer":1}]', '["hello",77,2]'], 1)
 def test_whatever_is_said(said: list[str], times: int) -> None:

@@ -389,13 +389,17 @@ async def test_proof_of_life(store: Store) -> None:
 @pytest.mark.file
 @pytest.mark.parametrize("durability", schema.DURABILITIES)
 async def test_a_heartbeat_reaches_the_disk(path: str, durability: str) -> None:
-    """A heartbeat of an idle writer commits a page, and leaves the connection's durability as it was."""
+    """A heartbeat of an idle writer commits a page and syncs it, and leaves the connection's durability as it was."""
+    statements: list[str] = []
     async with open_store(path, durability) as store:
         await pragma(store, "wal_checkpoint(TRUNCATE)")
         before = await pragma(store, "synchronous")
+        await store._database.run(lambda opened: opened.set_trace_callback(statements.append))
         await store.writer.heartbeat()
+        await store._database.run(lambda opened: opened.set_trace_callback(None))
 
         assert 32 + 24 + 4096 == size(f"{path}-wal")  # a header, and a frame with its header
+        assert "PRAGMA synchronous = FULL" in statements[: statements.index("COMMIT")]
         assert before == await pragma(store, "synchronous")
 
 
