@@ -28,10 +28,7 @@ _JUMP = f"""
     SELECT seq, kind, data_json, parent FROM events WHERE agent = ? AND seq <= ? AND {JUMPS} ORDER BY seq DESC LIMIT 1
 """  # noqa: S608 - our own words
 _FIRST = "SELECT seq, id FROM events WHERE agent = ? ORDER BY seq LIMIT 1"
-# Both conditions: SQLite does not see that the second one implies the first, which names the index.
-_TOOK_OVER = f"""
-    SELECT 1 FROM events WHERE agent = ? AND seq > ? AND seq < ? AND {JUMPS} AND kind = 'clone' LIMIT 1
-"""  # noqa: S608 - our own words
+_TOOK_OVER = "SELECT 1 FROM events WHERE agent = ? AND seq > ? AND seq < ? AND kind = 'clone' LIMIT 1"
 _PLACE = "SELECT agent, seq FROM events WHERE id = ?"
 
 
