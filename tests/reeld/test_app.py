@@ -207,7 +207,7 @@ def _undo_and_stop(config: Config) -> None:
 async def test_a_lock_that_cannot_be_touched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A disk that fails below the lock in /tmp is shown, and tried again in the next round of the maintenance."""
+    """A disk that fails below the lock of the inode is shown, and tried again in the next round of the maintenance."""
     monkeypatch.setattr(app, "_MAINTENANCE_EVERY", 0)
     monkeypatch.setattr(housekeeping, "_AGAIN", 0)
     failures, touched, shown = iter([OSError(errno.EIO, os.strerror(errno.EIO))] * 2), anyio.Event(), []
