@@ -50,7 +50,7 @@ PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
 # The fast tests are there. Without the other folders, a worker is ready in a third of the time.
 UNITS := tests/formats tests/reel tests/reeld
 # Those of the core, the formats and the streams: each line and branch of these is reached by their own tests.
-PURE := tests/formats tests/reel/streams tests/reeld/core tests/reeld/formats
+PURE := tests/formats tests/reel/providers tests/reel/streams tests/reeld/core tests/reeld/formats
 OTHERS := $(filter-out $(PURE),$(UNITS)) $(addprefix --ignore ,$(PURE))
 NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks tests/adapters)
 

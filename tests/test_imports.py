@@ -124,7 +124,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "reel.msgpack_codec",
             "reel.new_messages",
         ),
-        *("reel.records", "reel.strict_json", "reel.tool_calls", "reel.values", "reel.version"),
+        *("reel.providers", "reel.records", "reel.strict_json", "reel.tool_calls", "reel.values", "reel.version"),
     ),
     # how it travels
     ("reel.frames", "reel.framing", "reel.json_framing", "reel.msgpack_reader", "reel.session", "reel.wakeup"),

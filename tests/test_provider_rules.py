@@ -12,6 +12,7 @@ from tests.formats.rules import RULES
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs" / "provider-rules.md"
 FORMATS = ROOT / "daemon" / "reeld" / "formats"
+CLIENT = ROOT / "client" / "reel"
 LETTERS = {
     "openai_chat": "C",
     "chat_dialects": "D",
@@ -74,6 +75,11 @@ def citations() -> list[tuple[str, str]]:
     ]
 
 
+def path_of(module: str) -> Path:
+    """Return the file of a module: one of the formats, or one of the readers that the client has too."""
+    return (CLIENT if module.startswith("providers/") else FORMATS) / module
+
+
 ALL = rules()
 NUMBERS = [rule.number for rule in ALL]
 
@@ -104,7 +110,7 @@ def test_a_rule_names_its_evidence_and_its_code(rule: Rule) -> None:
     missing = [
         (module, name)
         for module, name in rule.functions
-        if not re.search(rf"^( *def {name}\(|{name} = )", (FORMATS / module).read_text(), re.MULTILINE)
+        if not re.search(rf"^( *def {name}\(|{name} = )", path_of(module).read_text(), re.MULTILINE)
     ]
 
     assert rule.part("Evidence")

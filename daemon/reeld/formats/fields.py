@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from reel.blocks import kind_of
 from reel.errors import InvalidMessage
+from reel.providers.json_values import dump
+from reel.providers.metadata import preserve_keys
 from reel.strict_json import Json
 from reel.values import clean_deep
-from reeld.formats.json_values import dump
-from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import Change
 
 # The roles of all APIs. Programs that convert histories mix them up, but each has one meaning (rule X12).

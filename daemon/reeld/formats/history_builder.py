@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any, TypeAlias
 
+from reel.providers.metadata import opaque_block
 from reel.strict_json import Json
 from reeld.formats.fields import (
     Element,
@@ -19,7 +20,6 @@ from reeld.formats.fields import (
     require_map,
     response_metadata,
 )
-from reeld.formats.metadata import opaque_block
 from reeld.formats.model import INSTRUCTION_ROLES, Change, split_by_role
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompt import system_message
@@ -140,7 +140,7 @@ class HistoryBuilder:
         Args:
             role: its role.
             blocks: its content.
-            kept: its metadata, as :func:`reeld.formats.metadata.preserve_keys` returns them.
+            kept: its metadata, as :func:`reel.providers.metadata.preserve_keys` returns them.
         """
         self.messages.append({"role": role, "content": blocks or [text("")], **(kept or {})})
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from reel.providers.json_values import arguments_as_object
 from reel.strict_json import Json
-from reeld.formats.json_values import arguments_as_object
 from reeld.formats.tool_names import ToolNames
 
 PROVIDER = "openai"

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from reel.providers.json_values import dump
+from reel.providers.metadata import restore_key
 from reel.strict_json import Json
 from reeld.formats.fields import invalid_at
 from reeld.formats.format import Prompt
-from reeld.formats.json_values import dump
-from reeld.formats.metadata import restore_key
 from reeld.formats.model import Piece
 
 

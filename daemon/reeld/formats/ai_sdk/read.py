@@ -4,6 +4,9 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
+from reel.providers.content import ANY_PICTURE, media_from
+from reel.providers.json_values import dump
+from reel.providers.metadata import opaque_block, preserve_keys
 from reel.strict_json import Json
 from reeld.formats.ai_sdk.options import (
     KEPT,
@@ -15,7 +18,6 @@ from reeld.formats.ai_sdk.options import (
     with_rest,
 )
 from reeld.formats.ai_sdk.ui import DENIED, Spoken, spoken
-from reeld.formats.content import ANY_PICTURE, media_from
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -31,8 +33,6 @@ from reeld.formats.history_builder import (
     tool_call,
     tool_result,
 )
-from reeld.formats.json_values import dump
-from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
 
 _API = "the AI SDK"

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from reel.providers.content import mime_of
+from reel.providers.metadata import opaque_object, restore_key
 from reel.strict_json import Json
 from reeld.formats.ai_sdk.options import PROVIDER, are_options
-from reeld.formats.content import mime_of
 from reeld.formats.fields import shapes_of, stripped
 from reeld.formats.format import Position, ServerToolHalf
-from reeld.formats.metadata import opaque_object, restore_key
 
 _CALL, _RESULT = "tool-call", "tool-result"
 # The parts that go back unchanged: their keys by position; a required key ends in "!".

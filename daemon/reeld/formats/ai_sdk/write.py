@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from reel.providers.content import mime_of, shortest, texts_of
+from reel.providers.json_values import arguments_as_object, load_sendable
+from reel.providers.metadata import restore_key
 from reel.strict_json import Json
 from reeld.formats.ai_sdk.options import KEPT, PROVIDER, are_options, encrypted_options, written_options
 from reeld.formats.ai_sdk.rules import own_part, reasoning_item, reasoning_parts
 from reeld.formats.ai_sdk.ui import DENIED
-from reeld.formats.content import mime_of, shortest, texts_of
 from reeld.formats.format import Position, Prompt, PromptPart
-from reeld.formats.json_values import arguments_as_object, load_sendable
-from reeld.formats.metadata import restore_key
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
 from reeld.formats.tool_names import ToolNames
 from reeld.formats.writing import by_message, with_error_prefix

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from reel.providers.content import ANY_PICTURE, shortest
+from reel.providers.metadata import opaque_object
 from reel.strict_json import Json
 from reeld.formats.anthropic.rules import ANSWERED, PDF, PROVIDER, is_known
-from reeld.formats.content import ANY_PICTURE, shortest
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -24,7 +25,6 @@ from reeld.formats.history_builder import (
     tool_call,
     tool_result,
 )
-from reeld.formats.metadata import opaque_object
 from reeld.formats.model import INSTRUCTION_ROLES
 
 _API = "Anthropic Messages"

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from types import UnionType
 from typing import Any
 
+from reel.providers.content import mime_of
+from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.strict_json import Json
-from reeld.formats.content import mime_of
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
-from reeld.formats.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.model import THOUGHTS, HistorySettings
 from reeld.formats.naming import why_not_transferable
 

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from itertools import takewhile
 
+from reel.providers.content import mime_of
+from reel.providers.json_values import arguments_as_object
+from reel.providers.metadata import opaque_object, restore_keys
 from reel.strict_json import Json
 from reeld.formats.anthropic.rules import (
     CACHE_CONTROL,
@@ -13,10 +16,7 @@ from reeld.formats.anthropic.rules import (
     own_keys,
     takes_system_messages,
 )
-from reeld.formats.content import mime_of
 from reeld.formats.format import Prompt, PromptPart
-from reeld.formats.json_values import arguments_as_object
-from reeld.formats.metadata import opaque_object, restore_keys
 from reeld.formats.model import (
     PLACEHOLDER,
     AssistantTurn,

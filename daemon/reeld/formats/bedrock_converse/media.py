@@ -2,11 +2,11 @@
 
 import re
 
+from reel.providers.content import is_base64, mime_of
+from reel.providers.metadata import is_own
 from reel.strict_json import Json
 from reeld.formats.bedrock_converse.models import is_nova, takes_status
-from reeld.formats.content import is_base64, mime_of
 from reeld.formats.format import Position
-from reeld.formats.metadata import is_own
 
 _OWN = "bedrock"
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

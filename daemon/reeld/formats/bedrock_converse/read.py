@@ -3,11 +3,13 @@
 from functools import partial
 from typing import Any
 
+from reel.providers.content import shortest
+from reel.providers.json_values import dump
+from reel.providers.metadata import opaque_block, preserve_keys
 from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import MIME_TYPES
 from reeld.formats.bedrock_converse.rules import PROVIDER
 from reeld.formats.bedrock_converse.write import CACHE_POINT
-from reeld.formats.content import shortest
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -27,8 +29,6 @@ from reeld.formats.history_builder import (
     tool_call,
     tool_result,
 )
-from reeld.formats.json_values import dump
-from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import Change, is_thought
 
 _API = "Bedrock Converse"

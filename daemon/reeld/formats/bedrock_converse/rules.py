@@ -3,12 +3,12 @@
 import re
 from typing import Any, NamedTuple
 
+from reel.providers.content import is_base64
+from reel.providers.metadata import opaque_object
 from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import SOURCES, is_source, why_media_unsendable
 from reeld.formats.bedrock_converse.models import NO_TOOL
-from reeld.formats.content import is_base64
 from reeld.formats.format import LoopThinking, Notice, Position, ServerToolHalf
-from reeld.formats.metadata import opaque_object
 from reeld.formats.naming import why_not_transferable
 
 PROVIDER = "bedrock"

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
+from reel.providers.json_values import arguments_as_object, load_sendable
+from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import document_name, media_block
 from reeld.formats.bedrock_converse.models import caches, is_claude, mixes_results, parts_calls, takes_status
 from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys
 from reeld.formats.format import Prompt, PromptPart
-from reeld.formats.json_values import arguments_as_object, load_sendable
-from reeld.formats.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.model import PLACEHOLDER, AssistantTurn, CallResult, Piece, RenderContext, Turn, is_thought
 from reeld.formats.naming import reads
 from reeld.formats.prompt import original_prompt_pieces

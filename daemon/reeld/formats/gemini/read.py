@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from reel.providers.content import standard_base64
+from reel.providers.json_values import dump
+from reel.providers.metadata import opaque_block, preserve_keys
 from reel.strict_json import Json
-from reeld.formats.content import standard_base64
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -29,8 +31,6 @@ from reeld.formats.history_builder import (
     tool_call,
     tool_result,
 )
-from reeld.formats.json_values import dump
-from reeld.formats.metadata import opaque_block, preserve_keys
 
 _API = "Gemini"
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")

@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
+from reel.providers.content import ANY_PICTURE, mime_of
+from reel.providers.metadata import is_own, opaque_object
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE, mime_of
 from reeld.formats.format import IN_RESULTS, Position, ServerToolHalf
-from reeld.formats.metadata import is_own, opaque_object
 from reeld.formats.naming import reads, why_not_transferable
 
 PROVIDER = "gemini"

@@ -3,8 +3,10 @@
 from itertools import dropwhile
 from typing import Any
 
+from reel.providers.content import ANY_PICTURE, standard_base64
+from reel.providers.json_values import dump
+from reel.providers.metadata import opaque_block, preserve_keys
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE, standard_base64
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -34,8 +36,6 @@ from reeld.formats.history_builder import (
     text_part,
     tool_result,
 )
-from reeld.formats.json_values import dump
-from reeld.formats.metadata import opaque_block, preserve_keys
 
 _API = "Interactions"
 # The states of an interaction that is incomplete (rule I9).

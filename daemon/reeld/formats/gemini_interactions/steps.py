@@ -5,9 +5,9 @@ The keys are those of the types of google-genai 3.4 (rule I6).
 
 from typing import Any
 
+from reel.providers.metadata import opaque_object, restore_keys
 from reel.strict_json import Json
 from reeld.formats.fields import Shape, shapes_of
-from reeld.formats.metadata import opaque_object, restore_keys
 
 _PROVIDER = "gemini"
 _CALL, _RESULT = "_call", "_result"

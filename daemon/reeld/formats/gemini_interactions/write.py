@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from reel.providers.content import ANY_PICTURE, mime_of, texts_of
+from reel.providers.json_values import arguments_as_object
+from reel.providers.metadata import restore_key, restore_keys
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE, mime_of, texts_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.gemini.rules import PROVIDER, is_signing, signature
 from reeld.formats.gemini.write import UNSIGNED
@@ -15,8 +17,6 @@ from reeld.formats.gemini_interactions.steps import (
     media_part,
     server_step,
 )
-from reeld.formats.json_values import arguments_as_object
-from reeld.formats.metadata import restore_key, restore_keys
 from reeld.formats.model import AssistantTurn, CallResult, RenderContext, Turn
 from reeld.formats.tool_names import ToolNames
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from reel.blocks import kind_of
 from reel.errors import InvalidMessage, InvalidParams
+from reel.providers.metadata import opaque_block
 from reel.strict_json import Json, parse_bounded
 from reeld.core.open_calls import OpenCall
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.format import Format
 from reeld.formats.items.rows import ItemRows, rows_of, with_form
 from reeld.formats.items.writing import calls_in, results_in, text_message, write_message
-from reeld.formats.metadata import opaque_block
 from reeld.formats.table import FORMATS
 
 # A text shorter than this is a role or a type, and is not content.

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reel.providers.content import ANY_PICTURE, media_from
+from reel.providers.metadata import opaque_block
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE, media_from
 from reeld.formats.fields import Element, require_elements, require_map, require_str
 from reeld.formats.history_builder import text, text_part, tool_call
 from reeld.formats.langchain.envelope import Maker
 from reeld.formats.langchain.rules import PROVIDER
-from reeld.formats.metadata import opaque_block
 
 # The default type of media.
 _TYPES = {"image": ANY_PICTURE, "audio": "audio/wav", "video": "video/mp4"}

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from reel.providers.content import shortest
+from reel.providers.metadata import preserve_keys
 from reel.strict_json import Json
-from reeld.formats.content import shortest
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -20,7 +21,6 @@ from reeld.formats.history_builder import HistoryBuilder, made_by, tool_call, to
 from reeld.formats.langchain.envelope import Envelope, Maker, open_envelope
 from reeld.formats.langchain.parts import content_blocks, signed
 from reeld.formats.langchain.rules import CALL_SIGNATURES, PROVIDER
-from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 
 # The fields of a message that are content, or repeat other data.

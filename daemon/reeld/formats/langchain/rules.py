@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from reel.providers.metadata import opaque_object
 from reel.strict_json import Json
 from reeld.formats import naming
 from reeld.formats.format import Position
-from reeld.formats.metadata import opaque_object
 
 PROVIDER = "langchain"
 # LangChain's names of the providers whose blocks are understood here (rule L4); the first name is sent.

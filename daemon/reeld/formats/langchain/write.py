@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
+from reel.providers.content import ANY_PICTURE, mime_of, shortest
+from reel.providers.json_values import arguments_as_object
+from reel.providers.metadata import opaque_object, restore_keys
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE, mime_of, shortest
 from reeld.formats.format import Prompt, PromptPart
-from reeld.formats.json_values import arguments_as_object
 from reeld.formats.langchain.rules import CALL_SIGNATURES, OPENAI_ROLE, PROVIDER, is_native, model_provider_of
-from reeld.formats.metadata import opaque_object, restore_keys
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.writing import by_message, prompt_as_messages, said_and_calls
 

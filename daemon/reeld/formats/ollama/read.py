@@ -4,8 +4,9 @@ import base64
 import binascii
 from collections.abc import Iterator
 
+from reel.providers.content import ANY_PICTURE, media_from
+from reel.providers.metadata import preserve_keys
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE, media_from
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -19,7 +20,6 @@ from reeld.formats.fields import (
     require_str,
 )
 from reeld.formats.history_builder import HistoryBuilder, blocks_of, made_by, text, tool_result
-from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.ollama.rules import PROVIDER
 

@@ -1,9 +1,9 @@
 """The blocks that Ollama's API accepts from each role."""
 
+from reel.providers.content import is_base64, mime_of
+from reel.providers.metadata import is_own
 from reel.strict_json import Json
-from reeld.formats.content import is_base64, mime_of
 from reeld.formats.format import Position
-from reeld.formats.metadata import is_own
 from reeld.formats.naming import why_not_transferable
 
 PROVIDER = "ollama"

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from reel.providers.content import texts_of
+from reel.providers.json_values import arguments_as_object
 from reel.strict_json import Json
-from reeld.formats.content import texts_of
 from reeld.formats.format import Prompt, PromptPart
-from reeld.formats.json_values import arguments_as_object
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.ollama.rules import PROVIDER
 from reeld.formats.writing import by_message, prompt_as_messages, said_and_calls, with_error_prefix

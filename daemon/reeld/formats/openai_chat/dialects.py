@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from reel.providers.content import url_of
+from reel.providers.metadata import restore_keys
 from reel.strict_json import Json
-from reeld.formats.content import url_of
 from reeld.formats.gemini.rules import is_signing
 from reeld.formats.gemini.write import UNSIGNED
-from reeld.formats.metadata import restore_keys
 from reeld.formats.model import Piece
 from reeld.formats.naming import reads, sent_id
 from reeld.formats.openai import PROVIDER

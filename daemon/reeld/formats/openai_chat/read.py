@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
+from reel.providers.content import ANY_PICTURE, media_from, shortest
+from reel.providers.metadata import opaque_block, preserve_keys
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE, media_from, shortest
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -30,7 +31,6 @@ from reeld.formats.history_builder import (
     text_part,
     tool_result,
 )
-from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.openai import PROVIDER, custom_tool_arguments
 from reeld.formats.openai_chat.reasoning import read_reasoning, thinking_part

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from reel.providers.metadata import preserve_keys
 from reel.strict_json import Json
 from reeld.formats.fields import Element, invalid_at
 from reeld.formats.history_builder import made_by
-from reeld.formats.metadata import preserve_keys
 from reeld.formats.openai import PROVIDER
 
 # What goes back in place of the text of a thought: an encrypted one has none.

@@ -2,10 +2,10 @@
 
 import re
 
+from reel.providers.content import mime_of
+from reel.providers.metadata import is_own, opaque_object, restore_keys
 from reel.strict_json import Json
-from reeld.formats.content import mime_of
 from reeld.formats.format import Position, Prompt
-from reeld.formats.metadata import is_own, opaque_object, restore_keys
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 from reeld.formats.openai import PROVIDER

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from reel.providers.content import media_title, shortest, url_of
+from reel.providers.json_values import arguments_as_text
+from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.strict_json import Json
-from reeld.formats.content import media_title, shortest, url_of
 from reeld.formats.format import Prompt, PromptPart
-from reeld.formats.json_values import arguments_as_text
-from reeld.formats.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.model import AssistantTurn, Change, Piece, RenderContext, Turn, UserTurn, is_thought
 from reeld.formats.openai import CACHE_BREAKPOINT, PROVIDER, custom_tool_input
 from reeld.formats.openai_chat.dialect import Dialect

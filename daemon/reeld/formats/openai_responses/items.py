@@ -7,9 +7,9 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from reel.providers.json_values import arguments_as_object, load_sendable
 from reel.strict_json import Json
 from reeld.formats.fields import Shape, shapes_of, stripped
-from reeld.formats.json_values import arguments_as_object, load_sendable
 from reeld.formats.naming import sent_name
 
 

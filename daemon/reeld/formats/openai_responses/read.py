@@ -4,8 +4,10 @@ import re
 from functools import partial
 from typing import Any
 
+from reel.providers.content import ANY_PICTURE, media_from, shortest
+from reel.providers.json_values import dump
+from reel.providers.metadata import opaque_block, preserve_keys
 from reel.strict_json import Json
-from reeld.formats.content import ANY_PICTURE, media_from, shortest
 from reeld.formats.fields import (
     Element,
     LoadedRequest,
@@ -31,8 +33,6 @@ from reeld.formats.history_builder import (
     tool_call,
     tool_result,
 )
-from reeld.formats.json_values import dump
-from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.openai import PROVIDER, custom_tool_arguments
 from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS, call_half

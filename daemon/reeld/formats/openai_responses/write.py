@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import Any
 
+from reel.providers.content import shortest, texts_of, url_of
+from reel.providers.json_values import arguments_as_text
+from reel.providers.metadata import is_own, restore_key, restore_keys
 from reel.strict_json import Json
-from reeld.formats.content import shortest, texts_of, url_of
 from reeld.formats.format import Prompt, PromptPart
-from reeld.formats.json_values import arguments_as_text
-from reeld.formats.metadata import is_own, restore_key, restore_keys
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.naming import sent_id
 from reeld.formats.openai import CACHE_BREAKPOINT, PROVIDER, custom_tool_input, filename

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from reel.blocks import check_json, check_map
-from reeld.formats.json_values import dump, load_clean, load_sendable
-from reeld.formats.metadata import opaque_block, preserve_keys, restore_keys
+from reel.providers.json_values import dump, load_clean, load_sendable
+from reel.providers.metadata import opaque_block, preserve_keys, restore_keys
 
 MARK = {"type": "ephemeral"}
 NESTED = [{"type": "url_citation", "at": {"start": 1}}]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reeld.formats.content import as_error, media_from, mime_of, shortest, standard_base64, texts_of, url_of
+from reel.providers.content import as_error, media_from, mime_of, shortest, standard_base64, texts_of, url_of
 from reeld.formats.table import FORMATS
 from tests.reeld.formats.histories import Json, user
 from tests.reeld.formats.sending import sent
