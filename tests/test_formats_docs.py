@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 
+from reel.providers.changes import Action
 from reeld.formats.body import RenderRequest
-from reeld.formats.model import Action
 from reeld.formats.render import render
 from reeld.formats.table import FORMATS
 from tests.daemon import Daemon, short_directory

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
 from reeld.core.validation import rows_from
 from reeld.formats.ingest import read_request, read_response
-from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS
 from tests.formats.checker import check
 from tests.reeld.formats.sending import sent
 from tests.sdks.examples import example, faults, keys, members, one_by_one, variants, with_nulls

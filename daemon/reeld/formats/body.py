@@ -6,12 +6,13 @@ from typing import Any, Literal, NamedTuple
 
 from reel.errors import TooLarge
 from reel.frames import EncodedText
+from reel.providers.changes import Change
 from reel.strict_json import Json, encode
 from reeld.core.recent import Recent
 from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
 from reeld.formats.format import Format, Prompt, PromptPart
-from reeld.formats.model import Change, RenderContext
+from reeld.formats.model import RenderContext
 from reeld.formats.naming import sent_name
 from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, ServerState, TurnExtents, digest
 from reeld.formats.repair import PLACEHOLDER_TURN

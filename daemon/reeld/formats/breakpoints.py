@@ -8,9 +8,9 @@ they are useful (rule A15).
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from reel.providers.changes import Change
 from reel.strict_json import Json, encode, parse
 from reeld.formats.format import Caching
-from reeld.formats.model import Change
 from reeld.formats.render_state import EncodedTurns
 
 _TOO_MANY = "the provider accepts only a few cache breakpoints, and newer ones are sent"

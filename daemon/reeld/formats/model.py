@@ -5,38 +5,11 @@ lack its user turn, and only the last one its assistant turn. Either may be empt
 format needs no turn there.
 """
 
-from collections.abc import Iterator
-from itertools import groupby
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from reel.providers.changes import Action, Change
+from reel.providers.roles import INSTRUCTION_ROLES, THOUGHTS
 from reel.strict_json import Json
-
-# The blocks of the model's reasoning.
-THOUGHTS = ("thinking", "redacted_thinking")
-# The roles that speak with more authority than the user.
-INSTRUCTION_ROLES = ("system", "developer")
-
-Action: TypeAlias = Literal["dropped", "synthesized", "merged", "moved", "renamed", "downgraded", "prefix_changed"]
-
-
-class Change(NamedTuple):
-    """One line of a report: something that could not be kept unchanged.
-
-    Args:
-        seq: the message concerned, or ``None``.
-        block: the number of the block in that message, from 0; ``None`` for the whole message.
-        action: the action taken.
-        why: the reason, as a sentence without its full stop.
-    """
-
-    seq: int | None
-    block: int | None
-    action: Action
-    why: str
-
-    def as_map(self) -> Json:
-        """Return the form that goes over the wire."""
-        return self._asdict()
 
 
 class Piece(NamedTuple):
@@ -142,25 +115,9 @@ def placeholder() -> Piece:
     return Piece({}, -1, 0, {"type": "text", "text": PLACEHOLDER})
 
 
-# The role that a block belongs to, whatever the role of its message.
-_ROLE_OF_BLOCK = {"tool_result": "tool", **dict.fromkeys(("tool_call", *THOUGHTS), "assistant")}
-
-
 def is_thought(block: Json) -> bool:
     """Return whether a block is reasoning."""
     return block["type"] in THOUGHTS
-
-
-def split_by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Json]]]:
-    """Split the blocks of one message by the role that may hold them: a result is the tool's, a call the assistant's.
-
-    Args:
-        blocks: the blocks; an empty list counts as one empty text.
-        role: the role of all other blocks, ``user`` or ``assistant``.
-    """
-    some = blocks or [{"type": "text", "text": ""}]
-    for owner, run in groupby(some, key=lambda block: _ROLE_OF_BLOCK.get(block["type"], role)):
-        yield owner, list(run)
 
 
 class HistorySettings(NamedTuple):

@@ -1,13 +1,11 @@
 """What the two APIs of OpenAI have in common, and those that were made like them."""
 
-import json
 from typing import Any
 
 from reel.providers.json_values import arguments_as_object
 from reel.strict_json import Json
 from reeld.formats.tool_names import ToolNames
 
-PROVIDER = "openai"
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 # The key of a content part with a cache breakpoint.
 CACHE_BREAKPOINT = "prompt_cache_breakpoint"
@@ -27,8 +25,3 @@ def custom_tool_input(arguments: str) -> str:
     """Return the input of a custom tool, which is a text: it is stored in the arguments as ``input``."""
     given: Any = arguments_as_object(arguments).get("input")
     return given if type(given) is str else arguments
-
-
-def custom_tool_arguments(given: str) -> str:
-    """Return the arguments in which :func:`custom_tool_input` finds the input of a custom tool."""
-    return json.dumps({"input": given}, ensure_ascii=False)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from reel.providers.elements import invalid_at
 from reel.providers.json_values import dump
 from reel.providers.metadata import restore_key
 from reel.strict_json import Json
-from reeld.formats.fields import invalid_at
 from reeld.formats.format import Prompt
 from reeld.formats.model import Piece
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from reel.blocks import InvalidRecord
 from reel.errors import Conflict, InvalidParams
 from reel.msgpack_codec import unpack
+from reel.providers.changes import Change
 from reel.providers.json_values import is_sendable
 from reel.providers.metadata import restore_keys
 from reel.records import Parts, metadata_in, parse_data, read_exactly, system_text
@@ -19,7 +20,7 @@ from reeld.core.events import Entry
 from reeld.core.recent import Earlier, Recent
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
-from reeld.formats.model import Change, HistorySettings, RenderContext, Turn, UserTurn
+from reeld.formats.model import HistorySettings, RenderContext, Turn, UserTurn
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS

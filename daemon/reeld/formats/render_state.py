@@ -28,11 +28,12 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
+from reel.providers.changes import Change
 from reel.strict_json import Json, encode
 from reeld.core.events import Entry
 from reeld.core.recent import Recent
 from reeld.formats.format import Caching
-from reeld.formats.model import Change, HistorySettings, RenderContext
+from reeld.formats.model import HistorySettings, RenderContext
 from reeld.formats.repair_state import RepairState
 
 # Of a hash; enough to tell histories apart.

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from reel.providers.changes import Change
 from reeld.formats.body import RenderRequest
-from reeld.formats.model import Change
 from reeld.formats.render import render
 from tests.reeld.formats.histories import Json, entries_of, prompt_in
 

@@ -1,6 +1,7 @@
 """The context in which turns are written."""
 
-from reeld.formats.model import Change, Piece, RenderContext
+from reel.providers.changes import Change
+from reeld.formats.model import Piece, RenderContext
 
 
 def test_a_note_names_the_seq_and_the_block() -> None:

@@ -5,15 +5,8 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.fields import (
-    raise_provider_error,
-    report_unused_keys,
-    require_history,
-    require_list,
-    require_map,
-    require_str,
-    response_metadata,
-)
+from reel.providers.elements import require_list, require_map, require_str
+from reeld.formats.fields import raise_provider_error, report_unused_keys, require_history, response_metadata
 
 
 @pytest.mark.parametrize(

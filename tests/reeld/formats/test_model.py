@@ -2,7 +2,8 @@
 
 import pytest
 
-from reeld.formats.model import CallResult, Piece, ToolCall, placeholder, split_by_role
+from reel.providers.roles import split_by_role
+from reeld.formats.model import CallResult, Piece, ToolCall, placeholder
 from tests.reeld.formats.histories import call, result, text, thinking
 
 CALL = ToolCall("c1", "look", "c1", "look", 1, {})

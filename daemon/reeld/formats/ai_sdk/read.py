@@ -4,9 +4,12 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
+from reel.providers.blocks import made_by, privileged, text, tool_call, tool_result
 from reel.providers.content import ANY_PICTURE, media_from
+from reel.providers.elements import Element, elements_of, require_str
 from reel.providers.json_values import dump
 from reel.providers.metadata import opaque_block, preserve_keys
+from reel.providers.roles import INSTRUCTION_ROLES, split_by_role
 from reel.strict_json import Json
 from reeld.formats.ai_sdk.options import (
     KEPT,
@@ -18,22 +21,8 @@ from reeld.formats.ai_sdk.options import (
     with_rest,
 )
 from reeld.formats.ai_sdk.ui import DENIED, Spoken, spoken
-from reeld.formats.fields import (
-    Element,
-    LoadedRequest,
-    elements_of,
-    history_of,
-    require_str,
-)
-from reeld.formats.history_builder import (
-    HistoryBuilder,
-    made_by,
-    privileged,
-    text,
-    tool_call,
-    tool_result,
-)
-from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
+from reeld.formats.fields import LoadedRequest, history_of
+from reeld.formats.history_builder import HistoryBuilder
 
 _API = "the AI SDK"
 # The default type of media.

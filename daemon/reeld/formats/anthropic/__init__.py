@@ -1,11 +1,12 @@
 """Anthropic Messages (the A rules of docs/provider-rules.md)."""
 
+from reel.providers.anthropic import PROVIDER
 from reeld.formats.anthropic import caching, read, rules, write
 from reeld.formats.format import Caching, Format
 
 FORMAT = Format(
     name="anthropic",
-    provider=rules.PROVIDER,
+    provider=PROVIDER,
     history_key="messages",
     reserved_keys=frozenset({"messages", "system"}),
     why_unsendable=rules.why_unsendable,

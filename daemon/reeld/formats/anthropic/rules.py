@@ -5,18 +5,18 @@ from datetime import UTC, datetime
 from types import UnionType
 from typing import Any
 
+from reel.providers.anthropic import PDF, PROVIDER
 from reel.providers.content import mime_of
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
+from reel.providers.roles import THOUGHTS
 from reel.strict_json import Json
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
-from reeld.formats.model import THOUGHTS, HistorySettings
+from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 
-PROVIDER = "anthropic"
 CACHE_CONTROL = "cache_control"
 # The metadata key of a block of an unknown type in Anthropic's own answer.
 ANSWERED = "answered"
-PDF = "application/pdf"
 # Blocks that change the tools in mid-history; only a system message may contain them.
 TOOL_CHANGES = ("tool_addition", "tool_removal")
 # Rule A7.

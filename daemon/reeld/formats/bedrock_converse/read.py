@@ -3,33 +3,19 @@
 from functools import partial
 from typing import Any
 
+from reel.providers.blocks import PartReader, privileged, text, tool_call, tool_result
+from reel.providers.changes import Change
 from reel.providers.content import shortest
+from reel.providers.elements import Element, invalid_at, require_elements, require_list, require_map
 from reel.providers.json_values import dump
 from reel.providers.metadata import opaque_block, preserve_keys
 from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import MIME_TYPES
 from reeld.formats.bedrock_converse.rules import PROVIDER
 from reeld.formats.bedrock_converse.write import CACHE_POINT
-from reeld.formats.fields import (
-    Element,
-    LoadedRequest,
-    Response,
-    history_of,
-    invalid_at,
-    require_elements,
-    require_list,
-    require_map,
-    usage_in,
-)
-from reeld.formats.history_builder import (
-    HistoryBuilder,
-    PartReader,
-    privileged,
-    text,
-    tool_call,
-    tool_result,
-)
-from reeld.formats.model import Change, is_thought
+from reeld.formats.fields import LoadedRequest, Response, history_of, usage_in
+from reeld.formats.history_builder import HistoryBuilder
+from reeld.formats.model import is_thought
 
 _API = "Bedrock Converse"
 # The keys that only the SDK adds to a response.

@@ -1,11 +1,12 @@
 """Google Gemini generateContent (the G rules of docs/provider-rules.md)."""
 
+from reel.providers.gemini import PROVIDER
 from reeld.formats.format import Format
 from reeld.formats.gemini import read, rules, write
 
 FORMAT = Format(
     name="gemini",
-    provider=rules.PROVIDER,
+    provider=PROVIDER,
     history_key="contents",
     reserved_keys=frozenset({"contents", "systemInstruction", "system_instruction"}),
     why_unsendable=rules.why_unsendable,

@@ -4,12 +4,12 @@ import re
 from typing import Any
 
 from reel.providers.content import ANY_PICTURE, mime_of
+from reel.providers.gemini import BESIDE_DATA, PROVIDER
 from reel.providers.metadata import is_own, opaque_object
 from reel.strict_json import Json
 from reeld.formats.format import IN_RESULTS, Position, ServerToolHalf
 from reeld.formats.naming import reads, why_not_transferable
 
-PROVIDER = "gemini"
 # The first version that requires its signatures back (rule G3) and accepts media in a result (rule G7).
 _SIGNING_SINCE = 3
 # The kinds of data, exactly one of which is in a part (rule G5): those with a neutral form, media, and all others.
@@ -17,26 +17,11 @@ _NEUTRAL = ("text", "functionCall", "functionResponse")
 MEDIA = ("inlineData", "fileData")
 _SERVER_TOOL = ("toolCall", "toolResponse")
 _DATA = (*MEDIA, "executableCode", "codeExecutionResult", *_SERVER_TOOL)
-# The keys of a part beside its data, and of media inside their data.
-BESIDE_DATA = (
-    "videoMetadata",
-    "partMetadata",
-    "audioTranscription",
-    "mediaProcessing",
-    "speechMetadata",
-    "documentMetadata",
-    "spreadsheetMetadata",
-    "audioMetadata",
-)
-# The keys of a function response beside its result.
-OF_A_RESPONSE = ("scheduling", "willContinue")
 _SIGNATURE = ("thought", "thoughtSignature")
 _MEDIA_KEYS = ("data", "mimeType", "fileUri", "displayName")
 # The media that it reads (rule G6).
 _READABLE = ("application/pdf", *(f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif")))
 _READABLE_KINDS = ("audio/", "video/", "text/")
-# Where Google keeps uploaded files; no other provider can read them (rule G10).
-_UPLOADED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
 
 
 def why_unsendable(block: Json, position: Position, model: str | None) -> str | None:
@@ -66,11 +51,6 @@ def _is_readable(block: Json) -> bool:
         return True
     is_linked_picture = mime == ANY_PICTURE and block.get("url") is not None
     return mime in _READABLE or mime.startswith(_READABLE_KINDS) or is_linked_picture
-
-
-def is_uploaded(url: str) -> bool:
-    """Whether a URL refers to a file uploaded to Google (rule G10)."""
-    return _UPLOADED.match(url) is not None
 
 
 def _why_opaque_unsendable(part: Json | None, position: Position, model: str | None) -> str | None:

@@ -1,7 +1,7 @@
 """Google's Interactions API (the I rules of docs/provider-rules.md)."""
 
+from reel.providers.gemini import PROVIDER
 from reeld.formats.format import Format
-from reeld.formats.gemini.rules import PROVIDER
 from reeld.formats.gemini_interactions import read, rules, write
 
 FORMAT = Format(

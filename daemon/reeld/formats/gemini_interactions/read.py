@@ -3,39 +3,26 @@
 from itertools import dropwhile
 from typing import Any
 
+from reel.providers.blocks import blocks_of, made_by, own_media, privileged, text, text_part, tool_result
 from reel.providers.content import ANY_PICTURE, standard_base64
+from reel.providers.elements import Element, invalid_at, require_elements, require_list, require_map, require_str
+from reel.providers.gemini import PROVIDER, is_uploaded
 from reel.providers.json_values import dump
 from reel.providers.metadata import opaque_block, preserve_keys
 from reel.strict_json import Json
 from reeld.formats.fields import (
-    Element,
     LoadedRequest,
     Response,
     error_message,
     id_prefix,
-    invalid_at,
     raise_provider_error,
-    require_elements,
     require_history,
-    require_list,
-    require_map,
-    require_str,
     require_whole,
     usage_in,
 )
-from reeld.formats.gemini.rules import PROVIDER, is_uploaded
 from reeld.formats.gemini_interactions.rules import OUTSIDE
 from reeld.formats.gemini_interactions.steps import BESIDE_MEDIA
-from reeld.formats.history_builder import (
-    HistoryBuilder,
-    blocks_of,
-    made_by,
-    own_media,
-    privileged,
-    text,
-    text_part,
-    tool_result,
-)
+from reeld.formats.history_builder import HistoryBuilder
 
 _API = "Interactions"
 # The states of an interaction that is incomplete (rule I9).

@@ -2,26 +2,17 @@
 
 from collections.abc import Iterator
 
+from reel.providers.blocks import made_by, tool_call, tool_result
 from reel.providers.content import shortest
+from reel.providers.elements import Element, elements_of, invalid_at, require_str
 from reel.providers.metadata import preserve_keys
+from reel.providers.roles import INSTRUCTION_ROLES
 from reel.strict_json import Json
-from reeld.formats.fields import (
-    Element,
-    LoadedRequest,
-    Response,
-    elements_of,
-    id_prefix,
-    invalid_at,
-    raise_provider_error,
-    require_history,
-    require_str,
-    usage_in,
-)
-from reeld.formats.history_builder import HistoryBuilder, made_by, tool_call, tool_result
+from reeld.formats.fields import LoadedRequest, Response, id_prefix, raise_provider_error, require_history, usage_in
+from reeld.formats.history_builder import HistoryBuilder
 from reeld.formats.langchain.envelope import Envelope, Maker, open_envelope
 from reeld.formats.langchain.parts import content_blocks, signed
 from reeld.formats.langchain.rules import CALL_SIGNATURES, PROVIDER
-from reeld.formats.model import INSTRUCTION_ROLES
 
 # The fields of a message that are content, or repeat other data.
 _READ = ("type", "role", "content", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "chunk_position", "example")

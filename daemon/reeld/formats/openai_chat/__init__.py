@@ -2,12 +2,14 @@
 
 from functools import cache, partial
 
+from reel.providers.openai import PROVIDER
+from reel.providers.openai_chat import NAME
 from reeld.formats.format import Format
-from reeld.formats.openai import PROVIDER, TOOL_NAMES
+from reeld.formats.openai import TOOL_NAMES
 from reeld.formats.openai_chat.dialect import Dialect
 from reeld.formats.openai_chat.dialects import DIALECTS, dialect_for
 from reeld.formats.openai_chat.read import read_request, read_response
-from reeld.formats.openai_chat.rules import NAME, history_settings, why_unsendable
+from reeld.formats.openai_chat.rules import history_settings, why_unsendable
 from reeld.formats.openai_chat.write import write_prompt, write_turn
 
 

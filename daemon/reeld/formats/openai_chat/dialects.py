@@ -10,12 +10,12 @@ from typing import Any
 
 from reel.providers.content import url_of
 from reel.providers.metadata import restore_keys
+from reel.providers.openai import PROVIDER
 from reel.strict_json import Json
 from reeld.formats.gemini.rules import is_signing
 from reeld.formats.gemini.write import UNSIGNED
 from reeld.formats.model import Piece
 from reeld.formats.naming import reads, sent_id
-from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_chat.dialect import PICTURES_ONLY, TEXT_ONLY, Dialect, Media, Reasoning, text_of
 
 

@@ -4,16 +4,15 @@ import re
 
 from reel.providers.content import mime_of
 from reel.providers.metadata import is_own, opaque_object, restore_keys
+from reel.providers.openai import PROVIDER
+from reel.providers.openai_chat import NAME
+from reel.providers.openai_chat_reasoning import KEPT_OF_THOUGHTS
 from reel.strict_json import Json
 from reeld.formats.format import Position, Prompt
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
-from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_chat.dialect import Dialect
-from reeld.formats.openai_chat.reasoning import KEPT_OF_THOUGHTS
 
-# Also the mark of opaque blocks: the two APIs of OpenAI do not accept each other's.
-NAME = "openai-chat"
 SOUNDS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav"}
 # The names of speakers that every version accepts (rule C5).
 _SPEAKER = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -1,7 +1,8 @@
 """OpenAI Responses (the R rules of docs/provider-rules.md)."""
 
+from reel.providers.openai import PROVIDER
 from reeld.formats.format import Format
-from reeld.formats.openai import PROVIDER, TOOL_NAMES
+from reeld.formats.openai import TOOL_NAMES
 from reeld.formats.openai_responses import items, read, rules, write
 
 FORMAT = Format(

@@ -8,38 +8,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reel.providers.json_values import arguments_as_object, load_sendable
+from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
 from reel.strict_json import Json
 from reeld.formats.fields import Shape, shapes_of, stripped
 from reeld.formats.naming import sent_name
-
-
-class CallKind(NamedTuple):
-    """A kind of call that the client answers, and of its output (rule R2).
-
-    Args:
-        output: the type of its output.
-        input_key: the key of what the call asks for.
-        call_id_key: the key of the call's id in the call.
-        output_id_key: the key of the call's id in its output.
-    """
-
-    output: str
-    input_key: str
-    call_id_key: str = "call_id"
-    output_id_key: str = "call_id"
-
-
-CALL_KINDS = {
-    "function_call": CallKind("function_call_output", "arguments"),
-    "custom_tool_call": CallKind("custom_tool_call_output", "input"),
-    "tool_search_call": CallKind("tool_search_output", "arguments"),
-    "computer_call": CallKind("computer_call_output", "action"),
-    "shell_call": CallKind("shell_call_output", "action"),
-    "apply_patch_call": CallKind("apply_patch_call_output", "operation"),
-    "local_shell_call": CallKind("local_shell_call_output", "action", output_id_key="id"),
-    "mcp_approval_request": CallKind("mcp_approval_response", "arguments", "id", "approval_request_id"),
-}
-OUTPUT_KINDS = {kind.output: kind for kind in CALL_KINDS.values()}
 
 
 class CallHalf(NamedTuple):

@@ -1,41 +1,23 @@
 """Reads requests and responses of Responses: both have the same items, and consecutive output forms one message."""
 
-import re
-from functools import partial
 from typing import Any
 
-from reel.providers.content import ANY_PICTURE, media_from, shortest
-from reel.providers.json_values import dump
-from reel.providers.metadata import opaque_block, preserve_keys
+from reel.providers.blocks import text
+from reel.providers.elements import invalid_at, require_list, require_str
+from reel.providers.openai import PROVIDER
+from reel.providers.openai_responses import OUTPUT_KINDS, ItemReader, type_of
 from reel.strict_json import Json
 from reeld.formats.fields import (
-    Element,
     LoadedRequest,
     Response,
     error_message,
-    invalid_at,
     raise_provider_error,
     require_history,
-    require_list,
-    require_map,
-    require_str,
     require_whole,
     usage_in,
 )
-from reeld.formats.history_builder import (
-    HistoryBuilder,
-    PartReader,
-    blocks_of,
-    by_type,
-    own_media,
-    text,
-    text_part,
-    tool_call,
-    tool_result,
-)
-from reeld.formats.model import INSTRUCTION_ROLES
-from reeld.formats.openai import PROVIDER, custom_tool_arguments
-from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS, call_half
+from reeld.formats.history_builder import HistoryBuilder
+from reeld.formats.openai_responses.items import call_half
 
 _API = "Responses"
 # The keys with which a request continues a history outside of its body (rule R8).
@@ -44,11 +26,6 @@ _OUTSIDE = ("previous_response_id", "conversation", "prompt")
 _UNFINISHED = ("queued", "in_progress", "failed", "cancelled")
 # The keys of a response that are read, and those that repeat the request, of any size, or the answer (rule R11).
 _READ = ("id", "object", "model", "output", "usage", "output_text", "instructions", "tools")
-# Client items that are neither messages nor outputs.
-_CLIENT_ITEMS = ("additional_tools", "configuration_update", "compaction_trigger")
-# The kinds of calls and outputs with a neutral form but for a few keys; the others are kept whole.
-_PLAIN_CALLS = ("function_call", "custom_tool_call")
-_PLAIN_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
 def read_request(body: Json, model: str | None = None) -> LoadedRequest:
@@ -66,7 +43,7 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     given = body.get("input")
     items = require_history([given] if type(given) is str else given, "input", _API)
     builder = HistoryBuilder(PROVIDER, body.get("model"), model)
-    reader = _ItemReader(builder)
+    reader = ItemReader(builder)
     for index, item in enumerate(items):
         reader.add(item, f"input[{index}]")
     return builder.loaded(body, ("input", "instructions", "model"), _prompt(body))
@@ -97,7 +74,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
     details = body.get("incomplete_details")
     reason = details.get("reason") if type(details) is dict else None
     builder = HistoryBuilder(PROVIDER, body.get("model"), model)
-    reader = _ItemReader(builder)
+    reader = ItemReader(builder)
     served = _answered(items)
     for index, item in enumerate(items):
         reader.add(item, f"output[{index}]", served=index in served)
@@ -126,158 +103,6 @@ def _answered(items: list[Any]) -> frozenset[int]:
         half = call_half(item) if type(item) is dict else None
         if half is not None and half.is_call:
             calls.setdefault(half.key, index)
-        elif type(item) is dict and _type_of(item) in OUTPUT_KINDS:
+        elif type(item) is dict and type_of(item) in OUTPUT_KINDS:
             found.update((index, index if half is None else calls.pop(half.key, index)))
     return frozenset(found)
-
-
-class _ItemReader:
-    """Reads items in order, and adds their messages to a builder."""
-
-    def __init__(self, builder: HistoryBuilder) -> None:
-        self._builder = builder
-
-    def add(self, given: Any, where: str, *, served: bool = False) -> None:
-        """Add one item; a bare string is the user's.
-
-        Args:
-            given: the item.
-            where: its place, for errors.
-            served: whether it is half of a call that the server answered itself.
-        """
-        item = {"role": "user", "content": given} if type(given) is str else require_map(given, where)
-        kind = item.get("type") or ("message" if "role" in item else "item_reference")
-        if kind == "item_reference":
-            raise invalid_at(where, "refers to an item outside this body; load a request that contains all of it")
-        if kind == "message":
-            self._add_message(Element(item, where))
-        elif served:
-            self._builder.extend("assistant", [self._opaque_item(item)])
-        elif _is_output(item):
-            self._builder.add("tool", [self._result(Element(item, where))])
-        elif kind in _CLIENT_ITEMS:
-            self._builder.add("user", [opaque_block(PROVIDER, item)])
-        elif _is_call(item):
-            self._builder.extend("assistant", [self._call(Element(item, where))])
-        else:
-            self._builder.extend("assistant", [self._opaque_item({"type": kind, **item})])
-
-    def _call(self, item: Element) -> Json:
-        """Read a call; one that has more than a name and arguments is kept whole, for its provider."""
-        kind: str = item.value["type"]
-        shape = CALL_KINDS[kind]
-        # An empty id is replaced by one made from the place.
-        given, place = item.value[shape.call_id_key], "_".join(re.findall(r"\w+", item.where))
-        call_id = self._builder.call_id(given, item.get("name"), place, item.where)
-        if kind in _PLAIN_CALLS:
-            skipped = ("id", "status", "call_id", "name", "arguments", "input")
-            kept = item.kept(PROVIDER, *skipped, *(("type",) if kind == "function_call" else ()))
-        else:
-            whole = dump({**item.value, shape.call_id_key: call_id})
-            kept = preserve_keys(PROVIDER, {"type": kind, "item_json": whole})
-        custom = kind == "custom_tool_call"
-        arguments = custom_tool_arguments(item.text("input")) if custom else item.get(shape.input_key)
-        name = item.get("name")
-        return tool_call(call_id, name if type(name) is str else kind.removesuffix("_call"), arguments, kept)
-
-    def _result(self, item: Element) -> Json:
-        """Read an output; one that is more than a text or parts is kept whole beside its text."""
-        kind: str = item.value["type"]
-        key = OUTPUT_KINDS[kind].output_id_key
-        call_id = self._builder.answered_id(item.get(key), item.get("name"), item.at(key))
-        output, failed = item.get("output"), item.get("status") == "failed"
-        if kind in _PLAIN_OUTPUTS:
-            if type(output) is dict and "type" not in output:
-                output = dump(output)
-            kept = item.kept(PROVIDER, "id", "type", "status", "call_id", "output")
-            return tool_result(call_id, shortest(_blocks(output, item.at("output"))), kept, failed=failed)
-        readable = [text(output)] if type(output) is str and output else []
-        whole = opaque_block(PROVIDER, {**item.value, key: call_id})
-        return tool_result(call_id, [*readable, whole], failed=failed)
-
-    def _opaque_item(self, item: Json) -> Json:
-        """Return the block of an item of the provider's; only models of one family read what is encrypted (rule X7)."""
-        return opaque_block(PROVIDER, item, self._builder.model if "encrypted_content" in item else None)
-
-    def _add_message(self, item: Element) -> None:
-        role = item.role(_API)
-        if role == "tool":
-            # A result in the form of Chat Completions (rule X12).
-            call_id = item.get("tool_call_id") or item.get("call_id") or item.where
-            output = {"type": "function_call_output", "output": item.get("content"), "call_id": call_id}
-            self.add(output, item.where)
-            return
-        blocks = _blocks(item.get("content"), item.at("content")) or [text("")]
-        if role == "assistant":
-            self._add_assistant_text(blocks, item.get("phase"))
-            for call in item.elements("tool_calls"):
-                # In the form of Chat Completions (rule X12).
-                tool = call.inside("function").value
-                self.add({**tool, "type": "function_call", "call_id": call.text("id")}, call.where)
-        else:
-            values = {**item.value, "role": role if role in INSTRUCTION_ROLES else None}
-            self._builder.add("user", blocks, preserve_keys(PROVIDER, values, ("type", "content", "id", "status")))
-
-    def _add_assistant_text(self, blocks: list[Json], phase: Any) -> None:
-        """Add an assistant text; directly after another text, it is a separate message."""
-        for block in blocks:
-            metadata = {"provider": PROVIDER, **block.get("provider_metadata", {}), "phase": phase}
-            block.update(preserve_keys(PROVIDER, metadata))
-        before = self._builder.messages
-        if before and before[-1]["content"][-1]["type"] == "text":
-            self._builder.add("assistant", blocks)
-        else:
-            self._builder.extend("assistant", blocks)
-
-
-def _is_call(item: Json) -> bool:
-    """Whether an item is a call that the client answers; one that the server made and answered is not."""
-    kind = CALL_KINDS.get(_type_of(item))
-    return kind is not None and type(item.get(kind.call_id_key)) is str and item.get("execution") != "server"
-
-
-def _is_output(item: Json) -> bool:
-    """Whether an item is the client's answer to a call."""
-    kind = OUTPUT_KINDS.get(_type_of(item))
-    if kind is None or item.get("execution") == "server":
-        return False
-    call_id = item.get(kind.output_id_key)
-    return type(call_id) is str or (call_id is None and item["type"] in _PLAIN_OUTPUTS)
-
-
-def _type_of(item: Json) -> str:
-    kind = item.get("type")
-    return kind if type(kind) is str else ""
-
-
-def _blocks(content: Any, where: str) -> list[Json]:
-    """Read the content of a message or an output."""
-    return blocks_of(content, where, partial(by_type, _PART_READERS, PROVIDER))
-
-
-def _refusal(part: Element) -> Json:
-    return {**text(part.text("refusal")), **preserve_keys(PROVIDER, {**part.value, "refusal": True}, ("type",))}
-
-
-def _image(part: Element) -> Json | None:
-    url = part.get("image_url")
-    return own_media(PROVIDER, media_from(url, ANY_PICTURE), part, "image_url") if type(url) is str else None
-
-
-def _file(part: Element) -> Json | None:
-    """Read a file that the part contains or links to; an uploaded one is known only to the provider."""
-    data, url, name = part.get("file_data"), part.get("file_url"), part.get("filename")
-    source = data if type(data) is str and data.startswith("data:") else url
-    if type(source) is not str:
-        return None
-    named = {"name": name} if type(name) is str else {}
-    block = {**media_from(source, "application/octet-stream"), **named}
-    return own_media(PROVIDER, block, part, "file_data", "file_url", "filename")
-
-
-_PART_READERS: dict[str, PartReader] = {
-    **dict.fromkeys(("input_text", "output_text", "text"), partial(text_part, PROVIDER)),
-    "refusal": _refusal,
-    "input_image": _image,
-    "input_file": _file,
-}

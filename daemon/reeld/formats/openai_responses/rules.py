@@ -2,11 +2,12 @@
 
 from reel.providers.content import mime_of
 from reel.providers.metadata import is_own, restore_key, restore_keys
+from reel.providers.openai import PROVIDER
 from reel.strict_json import Json
 from reeld.formats.format import IN_RESULTS, Position, Prompt, ServerToolHalf
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
-from reeld.formats.openai import PICTURES, PROVIDER
+from reeld.formats.openai import PICTURES
 from reeld.formats.openai_responses.items import (
     CALL_ITEMS,
     CLIENT_ITEMS,

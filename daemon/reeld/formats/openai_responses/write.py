@@ -7,14 +7,15 @@ from typing import Any
 from reel.providers.content import shortest, texts_of, url_of
 from reel.providers.json_values import arguments_as_text
 from reel.providers.metadata import is_own, restore_key, restore_keys
+from reel.providers.openai import PROVIDER
+from reel.providers.openai_responses import CALL_KINDS
 from reel.strict_json import Json
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.naming import sent_id
-from reeld.formats.openai import CACHE_BREAKPOINT, PROVIDER, custom_tool_input, filename
+from reeld.formats.openai import CACHE_BREAKPOINT, custom_tool_input, filename
 from reeld.formats.openai_responses.items import (
     CALL_ITEMS,
-    CALL_KINDS,
     CLIENT_ITEMS,
     OUTPUT_ITEMS,
     SERVER_ITEMS,

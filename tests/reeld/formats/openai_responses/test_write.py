@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from reel import text, tool_call, tool_result
+from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
 from reeld.formats.openai_chat.read import read_request as load_chat
 from reeld.formats.openai_chat.read import read_response as read_chat
-from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS, SERVER_ITEMS
+from reeld.formats.openai_responses.items import SERVER_ITEMS
 from reeld.formats.openai_responses.read import read_request, read_response
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, call, model, opaque, result, tool, user

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from reeld.formats.fields import require_str
-from reeld.formats.model import Change
+from reel.providers.changes import Change
+from reel.providers.elements import require_str
 
 # How well a result matches a call; a smaller number is a better match.
 _BY_ID, _BY_NAME, _BY_ORDER, _NOT = range(4)

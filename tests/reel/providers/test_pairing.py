@@ -3,7 +3,7 @@
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.pairing import Pairing
+from reel.providers.pairing import Pairing
 
 
 def pairing() -> Pairing:

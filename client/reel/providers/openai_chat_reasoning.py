@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from reel.providers.blocks import made_by
+from reel.providers.elements import Element, invalid_at
 from reel.providers.metadata import preserve_keys
+from reel.providers.openai import PROVIDER
 from reel.strict_json import Json
-from reeld.formats.fields import Element, invalid_at
-from reeld.formats.history_builder import made_by
-from reeld.formats.openai import PROVIDER
 
 # What goes back in place of the text of a thought: an encrypted one has none.
 KEPT_OF_THOUGHTS = ("reasoning_details", "thinking")

@@ -1,0 +1,82 @@
+"""Reads the blocks of Anthropic's API."""
+
+from typing import Any
+
+from reel.providers.blocks import PartReader, blocks_of, by_type, text_part, tool_call, tool_result
+from reel.providers.content import ANY_PICTURE, shortest
+from reel.providers.elements import Element, require_str
+from reel.providers.refusals import Refusals
+from reel.strict_json import Json
+
+PROVIDER = "anthropic"
+PDF = "application/pdf"
+
+
+def read_blocks(content: Any, where: str, model: str | None, refusals: Refusals | None = None) -> list[Json]:
+    """Read content.
+
+    Args:
+        content: a string, or a list of blocks.
+        where: its place, for errors.
+        model: the model that generated it; ``None`` if unknown, or if none did (user input).
+        refusals: what keeps a block that is refused; ``None`` if that is an error.
+    """
+
+    def read(found: Element) -> Json:
+        block = by_type(_READERS, PROVIDER, found)
+        if model is not None and block["type"] in ("thinking", "redacted_thinking", "opaque"):
+            block["model"] = model
+        return block
+
+    return blocks_of(content, where, read, refusals)
+
+
+def _text(found: Element) -> Json:
+    return text_part(PROVIDER, found)
+
+
+def _thinking(found: Element) -> Json:
+    block = {"type": "thinking", "text": found.text("thinking"), "provider": PROVIDER}
+    return block if found.get("signature") is None else {**block, "signature": found.text("signature")}
+
+
+def _redacted(found: Element) -> Json:
+    return {"type": "redacted_thinking", "data": found.text("data"), "provider": PROVIDER}
+
+
+def _call(found: Element) -> Json:
+    kept = found.kept(PROVIDER, "type", "id", "name", "input")
+    return tool_call(found.text("id"), found.text("name"), found.get("input"), kept)
+
+
+def _result(found: Element) -> Json:
+    content = shortest(read_blocks(found.get("content"), found.at("content"), None, found.refusals))
+    kept = found.kept(PROVIDER, "type", "tool_use_id", "content", "is_error")
+    return tool_result(found.text("tool_use_id"), content, kept, failed=found.get("is_error") is True)
+
+
+def _media(found: Element) -> Json | None:
+    """Read an image or a PDF as bytes or as a URL. Other sources, such as uploaded files, are Anthropic's own."""
+    kind, source = found.value["type"], found.inside("source")
+    mime = source.get("media_type") or (PDF if kind == "document" else ANY_PICTURE)
+    if kind == "document" and mime != PDF:
+        return None
+    block: Json = {"type": "media", "mime_type": require_str(mime, source.at("media_type"))}
+    if source.get("type") == "base64":
+        block["data_base64"] = source.text("data")
+    elif source.get("type") == "url":
+        block["url"] = source.text("url")
+    else:
+        return None
+    return {**block, **found.kept(PROVIDER, "type", "source")}
+
+
+_READERS: dict[str, PartReader] = {
+    "text": _text,
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+    "tool_use": _call,
+    "tool_result": _result,
+    "image": _media,
+    "document": _media,
+}
