@@ -12,7 +12,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-from reel.exporting.layout import Layout, code, folded
+from reel.exporting.articles import Articles, code, folded
 from reel.exporting.story import Heading, Part
 
 
@@ -36,10 +36,10 @@ def page(heading: Heading, parts: Iterable[Part]) -> Iterator[str]:
         parts: messages and events, oldest first.
     """
     yield from _head(heading)
-    layout = Layout()
-    yield from layout.parts(parts)
+    articles = Articles()
+    yield from articles.parts(parts)
     yield "</main>\n"
-    yield from layout.contents()
+    yield from articles.contents()
     yield "</div>\n</body>\n</html>\n"
 
 

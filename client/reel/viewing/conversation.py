@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, NamedTuple
 
-from reel.exporting.layout import Layout
+from reel.exporting.articles import Articles
 from reel.exporting.page import prompt, title
 from reel.exporting.rich_text import rich_text
 from reel.exporting.story import Heading, Part, Said
@@ -38,9 +38,9 @@ def _shortened(block: Any, seq: int) -> Any:
     return block
 
 
-def new_layout() -> Layout:
-    """Return a layout for a conversation, with times in the local time zone."""
-    return Layout(lambda milliseconds: time.strftime("%Y-%m-%d %H:%M", time.localtime(milliseconds / 1000)))
+def new_articles() -> Articles:
+    """Return what writes the articles of a conversation, with times in the local time zone."""
+    return Articles(lambda milliseconds: time.strftime("%Y-%m-%d %H:%M", time.localtime(milliseconds / 1000)))
 
 
 class Piece(NamedTuple):
@@ -64,10 +64,10 @@ class Piece(NamedTuple):
         Args:
             head: the seq at which the conversation ends.
         """
-        layout = new_layout()
-        layout.learn(self.before)
+        articles = new_articles()
+        articles.learn(self.before)
         yield f'<div class="piece" data-first="{self.first}" data-last="{self.last}" data-head="{head}">\n'
-        yield from layout.parts(map(shortened, self.parts))
+        yield from articles.parts(map(shortened, self.parts))
         yield "</div>\n"
 
 
@@ -125,6 +125,6 @@ def draft(push: DraftPush) -> str:
     )
 
 
-def pieces_of(parts: Iterable[Part], layout: Layout) -> str:
+def pieces_of(parts: Iterable[Part], articles: Articles) -> str:
     """Return new parts of a conversation as HTML, laid out after the earlier ones."""
-    return "".join(layout.parts(map(shortened, parts)))
+    return "".join(articles.parts(map(shortened, parts)))

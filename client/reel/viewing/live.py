@@ -17,7 +17,7 @@ from reel.errors import Busy, NotFound, NotRunning, ReelError, ShuttingDown, Sto
 from reel.exporting.story import Happened, Said
 from reel.peer import RETRY_INTERVAL
 from reel.pushes import DraftPush, EventPush, Push
-from reel.viewing.conversation import draft, new_layout, pieces_of
+from reel.viewing.conversation import draft, new_articles, pieces_of
 from reel.viewing.exchange import Send
 from reel.viewing.reading import piece
 
@@ -59,7 +59,7 @@ class Live:
         self._sending = anyio.Lock()
         self._agent = agent
         self._since = since
-        self._layout = new_layout()
+        self._articles = new_articles()
         self._listed = anyio.Event()
         # The agents with drafts in all conversations; and the unsent draft of this one.
         self._writing: set[tuple[str, int]] = set()
@@ -154,10 +154,10 @@ class Live:
         await self._tell(event("failed", why=error.message))
 
     async def _learn(self, agent: str) -> None:
-        """Tell the layout the tools of later results."""
+        """Tell what writes articles the tools of later results."""
         end = min(self._since, (await self._client.agent(agent)).head)
         known = await piece(self._client, agent, max(end - _BEFORE, 1), end, end)
-        self._layout.learn([*known.before, *known.parts])
+        self._articles.learn([*known.before, *known.parts])
 
     async def _take(self, push: Push) -> None:
         if isinstance(push, DraftPush):
@@ -176,7 +176,7 @@ class Live:
             await self._tell(event("changed", self._since))
 
     async def _append(self, seq: int, part: Said | Happened) -> None:
-        await self._tell(event("parts", seq, html=pieces_of([part], self._layout)))
+        await self._tell(event("parts", seq, html=pieces_of([part], self._articles)))
 
     async def _take_draft(self, push: DraftPush) -> None:
         self._drafts[push.connection] = push

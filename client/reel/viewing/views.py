@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from reel.exporting.layout import ROLES, Layout, folded
+from reel.exporting.articles import ROLES, Articles, folded
 from reel.reading.branches import Stretch
 from reel.reading.difference import Hunk, Said
 from reel.reading.usage import Sum, whole
@@ -69,30 +69,30 @@ def differences(hunks: list[Hunk]) -> Iterator[str]:
     """Yield what two conversations, or two moments of one, have in common, and their differences."""
     if all(hunk.sign == "=" for hunk in hunks):
         yield '<p class="note">Nothing differs.</p>\n'
-    layout = Layout()
+    articles = Articles()
     for number, (sign, messages) in enumerate(hunks):
         if sign == "=":
-            yield _common(messages, layout, number)
+            yield _common(messages, articles, number)
             continue
         yield f'<section class="{_KINDS[sign]}" aria-label="{_TITLES[sign]}">\n<h2>{sign} {_TITLES[sign]}</h2>\n'
         for message in messages:
-            yield from _article(message, layout, number)
+            yield from _article(message, articles, number)
         yield "</section>\n"
 
 
-def _common(messages: list[Said], layout: Layout, number: int) -> str:
+def _common(messages: list[Said], articles: Articles, number: int) -> str:
     prompts = sum(message.seq is None for message in messages)
     said = [count(len(messages) - prompts, "message")] if len(messages) > prompts else []
     what = " and ".join(["the system prompt"] * bool(prompts) + said) + " in common"
     if len(messages) > _SHOWN or any(message.content is None for message in messages):
         return f'<p class="event">{what}</p>\n'
-    return folded(what, "".join(piece for message in messages for piece in _article(message, layout, number)))
+    return folded(what, "".join(piece for message in messages for piece in _article(message, articles, number)))
 
 
-def _article(message: Said, layout: Layout, number: int) -> Iterator[str]:
+def _article(message: Said, articles: Articles, number: int) -> Iterator[str]:
     seq = "" if message.seq is None else f"<span>#{message.seq}</span>"
     who = f"{ROLES.get(message.role, 'System prompt')}{seq}"
-    yield from layout.article(f"d{number}-{message.seq or 0}", message.role, who, message.content)
+    yield from articles.article(f"d{number}-{message.seq or 0}", message.role, who, message.content)
 
 
 def usage(agent: str | None, by: str, sums: dict[str, Sum]) -> Iterator[str]:

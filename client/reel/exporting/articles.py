@@ -15,8 +15,8 @@ _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 _WORDS = 90
 
 
-class Layout:
-    """Lays out parts; remembers the prompts for the contents, and the tool of each call.
+class Articles:
+    """Writes parts; remembers the prompts for the contents, and the tool of each call.
 
     Args:
         clock: formats a time.
