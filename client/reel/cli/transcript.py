@@ -9,14 +9,15 @@ from reel.cli import markdown
 from reel.cli.output import Line, Span
 from reel.light_typing import TYPE_CHECKING, NamedTuple
 from reel.media import media_in_short
+from reel.reading.layout import Layout, Shown
 from reel.reading.wording import count, flat, wrap
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from reel.messages import Message, Record
 
 _STEP = "  "
+# The blocks of tools, each in its own style, and folded if they are long.
+_TOOL = ("call", "result", "error")
 
 
 class Fold(NamedTuple):
@@ -27,7 +28,7 @@ class Fold(NamedTuple):
 
 
 class Transcript:
-    """Lays out messages. It remembers the tool of each call, to show it with the result.
+    """Shows messages on a terminal.
 
     Args:
         width: how many columns there are; with ``None`` lines are not wrapped.
@@ -54,7 +55,7 @@ class Transcript:
         self._fold = Fold(1, 1) if brief else fold
         self._brief = brief
         self._unfold = unfold
-        self._tools: dict[str, str] = {}
+        self._layout = Layout()
         self._begun = False
         self._seq = 0
 
@@ -67,7 +68,7 @@ class Transcript:
         """Lay out one message."""
         role, self._seq = message["role"], message["seq"]
         yield from self._header((role, role), self._place(message["seq"], message.get("sent", message["time"])))
-        for block in message["content"]:
+        for block in self._layout.blocks(message["content"]):
             yield from self._block(block, 1)
 
     def record(self, record: Record) -> Iterator[Line]:
@@ -95,52 +96,25 @@ class Transcript:
     def _place(self, seq: int, time: int) -> Span:
         return f"  #{seq}  {self._clock(time)}", "dim"
 
-    def _block(self, block: Any, depth: int) -> Iterator[Line]:
-        match block["type"]:
-            case "text":
-                return self._text(block["text"], depth)
-            case "thinking":
-                return self._thinking(block, depth)
-            case "redacted_thinking":
-                return self._remark(f"thinking, redacted ({len(block['data'])} characters)", depth)
-            case "tool_call":
-                return self._tool_call(block, depth)
-            case "tool_result":
-                return self._tool_result(block, depth)
-            case "media":
-                return self._remark(media_in_short(block), depth)
-            case "opaque":
-                return self._opaque(block, depth)
-        return self._remark(f"block of type {block['type']} (a newer reel can show it)", depth)
+    def _block(self, block: Shown, depth: int) -> Iterator[Line]:
+        if block.kind == "text":
+            return self._text(block.text or "", depth)
+        if block.is_folded:
+            return self._labelled(block, depth)
+        return self._body(block.label, depth, "dim")
 
-    def _thinking(self, block: Any, depth: int) -> Iterator[Line]:
-        yield self._label(depth, ("thinking", "dim"))
-        if not self._brief:
-            yield from self._body(block["text"], depth + 1, "dim")
-
-    def _tool_call(self, block: Any, depth: int) -> Iterator[Line]:
-        self._tools[block["id"]] = block["name"]
-        yield self._label(depth, (f"call {block['name']}", "call"), (f"  {block['id']}", "dim"))
-        yield from self._folded(self._body(block["arguments"], depth + 1), depth + 1)
-
-    def _tool_result(self, block: Any, depth: int) -> Iterator[Line]:
-        call_id, failed = block["tool_call_id"], block["is_error"]
-        of = f" of {self._tools[call_id]}" if call_id in self._tools else ""
-        title = f"error{of}" if failed else f"result{of}"
-        yield self._label(depth, (title, "error" if failed else "result"), (f"  {call_id}", "dim"))
-        content = block["content"]
-        if isinstance(content, str):
-            lines = self._body(content, depth + 1)
+    def _labelled(self, block: Shown, depth: int) -> Iterator[Line]:
+        """Lay out a block below its label."""
+        style = block.kind if block.kind in _TOOL else "dim"
+        note: list[Span] = [(f"  {block.call_id}", "dim")] if block.call_id else []
+        yield self._label(depth, (block.label, style), *note)
+        if block.kind == "thinking" and self._brief:
+            return
+        if block.text is None:
+            lines: Iterator[Line] = (line for inner in block.inner for line in self._block(inner, depth + 1))
         else:
-            lines = (line for inner in content for line in self._block(inner, depth + 1))
-        yield from self._folded(lines, depth + 1)
-
-    def _opaque(self, block: Any, depth: int) -> Iterator[Line]:
-        yield self._label(depth, (f"opaque block of {block['provider']}", "dim"))
-        yield from self._body(block["data_json"], depth + 1, "dim")
-
-    def _remark(self, text: str, depth: int) -> Iterator[Line]:
-        return self._body(text, depth, "dim")
+            lines = self._body(block.text, depth + 1, "" if block.kind in _TOOL else "dim")
+        yield from self._folded(lines, depth + 1) if block.kind in _TOOL else lines
 
     def _label(self, depth: int, *spans: Span) -> Line:
         return [_STEP * depth, *spans]

@@ -5,8 +5,9 @@ from html import escape
 from typing import Any
 
 from reel.exporting.rich_text import rich_text
-from reel.exporting.story import Happened, Part, Said, call_name, pretty_json, shown_time, size_of, told
+from reel.exporting.story import Happened, Part, Said, shown_time, title_of, told
 from reel.messages import Event, Message
+from reel.reading.layout import Layout, Shown, pretty_json
 
 ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 # The types that a browser shows as a picture without running anything.
@@ -24,16 +25,14 @@ class Articles:
 
     def __init__(self, clock: Callable[[int], str] = shown_time) -> None:
         self._clock = clock
-        self._tools: dict[str, str] = {}
+        self._layout = Layout()
         self._prompts: list[tuple[str, str]] = []
 
     def learn(self, parts: Iterable[Part]) -> None:
         """Remember the tools of calls that are not laid out here, although their results may be."""
         for part in parts:
             if isinstance(part, Said):
-                self._tools |= {
-                    block["id"]: block["name"] for block in part.message["content"] if block["type"] == "tool_call"
-                }
+                self._layout.learn(part.message["content"])
 
     def parts(self, parts: Iterable[Part]) -> Iterator[str]:
         """Yield the parts as HTML; fold each stretch that is no longer in the conversation."""
@@ -94,52 +93,47 @@ class Articles:
         """
         yield f'<article id="{anchor}" class="{f"{role} {kind}".strip()}">\n'
         yield f'<p class="who">{who}</p>\n<div class="says">\n'
-        for block in content:
+        for block in self._layout.blocks(content):
             yield self._block(block, role)
         yield "</div>\n</article>\n"
 
-    def _block(self, block: Any, role: str) -> str:
-        match block["type"]:
+    def _block(self, block: Shown, role: str) -> str:
+        match block.kind:
             case "text":
                 # User input is shown verbatim: it may be a log or a program.
-                text = block["text"]
+                text = block.text or ""
                 return rich_text(text) if role == "assistant" else f'<div class="plain">{escape(text)}</div>\n'
             case "thinking":
-                return folded("Thinking", code(block["text"])) if block["text"] else _note("thinking, encrypted")
-            case "tool_call":
-                self._tools[block["id"]] = block["name"]
-                title = f"Call of <b>{escape(block['name'])}</b> {escape(one_line(block['arguments']))}"
-                return folded(title, code(pretty_json(block["arguments"])))
-            case "tool_result":
+                return folded(title_of(block, "b"), code(block.text)) if block.text else _note("thinking, encrypted")
+            case "call":
+                title = f"{title_of(block, 'b')} {escape(one_line(block.text or ''))}"
+                return folded(title, code(pretty_json(block.text or "")))
+            case "result" | "error":
                 return self._result(block)
             case "media":
                 return _media(block)
-        return _note(size_of(block))
+        return _note(block.instead)
 
-    def _result(self, block: Any) -> str:
-        content, failed = block["content"], block["is_error"]
-        title = f"{'Error' if failed else 'Result'} of <b>{escape(call_name(block, self._tools))}</b>"
-        if isinstance(content, str):
-            title, body = f"{title} {escape(one_line(content))}", code(content)
-        else:
-            body = "".join(
-                code(inner["text"]) if inner["type"] == "text" else self._block(inner, "tool") for inner in content
-            )
-        return folded(title, body, "bad" if failed else "")
+    def _result(self, block: Shown) -> str:
+        title, kind = title_of(block, "b"), "bad" if block.kind == "error" else ""
+        if block.text is not None:
+            return folded(f"{title} {escape(one_line(block.text))}", code(block.text), kind)
+        body = (code(inner.text or "") if inner.kind == "text" else self._block(inner, "tool") for inner in block.inner)
+        return folded(title, "".join(body), kind)
 
 
 def _event(event: Event) -> str:
     return f'<p class="event">{escape(one_line(told(event)))} <span>(#{event["seq"]})</span></p>\n'
 
 
-def _media(block: Any) -> str:
-    words = escape(size_of(block))
+def _media(media: Shown) -> str:
+    block, words = media.block, escape(media.instead)
     if (data := block.get("data_base64")) and block["mime_type"] in _PICTURES:
         # Base64 needs no escaping, but the stored data may be anything.
         return f'<img alt="{words}" src="data:{block["mime_type"]};base64,{escape(data)}">\n'
     if (url := block.get("url")) and url.startswith(("https://", "http://")):
         return f'<p class="note"><a rel="noopener noreferrer" href="{escape(url)}">{escape(url)}</a></p>\n'
-    return _note(size_of(block))
+    return _note(media.instead)
 
 
 def folded(title: str, body: str, kind: str = "") -> str:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any
 
-from reel.exporting.story import Heading, call_name, pretty_json, size_of
+from reel.exporting.story import Heading, title_of
 from reel.messages import Message
+from reel.reading.layout import Layout, Shown, fence_around, pretty_json
 
 _ROLES = {"user": "User", "assistant": "Assistant"}
 # CommonMark 4.5: the fence that opens or closes a code block.
@@ -25,45 +25,44 @@ def markdown(heading: Heading, messages: Iterable[Message]) -> Iterator[str]:
         yield f"\n`{heading.name}`\n"
     if heading.system is not None:
         yield f"\n{_folded('System prompt', _fenced(heading.system))}"
-    tools: dict[str, str] = {}
+    layout = Layout()
     role = None
     for message in messages:
         # An answer continues after the results that it asked for.
         if message["role"] == "user" or (message["role"] == "assistant" and role != "assistant"):
             role = message["role"]
             yield f"\n### {_ROLES[role]}\n"
-        for block in message["content"]:
-            if piece := _block(block, tools):
+        for block in layout.blocks(message["content"]):
+            if piece := _block(block):
                 yield f"\n{piece}"
 
 
-def _block(block: Any, tools: dict[str, str]) -> str:
-    match block["type"]:
+def _block(block: Shown) -> str:
+    match block.kind:
         case "text":
-            return _closed(block["text"].strip("\r\n"))
-        case "thinking":
-            return _folded("Thinking", _fenced(block["text"])) if block["text"] else ""
-        case "tool_call":
-            tools[block["id"]] = block["name"]
-            return _folded(
-                f"Call of <code>{escape(block['name'])}</code>", _fenced(pretty_json(block["arguments"]), "json")
-            )
-        case "tool_result":
-            what = "Error" if block["is_error"] else "Result"
-            title = f"{what} of <code>{escape(call_name(block, tools))}</code>"
-            content = block["content"]
-            if isinstance(content, str):
-                return _folded(title, _fenced(content))
-            return _folded(title, "\n".join(filter(None, (_block(inner, tools) for inner in content))))
+            return _closed((block.text or "").strip("\r\n"))
+        case "thinking" if not block.text:
+            return ""
         case "media":
             return _media(block)
+        case "thinking" | "call" | "result" | "error":
+            return _folded(title_of(block, "code"), _body(block))
     return ""  # only its provider can read it
 
 
-def _media(block: Any) -> str:
+def _body(block: Shown) -> str:
+    if block.text is None:
+        # What a tool returns is shown verbatim, in blocks as in one text.
+        pieces = (_fenced(inner.text or "") if inner.kind == "text" else _block(inner) for inner in block.inner)
+        return "\n".join(filter(None, pieces))
+    return _fenced(pretty_json(block.text), "json") if block.kind == "call" else _fenced(block.text)
+
+
+def _media(media: Shown) -> str:
+    block = media.block
     if url := block.get("url"):
         return f"{_inline(block.get('name') or block['mime_type'])}: <{escape(url)}>\n"
-    return f"*{_inline(size_of(block))}*\n"
+    return f"*{_inline(media.instead)}*\n"
 
 
 def _folded(title: str, body: str) -> str:
@@ -72,8 +71,7 @@ def _folded(title: str, body: str) -> str:
 
 def _fenced(text: str, language: str = "") -> str:
     """Return a text as a code block whose fence is longer than any in the text."""
-    longest = max((len(found) for found in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_around([text])
     return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}\n"
 
 

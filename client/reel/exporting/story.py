@@ -7,11 +7,12 @@ read page by page, and only one page is in memory.
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import InvalidRecord
-from reel.media import media_size
 from reel.messages import Event, Message
+from reel.reading.layout import Shown
 from reel.records import message_from_record
 
 # Events between messages that explain how the conversation continues.
@@ -136,28 +137,13 @@ def _is_same(one: Message, other: Message) -> bool:
     return one["seq"] == other["seq"] and one["role"] == other["role"] and one["content"] == other["content"]
 
 
-def pretty_json(text: str) -> str:
-    """Return a JSON text with indentation; text that is not JSON, such as a partial call, is unchanged."""
-    try:
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
-    except (ValueError, RecursionError):
-        return text
+def title_of(block: Shown, tag: str) -> str:
+    """Return what a block is folded below, as HTML.
 
-
-def call_name(result: Any, tools: dict[str, str]) -> str:
-    """Return the name of the tool that produced a result, or the id of the call if the name is unknown."""
-    return tools.get(result["tool_call_id"], str(result["tool_call_id"]))
-
-
-def size_of(block: Any) -> str:
-    """Return a placeholder for a block that is not shown: its kind and its size."""
-    match block["type"]:
-        case "media":
-            words = [block.get("name"), block["mime_type"], f"{media_size(block):,} bytes"]
-        case "opaque":
-            words = [f"a block of {block['provider']}", f"{len(block['data_json']):,} characters"]
-        case "redacted_thinking":
-            words = ["thinking, encrypted by the provider"]
-        case _:
-            words = [f"a block of type {block['type']}"]
-    return ", ".join(word for word in words if word)
+    Args:
+        block: thinking, a call or a result.
+        tag: the element that the name of a tool is in; a result has the id of its call if the tool is not known.
+    """
+    what = {"thinking": "Thinking", "call": "Call", "result": "Result", "error": "Error"}[block.kind]
+    name = escape(block.tool or block.call_id)
+    return f"{what} of <{tag}>{name}</{tag}>" if name else what

@@ -74,7 +74,7 @@ def test_an_open_fence_is_closed(text: str) -> None:
         ({"type": "thinking", "text": ""}, ""),
         ({"type": "opaque", "provider": "p", "data_json": "{}"}, ""),
         ({**RESULT, "is_error": True}, "<summary>Error of <code>c1</code></summary>"),
-        ({**RESULT, "content": [{"type": "text", "text": "inner"}]}, "\n\ninner\n"),
+        ({**RESULT, "content": [{"type": "text", "text": "inner"}]}, "\n\n```\ninner\n```\n"),
     ],
 )
 def test_blocks(block: object, words: str) -> None:

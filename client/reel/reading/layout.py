@@ -1,0 +1,288 @@
+"""What a person is shown of a message, said once: for terminals, Markdown, pages and editors.
+
+A message is laid out in two steps. *What* is shown of each block is a :class:`Shown`: its kind, the words above it, and
+a text or further blocks below. *How* it looks is for each medium to say; a :class:`Section` is how it looks as lines,
+for editors: headings, folds, and code between fences.
+
+The texts are other people's. In a section a text begins a line only where it has a line break, and has no control
+characters but tabs; the words of headings and labels stay on one line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.media import media_in_short, media_size
+from reel.reading.wording import safe, writing
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from reel.messages import Message
+
+# The bytes of a line of a section; editors need seconds for a line of a megabyte. A mark says how much was cut.
+MAX_LINE = 1 << 16
+_FOLDED = frozenset(("thinking", "call", "result", "error", "opaque"))
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+
+
+class Shown(NamedTuple):
+    """What is shown of a block.
+
+    Args:
+        kind: ``text``, ``thinking``, ``sealed`` (thinking that only its provider can read), ``call``, ``result``,
+            ``error`` (a result that is one), ``media``, ``opaque`` or ``unknown``.
+        block: the block.
+        tool: the name of the tool that is called, or whose result it is, if that is known.
+        text: the text below the label; ``None`` if there is none.
+        inner: the blocks below the label, of a result that consists of blocks.
+    """
+
+    kind: str
+    block: Any
+    tool: str = ""
+    text: str | None = None
+    inner: tuple[Any, ...] = ()
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call that is shown, or whose result it is."""
+        return str(self.block.get("id" if self.kind == "call" else "tool_call_id") or "")
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether it is not a part of what is said, so that it may be folded below its label."""
+        return self.kind in _FOLDED
+
+    @property
+    def label(self) -> str:
+        """The words above it, without the id of its call; a text has none."""
+        block = self.block
+        match self.kind:
+            case "text":
+                return ""
+            case "sealed":
+                return f"thinking, redacted ({len(block['data'])} characters)"
+            case "call":
+                return f"call {self.tool}"
+            case "result" | "error" if self.tool:
+                return f"{self.kind} of {self.tool}"
+            case "media":
+                return media_in_short(block)
+            case "opaque":
+                return f"opaque block of {block['provider']}"
+            case "unknown":
+                return f"block of type {block['type']} (a newer reel can show it)"
+        return self.kind
+
+    @property
+    def instead(self) -> str:
+        """What stands for it where neither its text nor its data is shown: what it is, and its size."""
+        block = self.block
+        match self.kind:
+            case "media":
+                words = [block.get("name"), block["mime_type"], f"{media_size(block):,} bytes"]
+            case "opaque":
+                words = [f"a block of {block['provider']}", f"{len(block['data_json']):,} characters"]
+            case "sealed":
+                words = ["thinking, encrypted by the provider"]
+            case _:
+                words = [f"a block of type {block['type']}"]
+        return ", ".join(filter(None, words))
+
+
+class Layout:
+    """Lays out messages in their order. It remembers the tool of each call, to name it with the result."""
+
+    def __init__(self) -> None:
+        self.tools: dict[str, str] = {}
+
+    def learn(self, content: Iterable[Any]) -> None:
+        """Remember the tools of the calls in a message that is not laid out, although their results may be."""
+        self.tools |= {block["id"]: block["name"] for block in content if block["type"] == "tool_call"}
+
+    def blocks(self, content: Iterable[Any]) -> Iterator[Shown]:
+        """Yield what is shown of each block."""
+        for block in content:
+            yield self._shown(block)
+
+    def _shown(self, block: Any) -> Shown:
+        match block["type"]:
+            case "text" | "thinking" as kind:
+                return Shown(kind, block, text=block["text"])
+            case "redacted_thinking":
+                return Shown("sealed", block)
+            case "tool_call":
+                self.tools[block["id"]] = block["name"]
+                return Shown("call", block, block["name"], block["arguments"])
+            case "tool_result":
+                kind, content = "error" if block["is_error"] else "result", block["content"]
+                tool = self.tools.get(block["tool_call_id"], "")
+                if isinstance(content, str):
+                    return Shown(kind, block, tool, content)
+                return Shown(kind, block, tool, inner=tuple(self.blocks(content)))
+            case "media":
+                return Shown("media", block)
+            case "opaque":
+                return Shown("opaque", block, text=block["data_json"])
+        return Shown("unknown", block)
+
+    def message(self, message: Message) -> Section:
+        """Lay out a message as lines."""
+        seq, role = message["seq"], message["role"]
+        made = Section.begin(f"{role} #{seq}", role, seq, message.get("sent", message["time"]))
+        for shown in self.blocks(message["content"]):
+            made.add(shown)
+        return made
+
+
+class Heading(NamedTuple):
+    """Where a message begins.
+
+    Args:
+        row: its row in the section, from 0.
+        role: the role of who speaks, ``system``, or ``draft``.
+        seq: the message's, if it has one.
+        time: when it was said, in milliseconds since the epoch.
+    """
+
+    row: int
+    role: str
+    seq: int | None
+    time: int | None
+
+
+class Section(NamedTuple):
+    """A message as lines.
+
+    Args:
+        lines: the lines.
+        folds: the first and the last row of what may be folded.
+        headings: where messages begin.
+        marks: rows, and what is to be shown at the end of each that is not a part of its text.
+    """
+
+    lines: list[str]
+    folds: list[tuple[int, int]]
+    headings: list[Heading]
+    marks: list[tuple[int, str]]
+
+    @classmethod
+    def begin(cls, title: str, role: str, seq: int | None = None, time: int | None = None) -> Section:
+        """Return a section with nothing below its heading."""
+        made = cls([], [], [Heading(0, role, seq, time)], [])
+        made.write(f"## {_joined(title)}", "")
+        return made
+
+    def write(self, *lines: str) -> None:
+        """Append lines; one that is too long is cut."""
+        for line in lines:
+            shown = _fitting(line)
+            if len(shown) < len(line):
+                self.marks.append((len(self.lines), f"… {len(line) - len(shown):,} more characters"))
+            self.lines.append(shown)
+
+    def add(self, shown: Shown) -> None:
+        """Append a block, and a blank line."""
+        first = len(self.lines)
+        self.write(*_lines(shown))
+        if shown.is_folded:
+            self.folds.append((first, len(self.lines) - 1))
+        self.write("")
+
+
+def prompt_section(text: str) -> Section:
+    """Lay out the system prompt as lines."""
+    return _plain(Section.begin("system", "system"), text)
+
+
+def draft_section(client: str | None, text: str) -> Section:
+    """Lay out as lines what another client is writing.
+
+    Args:
+        client: its name, if it has one.
+        text: what it has written so far.
+    """
+    return _plain(Section.begin(f"assistant · {writing(client)}", "draft"), text)
+
+
+def _plain(section: Section, text: str) -> Section:
+    section.write(*_safe_lines(text), "")
+    return section
+
+
+def _lines(shown: Shown) -> list[str]:
+    """Return the lines of a block."""
+    if shown.kind == "text":
+        return _safe_lines(shown.text or "")
+    label = f"### {_joined(f'{shown.label} {shown.call_id}')}"
+    if shown.text is None and not shown.inner:
+        return [label]
+    below = (
+        _safe_lines(shown.text) if shown.text is not None else [line for each in shown.inner for line in _lines(each)]
+    )
+    if shown.kind == "thinking":
+        return [label, *below]
+    fence = fence_around(below)
+    return [label, f"{fence}json" if shown.kind in ("call", "opaque") else fence, *below, fence]
+
+
+def fence_around(lines: Iterable[str]) -> str:
+    """Return a fence that is longer than any in some lines."""
+    longest = max((len(found) for line in lines for found in re.findall("`{3,}", line)), default=2)
+    return "`" * (longest + 1)
+
+
+def _safe_lines(text: str) -> list[str]:
+    return [safe(line) for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def _joined(words: str) -> str:
+    """Return words on one line."""
+    return safe(" ".join(words.split()))
+
+
+def _fitting(line: str) -> str:
+    """Return as much of a line as it may have."""
+    if 4 * len(line) <= MAX_LINE:
+        return line
+    data = line.encode(errors="surrogatepass")
+    return line if len(data) <= MAX_LINE else data[:MAX_LINE].decode(errors="ignore")
+
+
+def pretty_json(text: str) -> str:
+    """Return a JSON text with indentation; text that is not JSON, such as a partial call, is unchanged.
+
+    Nothing but white space and the escapes of characters change: a parser would round numbers, and would drop all
+    but the last of the fields with one name.
+    """
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    pieces: list[str] = []
+    depth, before = 0, ""
+    for part in _TOKEN.findall(text):
+        begins, ends = part in ("{", "["), part in ("}", "]")
+        depth -= ends
+        if before == "," or ends != (before in ("{", "[")):
+            pieces.append("\n" + "  " * depth)
+        depth += begins
+        pieces.append(": " if part == ":" else _unescaped(part))
+        before = part
+    return "".join(pieces)
+
+
+def _unescaped(part: str) -> str:
+    """Return a string without needless escapes, and any other part as it is."""
+    if "\\u" not in part:
+        return part
+    readable = json.dumps(json.loads(part), ensure_ascii=False)
+    try:
+        readable.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair is no character
+        return part
+    return readable

@@ -1,0 +1,199 @@
+"""One layout of a message: what is shown of each block, and how it looks as lines."""
+
+import json
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.reading import layout
+from reel.reading.layout import Layout, Section, draft_section, pretty_json, prompt_section
+from reel.reading.wording import safe
+from tests.editors import alike
+from tests.reel.exporting.conversation import said
+
+# What breaks lines, imitates headings and fences, or is obeyed by a terminal.
+HOSTILE = st.sampled_from(
+    [
+        "\n",
+        "\r\n",
+        "\r",
+        "\n## user #1\n",
+        "```",
+        "\n````\n",
+        "\x1b[2J",
+        "\t",
+        "\x85",
+        "\u2028",
+        "\u2029",
+        "\u202e",
+        "\x00",
+    ]
+)
+TEXTS = st.lists(HOSTILE | st.text(st.characters(exclude_categories=["Cs"]), max_size=6), max_size=6).map("".join)
+MEDIA = st.fixed_dictionaries({"type": st.just("media"), "mime_type": TEXTS, "url": TEXTS, "name": TEXTS})
+OPAQUE = st.fixed_dictionaries({"type": st.just("opaque"), "provider": TEXTS, "data_json": TEXTS})
+TEXT = st.fixed_dictionaries({"type": st.just("text"), "text": TEXTS})
+INNER = st.lists(TEXT | MEDIA | OPAQUE, min_size=1, max_size=3)
+BLOCKS = st.one_of(
+    TEXT,
+    MEDIA,
+    OPAQUE,
+    st.fixed_dictionaries({"type": st.just("thinking"), "text": TEXTS}),
+    st.fixed_dictionaries({"type": st.just("redacted_thinking"), "data": TEXTS}),
+    st.fixed_dictionaries({"type": st.just("tool_call"), "id": TEXTS, "name": TEXTS, "arguments": TEXTS}),
+    st.fixed_dictionaries(
+        {"type": st.just("tool_result"), "tool_call_id": TEXTS, "content": TEXTS | INNER, "is_error": st.booleans()}
+    ),
+    st.fixed_dictionaries({"type": st.just("hologram"), "text": TEXTS}),
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+FOLDED = ("thinking", "tool_call", "tool_result", "opaque")
+CONTENTS = st.lists(BLOCKS, min_size=1, max_size=4)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines that a text should have, with what must not be obeyed as escapes."""
+    return [safe(line) for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def texts_in(block: dict[str, Any]) -> list[str]:
+    """Return the texts of a block that a person reads, in their order."""
+    match block["type"]:
+        case "text" | "thinking":
+            return [block["text"]]
+        case "tool_call":
+            return [block["arguments"]]
+        case "opaque":
+            return [block["data_json"]]
+        case "tool_result" if isinstance(block["content"], str):
+            return [block["content"]]
+        case "tool_result":
+            return [text for inner in block["content"] for text in texts_in(inner)]
+    return []
+
+
+def own_lines(block: dict[str, Any]) -> int:
+    """Return how many lines of ours a block has: its label, its fences, and the blank line below it."""
+    match block["type"]:
+        case "text":
+            return 1
+        case "tool_result" if not isinstance(block["content"], str):
+            return 4 + sum(own_lines(inner) - 1 for inner in block["content"])
+        case "tool_call" | "opaque" | "tool_result":
+            return 4
+    return 2
+
+
+@given(CONTENTS)
+def test_every_character_is_in_the_lines(content: Any) -> None:
+    """Each text is there in whole, in its order, and nothing else has a line but what is ours."""
+    made = Layout().message(said(7, "assistant", *content))
+    texts = [text for block in content for text in texts_in(block)]
+
+    left = made.lines
+    for text in texts:
+        wanted = lines_of(text)
+        at = next(row for row in range(len(left)) if left[row : row + len(wanted)] == wanted)
+        left = left[at + len(wanted) :]
+    assert 2 + sum(map(own_lines, content)) + sum(len(lines_of(text)) for text in texts) == len(made.lines)
+
+
+@given(CONTENTS, TEXTS)
+def test_nothing_in_the_lines_is_obeyed(content: Any, client: str) -> None:
+    """No line has a control character but tabs, a line break, or what changes the direction of writing."""
+    made = Layout().message(said(7, "user", *content))
+    every = [*made.lines, *prompt_section(client).lines, *draft_section(client, client).lines]
+
+    found = {char for line in every for char in line}
+    assert set() == {char for char in found if unicodedata.category(char) in ("Cc", "Zl", "Zp")} - {"\t"}
+    assert set() == found & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@given(CONTENTS)
+def test_folds_begin_at_labels(content: Any) -> None:
+    """A fold is a label and all that is below it; folds do not overlap, and what is said is in none."""
+    made = Layout().message(said(7, "assistant", *content))
+    folded = [row for first, last in made.folds for row in range(first, last + 1)]
+
+    assert sum(block["type"] in FOLDED for block in content) == len(made.folds)
+    assert sorted(set(folded)) == folded
+    assert all(made.lines[first].startswith("### ") and not made.lines[last + 1] for first, last in made.folds)
+
+
+@given(TEXTS)
+def test_a_fence_ends_where_it_should(output: str) -> None:
+    """No line of what a tool returned can be taken for the end of its fence."""
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": output, "is_error": False}
+    lines = Layout().message(said(7, "tool", result)).lines
+
+    fence = lines[3]
+    assert set("`") == set(fence)
+    assert [3, len(lines) - 2] == [row for row, line in enumerate(lines) if fence in line]
+
+
+@given(TEXTS, st.integers(4, 12))
+def test_what_is_cut_is_counted(text: str, longest: int) -> None:
+    """A line has at most so many bytes, and a mark says how many characters are not there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "MAX_LINE", longest)
+        made = Section([], [], [], [])
+        made.write(*lines_of(text))
+
+    marks = dict(made.marks)
+    assert all(len(line.encode()) <= longest for line in made.lines)
+    for row, (whole, line) in enumerate(zip(lines_of(text), made.lines, strict=True)):
+        more = len(whole) - len(line)
+        assert whole.startswith(line)
+        assert (f"… {more} more characters" if more else None) == marks.get(row)
+
+
+def test_a_conversation_as_in_the_editors() -> None:
+    """The lines are those that the editors show of a conversation with every kind of block."""
+    laid_out = Layout()
+    sections = [prompt_section(alike.PROMPT)]
+    for seq, message in enumerate(alike.MESSAGES, 3):
+        blocks = message["content"]
+        content = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
+        sections.append(laid_out.message(said(seq, message["role"], *content)))
+    sections.append(draft_section("python", alike.DRAFT))
+
+    assert alike.SHOWN == [line for section in sections for line in section.lines if line]
+
+
+def test_headings_say_who_and_when() -> None:
+    """A heading has the role, the seq and the original time."""
+    message = said(7, "user", {"type": "text", "text": "hi"})
+    message["sent"] = 5
+
+    assert [(0, "user", 7, 5)] == Layout().message(message).headings
+    assert [(0, "draft", None, None)] == draft_section("x", "hi").headings
+
+
+@given(VALUES)
+def test_json_is_indented(value: Any) -> None:
+    """JSON is indented as usual, from a form with escapes and without blanks as well."""
+    compact = json.dumps(value, separators=(",", ":"))
+
+    assert json.dumps(value, indent=2, ensure_ascii=False) == pretty_json(compact)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1, "a": 2}', '{\n  "a": 1,\n  "a": 2\n}'),
+        ("[1.10, 1E400, 12345678901234567890.0]", "[\n  1.10,\n  1E400,\n  12345678901234567890.0\n]"),
+        (r'{"half": "\ud83d"}', '{\n  "half": "\\ud83d"\n}'),
+        ('{"a": ', '{"a": '),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_json_keeps_its_values(text: str, expected: str) -> None:
+    """No number is rounded, no field is dropped, and what is no JSON or no character stays as it is."""
+    assert expected == pretty_json(text)
