@@ -192,7 +192,8 @@ class Work:
                 self._apply(target, part, first)
 
         transaction = Transaction(writes, keys, reads=reads, family=self.family, decision=decision)
-        transaction = await prepare(self.store, transaction)
+        if self.family is None:  # else it is queued without awaiting anything, so that no clone can act in between
+            transaction = await prepare(self.store, transaction)
         for agent in self.agents:
             if agent.refusal is not None:  # it is not live any more, so this is staged over an outdated state
                 raise agent.refusal

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from reel.errors import Exists, InvalidParams, Killed, NotFound, Storage
-from reeld.agents import executor
+from reeld.agents import executor, many_rows
 from reeld.store import queries
 from tests.patience import PATIENCE
 from tests.reeld.agents.conftest import Open
@@ -390,6 +390,28 @@ async def test_an_agent_revived_during_a_cascade_dies_too(client: DirectClient, 
         disk.set()
 
     assert [] == await client.agents(alive=True)
+
+
+async def test_nobody_comes_between_a_long_cascade_and_its_commit(
+    client: DirectClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many agents a cascade kills, a clone that is revived before it in the log is killed too."""
+    monkeypatch.setattr(many_rows, "_MANY", 2)
+    await family(client)
+    client.registry.residency.evict_idle(keep=0)
+    threads, release = anyio.to_thread.current_default_thread_limiter(), threading.Event()
+    monkeypatch.setattr(threads, "total_tokens", 1)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(anyio.to_thread.run_sync, release.wait))
+        tasks.start_soon(partial(client.kill, "root", cascade=True))
+        for _ in range(50):  # the cascade's reads go on
+            await client.store.read(queries.profile_unless_purged, 1)
+        await client.revive("child")
+        release.set()
+
+    revived = max(event["id"] for event in await client.events("child") if event["kind"] == "revived")
+    killed = max(event["id"] for event in await client.events("grandchild"))
+    assert (killed < revived) is (await client.state("child")).profile.alive
 
 
 async def test_a_cascade_brings_clones_back(client: DirectClient) -> None:
