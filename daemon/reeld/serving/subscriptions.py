@@ -390,7 +390,7 @@ class LogReplayer:
         if conversation.has_new_milestones:
             conversation.take_new_milestones()
             conversation.trim(LEAST_READ)
-        self._make_room(len(conversation.entries) - before)
+        self._make_room(len(conversation.entries) - before, _MAX_FOLDED)
         return CommittedEvent(profile, event_id, event, kept, conversation.extent)
 
     async def _state_before(self, logged: Logged) -> Conversation:
@@ -398,11 +398,11 @@ class LogReplayer:
         if row not in self._folded:
             conversation = await self._store.before(row, logged.event.seq)
             self._folded[row] = _lightened(conversation)
-            self._make_room(len(conversation.entries))
+            self._make_room(len(conversation.entries), _MAX_FOLDED)
         self._folded.move_to_end(row)
         return self._folded[row]
 
-    def _make_room(self, more: int, most: int = _MAX_FOLDED) -> None:
+    def _make_room(self, more: int, most: int) -> None:
         """Count added or removed entries, and drop the least recently used conversations if there are too many."""
         self._entries += more
         while self._entries > most and len(self._folded) > 1:
