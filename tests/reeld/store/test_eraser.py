@@ -21,6 +21,7 @@ from reeld.store.erasing_backups import erase_in
 from reeld.store.erasures import Change, Decision, Order
 from reeld.store.redacting import Past, plan_redaction
 from reeld.store.store import Store, open_store
+from reeld.store.wal import checkpoint
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, query, write
 
@@ -305,6 +306,26 @@ async def test_an_erasure_that_could_not_be_abandoned(store: Store) -> None:
     assert "it is not known whether anything is left of an erasure: broken" == problem
     assert [(None,), ("secret",), ("gone",)] == await store.read(lambda opened: opened.execute(_CONTENTS).fetchall())
     assert None is store.eraser.problem
+
+
+@pytest.mark.file
+async def test_an_erasure_while_the_wal_cannot_be_copied(store: Store) -> None:
+    """It is staged and applied all the same, as on a full disk: the WAL only goes on growing."""
+    await filled(store)
+    reading = await store._database.run(lambda opened: opened.execute(_CONTENTS))
+    await store._database.run(lambda _: reading.fetchone())  # half-read, it keeps this connection from copying
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        await store._database.run(checkpoint)
+    async with store.eraser.turn():
+        number = await store.eraser.stage(ORDER, [Change(2, "gone")])
+        decision = Decision(number, 1)
+        await store._database.run(lambda opened: erasures.decide(opened.cursor(), decision, 3, packer()))
+        await store.eraser.apply()
+    await store._database.run(lambda _: reading.close())
+
+    assert [(None,), ("gone",), ("secret too",)] == await store.read(
+        lambda opened: opened.execute(_CONTENTS).fetchall()
+    )
 
 
 @pytest.mark.file
