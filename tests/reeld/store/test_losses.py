@@ -4,7 +4,9 @@ import logging
 from contextlib import closing
 from pathlib import Path
 
+import anyio
 import pytest
+from trio.testing import wait_all_tasks_blocked
 
 from reeld.core.milestones import Extent, Milestone
 from reeld.store.loss import Forgotten, Known
@@ -13,6 +15,9 @@ from reeld.store.postgres.heads import Head, Heads
 from reeld.store.postgres.high_water import HighWater
 from reeld.store.schema import NORMAL
 from reeld.store.store import open_store
+from reeld.store.transactions import Outcome
+from tests.lossy import lossy
+from tests.patience import PATIENCE
 from tests.postgres import own_schema, server_connection
 from tests.reeld.store.making import event, made, said, write
 
@@ -112,6 +117,25 @@ async def test_a_read_notices_another_log() -> None:
             await store.be_current()
 
             assert 1 == store.writer.losses
+
+
+@pytest.mark.slow
+async def test_what_waits_behind_a_look_is_refused() -> None:
+    """A transaction that waits while a look finds a loss was staged over what is gone, and is not written."""
+    outcomes: list[Outcome] = []
+    with own_schema() as url, lossy(url) as between, anyio.fail_after(PATIENCE):
+        async with open_store(between.url) as store:
+            await write(store, made(1))
+            between.is_deaf = True
+            between.is_open.clear()
+            store.writer.hear()
+            await wait_all_tasks_blocked()  # the look has begun
+            store.submit(said(1, event(9)), outcomes.append)
+            replace_newest(url, 1)
+            between.is_open.set()
+            await store.writer.look()
+
+    assert [Forgotten] == [type(outcome) for outcome in outcomes]
 
 
 @pytest.mark.slow
