@@ -16,6 +16,7 @@ from msgpack import packb, unpackb
 
 from reel.values import clean, has_large_number
 from reeld.agents.event_bus import EventBus, Typist
+from reeld.serving import neighbour_states
 from reeld.serving.drafts import MAX_ALL, Drafts
 from reeld.serving.neighbour_states import MOST_DAEMONS, MOST_DRAFTS, MOST_FOLLOWED
 from reeld.serving.neighbours import Neighbours
@@ -362,6 +363,19 @@ async def test_an_endless_state(daemons: list[Daemon], flood: str, autojump_cloc
     assert {ONE.row: ["emacs"]} == two.drafts.writers()
     assert 1 == two.bus.attached(ONE.row)
     assert (1, 6, 1) == (states.drafts, states.characters, states.followed)
+
+
+async def test_what_there_is_no_room_for_is_not_asked_for(
+    daemons: list[Daemon], wire: Wire, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Who has no room for a draft does not ask for everything with each piece that this one gets."""
+    monkeypatch.setattr(neighbour_states, "MOST_DRAFTS", 1)
+    daemons[1].end.on_text('["all",77]')
+    for connection, place in ((1, 0), (2, 0), (2, 2)):
+        daemons[1].end.on_text(f'["draft",77,{connection},1,"u",null,{place},"Hi",true]')
+    await anyio.sleep(2)
+
+    assert [] == [said for said in wire.said if json.loads(said)[0] == "ask"]
 
 
 async def test_what_was_missed_is_asked_for(daemons: list[Daemon], autojump_clock: trio.testing.MockClock) -> None:
