@@ -50,7 +50,7 @@ async def _compare(services: Services, verifier: Verifier, agent: Agent) -> None
     try:
         profile, conversation = await _look(services, agent)
     except NotFound:
-        return  # it is gone: the server came back with less than it had
+        return  # it was purged meanwhile, or the server came back with less than it had
     except ReelError as error:
         verifier.report.note([Problem("unchecked", f"the running state of agent {agent.row}: {error}")])
         return

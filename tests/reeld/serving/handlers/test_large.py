@@ -16,7 +16,7 @@ from trio.testing import wait_all_tasks_blocked
 from reel.errors import InvalidMessage
 from reeld.agents import many_rows
 from reeld.serving.call import Services
-from reeld.serving.handlers import rows
+from reeld.serving.handlers import items, rows
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Asked, Connect
 
@@ -36,6 +36,7 @@ LARGE: dict[str, Callable[[str], Asked]] = {
     "a request for a new agent": lambda name: ("load", f"new-{name}", "openai-chat", REQUEST, {"create": True}),
     "parts": lambda name: ("commit", [{"method": "add", "agent": name, "messages": TURN}]),
 }
+ITEMS = {"items": [{"role": "user", "content": "x"}], "format": "openai-chat"}
 
 
 def read_in_thread(services: Services) -> Callable[..., Any]:
@@ -66,6 +67,7 @@ def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every request count as large, and every number of rows as many."""
     monkeypatch.setattr(rows, "_LARGE", 1)
     monkeypatch.setattr(rows, "_LARGE_BODY", 1)
+    monkeypatch.setattr(items, "_SMALL", 1)
     monkeypatch.setattr(many_rows, "_MANY", 1)
 
 
@@ -95,7 +97,9 @@ async def test_others_are_served_meanwhile(
     assert newest + 4 <= services.store.writer.newest
 
 
-@pytest.mark.parametrize("asked", LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize(
+    "asked", [*LARGE.values(), lambda name: ("add", {"agent": name, **ITEMS})], ids=[*LARGE, "items"]
+)
 async def test_only_a_few_at_once(
     connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch, asked: Callable[[str], Asked]
 ) -> None:
@@ -103,6 +107,8 @@ async def test_only_a_few_at_once(
     peer, other = connect(), connect()
     await peer.call("add", "demo", ["one", "two"], {"create": True})
     await other.call("create", "other")
+    for with_imports in (("load", "demo", "openai-chat", REQUEST), ("add", {"agent": "demo", **ITEMS})):
+        await peer.call(*with_imports)  # so that the one that waits does not wait for these
     shrink(monkeypatch)
     newest, limiter = services.store.writer.newest, services.long_work.many_rows
     with anyio.fail_after(PATIENCE):

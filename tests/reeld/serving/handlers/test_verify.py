@@ -77,6 +77,22 @@ async def test_an_agent_that_cannot_be_asked(connect: Connect, services: Service
     assert [("unchecked", 3)] == [(problem["what"], checked["events"]) for problem in checked["problems"]]
 
 
+async def test_an_agent_that_goes_while_it_is_asked(connect: Connect, services: Services) -> None:
+    """An agent that is purged while a check waits for it has no state to compare, and that is no problem."""
+    peer = await filled(connect)
+    agent = await services.registry.find("one")
+    with anyio.fail_after(PATIENCE):
+        async with services.registry.lock([agent]):
+            await peer.send(peer.encoded(("verify",)))
+            while not agent.waiting:
+                await anyio.lowlevel.checkpoint()
+            services.registry.remove(agent)
+        checked = await peer.answer(peer._sent)
+
+    assert isinstance(checked, dict)
+    assert [] == checked["problems"]
+
+
 @pytest.mark.slow
 async def test_an_agent_that_is_evicted_during_a_check(connect: Connect, services: Services) -> None:
     """An agent that is evicted before its turn in a check is not compared, and is not started for it."""
