@@ -55,6 +55,16 @@ async def test_an_answer_that_broke_off(connect: Connect) -> None:
     ]
 
 
+async def test_a_model_that_is_no_text(connect: Connect) -> None:
+    """If the model that a response names is not a text, the requested model counts as the one that answered."""
+    peer = connect()
+    await peer.call("create", "demo")
+    await peer.call("ingest", "demo", "openai-chat", json.dumps({**CHAT.body, "model": 1}), {"model": "gpt-5"})
+
+    (answer,) = (await peer.call("messages", "demo"))["messages"]
+    assert "gpt-5" == answer["provider_metadata"]["model"]
+
+
 async def test_names_and_model(connect: Connect) -> None:
     """Tools get their original names back, and the message names the model that answered."""
     peer = connect()
