@@ -209,6 +209,11 @@ def draft_section(client: str | None, text: str) -> Section:
     return _plain(Section.begin(f"assistant · {writing(client)}", "draft"), text)
 
 
+def text_section(text: str) -> Section:
+    """Lay out as lines the rest of a text whose heading and beginning are shown already."""
+    return _plain(Section([], [], [], []), text)
+
+
 def _plain(section: Section, text: str) -> Section:
     section.write(*_safe_lines(text), "")
     return section

@@ -75,6 +75,8 @@ class Subscriber(Protocol):
 
     # The connection that counts as attached to the agent; ``None`` if it should not count.
     connection: int | None
+    # Whether it draws drafts itself; of all others of its connection, one is told.
+    draws: bool
 
     def on_event(self, committed: CommittedEvent) -> None:
         """Take a committed event."""

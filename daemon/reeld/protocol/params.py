@@ -39,6 +39,9 @@ _Answering: TypeAlias = Annotated[str, to.one_of(*ANSWERING_FORMATS)]
 _ItemFormat: TypeAlias = Annotated[str, to.item_format]
 _Body: TypeAlias = Annotated[str, to.body]
 _View: TypeAlias = Annotated[Literal["messages", "conversation"], to.one_of("messages", "conversation")]
+_SubscriptionView: TypeAlias = Annotated[
+    Literal["messages", "conversation", "none", "lines"], to.one_of("messages", "conversation", "none", "lines")
+]
 
 
 class Nothing(NamedTuple):
@@ -290,9 +293,7 @@ class Subscribe(NamedTuple):
     """Where a subscription begins, and what its pushes have."""
 
     since: _Seq | None = None
-    view: Annotated[Literal["messages", "conversation", "none"], to.one_of("messages", "conversation", "none")] = (
-        "messages"
-    )
+    view: _SubscriptionView = "messages"
     kinds: _Kinds | None = None
     time: Annotated[int, to.integer()] | None = None
 

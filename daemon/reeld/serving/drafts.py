@@ -172,11 +172,13 @@ class Drafts:
             del self._drafts[key]
 
     def _show(self, draft: _Draft) -> None:
-        """Push a draft to every other subscribed connection, once."""
+        """Push a draft to every other subscribed connection, once, and to each subscriber that draws it."""
         shown: set[int | None] = {draft.writer.connection, None}
         self._bus.catch_up()
         for subscriber in self._bus.subscribers(draft.whose.row):
-            if subscriber.connection not in shown:
+            if subscriber.draws and subscriber.connection != draft.writer.connection:
+                subscriber.on_draft(draft.whose, draft.writer, draft.text)
+            elif subscriber.connection not in shown:
                 shown.add(subscriber.connection)
                 subscriber.on_draft(draft.whose, draft.writer, draft.text)
 

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import anyio
 
@@ -76,6 +76,8 @@ class Subscription:
         view: ``messages``, ``conversation`` or ``none``.
         kinds: only events of these; ``None`` for all.
     """
+
+    draws = False
 
     def __init__(
         self, number: int, sink: PushSink, bus: EventBus, whose: Whose | None, view: str, kinds: frozenset[str] | None
@@ -270,6 +272,9 @@ def _fields(committed: CommittedEvent, view: str, *, with_extents: bool) -> Shar
     return SharedPush(fields, packed)
 
 
+S = TypeVar("S", bound=Subscription)
+
+
 class Subscriptions:
     """The subscriptions of a connection, by their numbers.
 
@@ -296,15 +301,19 @@ class Subscriptions:
     def __len__(self) -> int:
         return len(self._begun)
 
-    def make(self, whose: Whose | None, view: str, kinds: frozenset[str] | None) -> Subscription:
+    def make(self, kind: Callable[..., S], *about: Any) -> S:
         """Return a subscription that has not begun.
+
+        Args:
+            kind: the class.
+            about: its arguments after the bus.
 
         Raises:
             Busy: the connection has as many as it may have.
         """
         if len(self._begun) >= self._limit:
             raise Busy(f"this connection has {self._limit} subscriptions; end some, or open another connection")
-        return Subscription(next(self._numbers), self._sink, self._bus, whose, view, kinds)
+        return kind(next(self._numbers), self._sink, self._bus, *about)
 
     def begin(self, subscription: Subscription, position: int, *, live: bool) -> None:
         """Begin a subscription that the peer has been told of."""
@@ -323,9 +332,9 @@ class Subscriptions:
             else:
                 log.exception(what)
             subscription.abort()
-            self.report_lag()
         else:
             self._store.reads.succeeded()
+        self.report_lag()
 
     def report_lag(self) -> None:
         """Notify the subscriptions that missed something, if there is room; these end."""

@@ -19,6 +19,8 @@ from tests.reeld.core.memory import profile
 class RecordingSubscriber:
     """A subscriber that records what it gets."""
 
+    draws = False
+
     def __init__(self, connection: int | None = 1) -> None:
         self.connection = connection
         self.events: list[CommittedEvent] = []

@@ -30,6 +30,8 @@ def by(connection: int) -> Typist:
 class RecordingSubscriber:
     """A subscriber that records drafts with their time."""
 
+    draws = False
+
     def __init__(self, connection: int | None = 9) -> None:
         self.connection = connection
         self.seen: list[tuple[float, int, int, str]] = []

@@ -287,6 +287,7 @@ class _Ender:
     """A subscriber that ends the last one of a crowd when it is told of an event."""
 
     connection: int | None = None
+    draws = False
 
     def __init__(self, demo: Peer) -> None:
         self._demo = demo
@@ -789,6 +790,7 @@ async def test_a_failing_subscriber_beside_a_connection(
 
     class Bad:
         connection: int | None = None
+        draws = False
 
         def on_event(self, _: CommittedEvent) -> None:
             raise RuntimeError("deaf")

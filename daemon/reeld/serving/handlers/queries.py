@@ -46,7 +46,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
         "protocol": PROTOCOL,
         "framing": call.peer.framing.name,
         "connection": call.peer.number,
-        "features": ["subscriptions", "drafts", "formats", "remembered", "sources", "histories"],
+        "features": ["subscriptions", "drafts", "formats", "remembered", "sources", "histories", "lines"],
         "limits": {
             "message": call.peer.limits.message,
             "values": call.peer.limits.values,
@@ -124,16 +124,21 @@ def messages(services: Services, _call: Call, agent: Agent, asked: params.Messag
     return Deferred(run)
 
 
-async def _view(services: Services, agent: Agent, at: int | None) -> View:
-    """Return a conversation at a position; it is read from the log only if it is not in memory."""
-    registry, store = services.registry, services.store
+async def view_now(services: Services, agent: Agent) -> View:
+    """Return the current conversation."""
 
-    def look_now(state: State) -> View:
+    def look(state: State) -> View:
         return view_of(state.profile, state.conversation, state.profile.head, state.conversation.tip)
 
+    now: View = await services.registry.ask(agent, lambda answer: Read(look, answer))
+    return now
+
+
+async def _view(services: Services, agent: Agent, at: int | None) -> View:
+    """Return a conversation at a position; it is read from the log only if it is not in memory."""
     if at is None:
-        now: View = await registry.ask(agent, lambda answer: Read(look_now, answer))
-        return now
+        return await view_now(services, agent)
+    registry, store = services.registry, services.store
     profile = await profile_of(services, agent)
     require_position(at, profile.head, profile.name)
     end, tip = await store.read(states.position, agent.row, at)

@@ -5,6 +5,7 @@ from typing import Self
 
 import anyio
 
+from reel.errors import InvalidParams, TooLarge
 from reel.frames import PackedList
 from reel.msgpack_codec import packer, unpack
 from reel.wakeup import Signal
@@ -14,6 +15,10 @@ from reeld.agents.jobs import Job, Read
 from reeld.core.state import State
 from reeld.protocol import params
 from reeld.serving.call import Call, Detached, Result, Services, Work
+from reeld.serving.handlers.queries import view_now
+from reeld.serving.line_view import MOST_MESSAGES, LineView
+from reeld.serving.pages import View
+from reeld.serving.subscriptions import Subscription
 from reeld.store import history
 
 
@@ -22,7 +27,8 @@ def subscribe(services: Services, call: Call, agent: Agent | None, asked: params
 
     def begin(whose: Whose | None, head: int) -> Result:
         row = None if whose is None else whose.row
-        made = call.peer.subscriptions.make(whose, asked.view, None if asked.kinds is None else frozenset(asked.kinds))
+        kinds = None if asked.kinds is None else frozenset(asked.kinds)
+        made = call.peer.subscriptions.make(Subscription, whose, asked.view, kinds)
         position = head if asked.since is None else asked.since
 
         def begin_pushing() -> None:
@@ -34,9 +40,44 @@ def subscribe(services: Services, call: Call, agent: Agent | None, asked: params
         call.then = begin_pushing  # the peer must know the subscription's number before the first push
         return {"sub": made.number, "head": head}
 
+    if asked.view == "lines":
+        return _lines(services, call, agent, asked)
     if agent is None:
         return begin(None, services.registry.bus.newest)
     return Read(lambda state: {**begin(state.profile, state.profile.head), "agent": state.profile.uid}, call.answer)
+
+
+def _lines(services: Services, call: Call, agent: Agent | None, asked: params.Subscribe) -> Job:
+    """Push the conversation of an agent as lines, and then each change of it."""
+    if agent is None:
+        raise InvalidParams("view: lines are those of one conversation; give its agent", field="view")
+    for field in ("since", "kinds", "time"):
+        if getattr(asked, field) is not None:
+            raise InvalidParams(f"{field}: lines begin with an empty buffer; leave out {field}, or view", field=field)
+
+    def begin(state: State) -> Result:
+        whose, number = state.profile, state.conversation.message_count
+        if number > MOST_MESSAGES:
+            raise TooLarge(
+                f"view: the conversation has {number} messages, lines are pushed of {MOST_MESSAGES} at most;"
+                " read it with messages",
+                field="view",
+                limit=MOST_MESSAGES,
+            )
+
+        async def look() -> View:
+            return await view_now(services, await services.registry.find(whose.uid))
+
+        made = call.peer.subscriptions.make(LineView, whose, look, services.long_work)
+
+        def begin_pushing() -> None:
+            call.peer.subscriptions.begin(made, whose.head, live=False)
+            services.drafts.show_to(made, whose.row)
+
+        call.then = begin_pushing
+        return {"sub": made.number, "head": whose.head, "agent": whose.uid}
+
+    return Read(begin, call.answer)
 
 
 def unsubscribe(_services: Services, call: Call, asked: params.Unsubscribe) -> Result:
@@ -59,6 +100,7 @@ class _Waiter:
     """A subscriber that only notes that something happened."""
 
     connection: int | None = None
+    draws = False
 
     def __init__(self, bus: EventBus, row: int) -> None:
         self._bus = bus

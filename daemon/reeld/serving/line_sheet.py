@@ -1,0 +1,202 @@
+"""What a subscriber to lines has in its buffer, and the patches that bring it up to date; pure.
+
+A buffer has the system prompt, the messages and the drafts of others, in this order, each as a section of
+:mod:`reel.reading.layout`. Of a message only its id, its seq and the row at which it ends are kept; of a draft, its
+text.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from reel.messages import Message
+from reel.reading.layout import Layout, Section, draft_section, prompt_section, text_section
+
+# The most lines of a patch, and characters of its lines unless it has only one.
+MOST_LINES, MOST_CHARACTERS = 500, 1 << 17
+# The calls whose tools are remembered, of 2 KB each at most; a result that is further from its call does not name it.
+_CALLS = 1000
+
+
+class Patch(NamedTuple):
+    """Lines that replace others.
+
+    Args:
+        first: the first row that is replaced.
+        last: the row behind the last one that is replaced.
+        section: what is there instead; its folds, headings and marks have rows of the buffer, and a fold that began in
+            an earlier patch comes with its last line.
+    """
+
+    first: int
+    last: int
+    section: Section
+
+    def fields(self) -> dict[str, Any]:
+        """Return it as the protocol has it."""
+        return {"replace": [self.first, self.last], **self.section._asdict()}
+
+
+class _Draft(NamedTuple):
+    client: str | None
+    text: str
+    rows: int
+
+
+class Sheet:
+    """The buffer of a subscriber. Each method returns the patches that carry the change out."""
+
+    def __init__(self) -> None:
+        self._layout = Layout()
+        # The rows of the prompt, and its hash: it may be large.
+        self._prompt: tuple[int, int | None] = (0, None)
+        # Of each message: its id, its seq, and the rows of all messages up to it.
+        self._ids, self._seqs, self._ends = array("Q"), array("Q"), array("Q")
+        # The newest calls: the number of their message, their id, and their tool.
+        self._calls: list[tuple[int, str, str]] = []
+        self._drafts: dict[int, _Draft] = {}
+
+    @property
+    def messages(self) -> int:
+        """How many messages there are."""
+        return len(self._ids)
+
+    @property
+    def seq(self) -> int:
+        """The seq of the last message, 0 if there is none."""
+        return self._seqs[-1] if self._seqs else 0
+
+    @property
+    def end(self) -> int:
+        """The row behind the messages."""
+        return self._row(len(self._ids))
+
+    def _row(self, index: int) -> int:
+        """Return the row at which the message with an index begins."""
+        return self._prompt[0] + (self._ends[index - 1] if index else 0)
+
+    def shared(self, has: Callable[[int], bool]) -> int:
+        """Return how many leading messages another conversation has as well.
+
+        Args:
+            has: whether it has the message with an id; if so, it has all those before it as well.
+        """
+        return bisect_left(self._ids, True, key=lambda each: not has(each))
+
+    def id_of(self, index: int) -> int:
+        """Return the id of a message."""
+        return self._ids[index]
+
+    def keep(self, count: int) -> Iterator[Patch]:
+        """Remove all messages but the first ones."""
+        first, last = self._row(count), self.end
+        for kept in (self._ids, self._seqs, self._ends):
+            del kept[count:]
+        if self._calls and self._calls[-1][0] >= count:
+            self._calls = [call for call in self._calls if call[0] < count]
+            self._layout.tools = self._tools()
+        return patches(first, last, ())
+
+    def prompt(self, text: str | None) -> Iterator[Patch]:
+        """Replace the system prompt."""
+        rows, known = self._prompt
+        new = None if text is None else hash(text)
+        if new == known:
+            return iter(())
+        sections = [] if text is None else [prompt_section(text)]
+        self._prompt = (sum(len(section.lines) for section in sections), new)
+        return patches(0, rows, sections)
+
+    def append(self, event_id: int, message: Message) -> Section:
+        """Append a message, and return its section; the rows of several are patched together, from :attr:`end` on."""
+        made = self._layout.message(message)
+        self._remember(each for each in message["content"] if each["type"] == "tool_call")
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(made.lines))
+        self._ids.append(event_id)
+        self._seqs.append(message["seq"])
+        return made
+
+    def _remember(self, calls: Iterable[Any]) -> None:
+        self._calls += [(self.messages, call["id"], call["name"]) for call in calls]
+        if len(self._calls) > 2 * _CALLS:
+            del self._calls[:-_CALLS]
+            self._layout.tools = self._tools()
+
+    def _tools(self) -> dict[str, str]:
+        return {call_id: tool for _, call_id, tool in self._calls}
+
+    def draft(self, connection: int, client: str | None, text: str) -> Iterator[Patch]:
+        """Show what another connection is writing; an empty text ends its draft."""
+        known = self._drafts.get(connection)
+        first = self.end
+        for number, each in self._drafts.items():
+            if number == connection:
+                break
+            first += each.rows
+        if not text:
+            self._drafts.pop(connection, None)
+            return patches(first, first + known.rows, ()) if known else iter(())
+        if known is None or known.client != client or not text.startswith(known.text):
+            kept, made = 0, draft_section(client, text)
+        else:  # its last line may go on, and the blank line below it comes again
+            kept, made = known.rows - 2, text_section(text[known.text.rfind("\n") + 1 :])
+        self._drafts[connection] = _Draft(client, text, kept + len(made.lines))
+        return patches(first + kept, first + (known.rows if known else 0), [made])
+
+
+def patches(first: int, last: int, sections: Iterable[Section]) -> Iterator[Patch]:
+    """Yield the patches that replace rows with sections.
+
+    Args:
+        first: the first of these rows.
+        last: the row behind the last of them.
+        sections: what is there instead.
+    """
+    held, size = Section([], [], [], []), 0
+    for section in sections:
+        begin = first + len(held.lines)
+        for part in _parts(section):
+            more = sum(map(len, part.lines))
+            if held.lines and (len(held.lines) + len(part.lines) > MOST_LINES or size + more > MOST_CHARACTERS):
+                yield Patch(first, last, held)
+                first += len(held.lines)
+                last, held, size = first, Section([], [], [], []), 0
+            size += more
+            held.lines.extend(part.lines)
+            held.folds.extend((begin + start, begin + end) for start, end in part.folds)
+            held.headings.extend(each._replace(row=begin + each.row) for each in part.headings)
+            held.marks.extend((begin + row, text) for row, text in part.marks)
+    if held.lines or last > first:
+        yield Patch(first, last, held)
+
+
+def _parts(section: Section) -> Iterator[Section]:
+    """Yield parts of a section that fit into a patch; rows stay those of the section."""
+    start = 0
+    while start < len(section.lines):
+        stop = _stop(section.lines, start)
+        yield section if stop - start == len(section.lines) else _part(section, start, stop)
+        start = stop
+
+
+def _stop(lines: Sequence[str], start: int) -> int:
+    """Return the end of the lines that fit into a patch, at least one."""
+    room = MOST_CHARACTERS - len(lines[start])
+    for row in range(start + 1, min(start + MOST_LINES, len(lines))):
+        room -= len(lines[row])
+        if room < 0:
+            return row
+    return min(start + MOST_LINES, len(lines))
+
+
+def _part(section: Section, start: int, stop: int) -> Section:
+    folds = section.folds[_between(section.folds, start, stop, lambda fold: fold[1])]
+    headings = section.headings[_between(section.headings, start, stop, lambda heading: heading.row)]
+    marks = section.marks[_between(section.marks, start, stop, lambda mark: mark[0])]
+    return Section(section.lines[start:stop], folds, headings, marks)
+
+
+def _between(items: Sequence[Any], start: int, stop: int, row: Callable[[Any], int]) -> slice:
+    """Return which of some items, which are in order, are in these rows."""
+    return slice(bisect_left(items, start, key=row), bisect_left(items, stop, key=row))

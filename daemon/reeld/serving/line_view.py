@@ -1,0 +1,201 @@
+"""A subscription to lines: its pushes are patches, and applied in order to an empty buffer they are the conversation.
+
+It does not push what happened. Whatever happens wakes its task, which looks at the conversation as it is now, compares
+it with what the subscriber has (:mod:`reeld.serving.line_sheet`), and pushes the difference as fast as the peer reads.
+So nothing is missed, and a conversation that changes faster than it can be sent is shown as it is at last. An entry of
+the log determines all that precedes it; so the messages that two states share are found by their ids alone.
+
+The event loop is never held up: messages are laid out in slices of a few milliseconds, one subscriber at a time, and
+large ones in a thread.
+"""
+
+from bisect import bisect_left
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from operator import attrgetter
+from time import perf_counter
+
+from reel.errors import NotFound
+from reel.msgpack_codec import unpack
+from reel.reading.layout import Section
+from reel.wakeup import Signal
+from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
+from reeld.core.events import Entry
+from reeld.serving.line_sheet import Patch, Sheet, patches
+from reeld.serving.long_work import LongWork
+from reeld.serving.pages import View, Window, read_entries
+from reeld.serving.subscriptions import PushSink, Subscription
+from reeld.store.store import Store
+
+# The messages that one subscription may have: 24 bytes of each are kept.
+MOST_MESSAGES = 150_000
+# Seconds for which messages are laid out in one turn of the event loop, and then encoded, which takes about as
+# long. An add of another client needs two or three turns, and so waits for as many slices.
+_SLICE = 0.001
+# Messages that are read at once, and their bytes; and the bytes from which on a message is laid out in a thread.
+_PAGE, _PAGE_BYTES, _LARGE = 500, 1 << 18, 1 << 16
+_id = attrgetter("id")
+
+
+class LineView(Subscription):
+    """A subscription to the lines of one agent.
+
+    Args:
+        number: the peer's name for it.
+        sink: the connection.
+        bus: tells it that something happened.
+        whose: the agent.
+        look: returns the conversation as it is.
+        long_work: runs what takes milliseconds.
+    """
+
+    draws = True
+
+    def __init__(
+        self,
+        number: int,
+        sink: PushSink,
+        bus: EventBus,
+        whose: Whose,
+        look: Callable[[], Awaitable[View]],
+        long_work: LongWork,
+    ) -> None:
+        super().__init__(number, sink, bus, whose, "none", None)
+        self._agent = whose.uid
+        self._look = look
+        self._long_work = long_work
+        self._changed = Signal()
+        self._changed.set()
+        self._sheet = Sheet()
+        # Whether what was sent may not be what the log has, although it has the same ids.
+        self._is_doubtful = False
+        # The drafts that have changed, by their connection.
+        self._typed: dict[int, tuple[str | None, str]] = {}
+
+    def on_event(self, committed: CommittedEvent) -> None:
+        """Look at the conversation again."""
+        self._cursor = committed.event.seq
+        self._changed.set()
+
+    def on_elsewhere(self) -> None:
+        """Look at the conversation again."""
+        self._changed.set()
+
+    def on_reset(self, _whose: Whose) -> None:
+        """Send everything again."""
+        self._is_doubtful = True
+        self._changed.set()
+
+    def on_loss(self, _lost: Iterable[Whose]) -> None:
+        """Send everything again."""
+        self._is_doubtful = True
+        self._changed.set()
+
+    def on_draft(self, _whose: Whose, writer: Typist, text: str) -> None:
+        """Show what ``writer`` is writing."""
+        self._typed[writer.connection] = (writer.client, text)
+        self._changed.set()
+
+    async def catch_up(self, store: Store) -> None:
+        """Push whatever differs, for as long as the subscription lasts."""
+        with self._scope:
+            while True:
+                await self._changed.wait()
+                try:
+                    await self._update(store)
+                except NotFound:  # it was purged
+                    await self._clear()
+                    return
+                if self._sheet.messages > MOST_MESSAGES:  # its client subscribes again, and is told the reason
+                    self.abort()
+                    return
+
+    async def _update(self, store: Store) -> None:
+        shown = await self._look()
+        count = 0 if self._is_doubtful else _shared(self._sheet, shown)
+        self._is_doubtful = False
+        await self._push_all(self._sheet.keep(count))
+        await self._push_all(self._sheet.prompt(shown.system))
+        while entries := await self._read(store, shown):
+            while entries and not self._is_doubtful:
+                await self._append(entries)
+            if self._is_doubtful or self._sheet.messages > MOST_MESSAGES:
+                return
+        while self._typed:
+            connection = next(iter(self._typed))
+            client, text = self._typed.pop(connection)
+            await self._push_all(self._sheet.draft(connection, client, text))
+
+    async def _read(self, store: Store, shown: View) -> list[Entry]:
+        """Return the next messages that the subscriber does not have, the last one first."""
+        window = Window(since=self._sheet.seq)
+        page = await read_entries(store, shown, window, _is_message, _page, self._long_work.in_turn)
+        page.reverse()
+        return page
+
+    async def _append(self, entries: list[Entry]) -> None:
+        """Lay out some of the messages at the end of a list, and remove them from it."""
+        first = self._sheet.end
+        if len(entries[-1].message or b"") > _LARGE:
+            large = entries.pop()
+            section = await self._long_work.in_thread(partial(_append, self._sheet, large))
+            await self._push_all(patches(first, first, [section]))
+        else:
+            sections = await self._long_work.in_turn(partial(_slice, self._sheet, entries))
+            await self._push_all(patches(first, first, sections))
+
+    async def _clear(self) -> None:
+        """Leave nothing in the buffer, and say that the agent is gone."""
+        await self._push_all(self._sheet.keep(0))
+        await self._push_all(self._sheet.prompt(None))
+        data = self._sink.framing.notify("reset", {"agent": self._agent})
+        self._sink.push_latest(("reset", self._row), data)
+
+    async def _push_all(self, changes: Iterator[Patch]) -> None:
+        for patch in changes:
+            data = self._sink.framing.notify("lines", {"sub": self.number, "agent": self._agent, **patch.fields()})
+            while not self._sink.push(data):
+                await self._sink.wait_for_room()
+
+
+def _shared(sheet: Sheet, shown: View) -> int:
+    """Return how many of the messages that were sent are still the first ones of a conversation."""
+    before = 0 if shown.base is None else shown.base.id
+
+    def has(event_id: int) -> bool:
+        # Of what is not in memory it is known only that it precedes what is.
+        index = bisect_left(shown.entries, event_id, key=_id)
+        return event_id <= before or (index < len(shown.entries) and shown.entries[index].id == event_id)
+
+    count = sheet.shared(has)
+    return count if not count or sheet.id_of(count - 1) >= before else 0
+
+
+def _is_message(entry: Entry) -> bool:
+    return entry.message is not None
+
+
+def _page(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the first messages, at least one; it may run in a thread."""
+    page, size = [], 0
+    for entry in islice(filter(_is_message, entries), _PAGE):
+        page.append(entry)
+        size += len(entry.message or b"")
+        if size > _PAGE_BYTES:
+            break
+    return page
+
+
+def _append(sheet: Sheet, entry: Entry) -> Section:
+    return sheet.append(entry.id, unpack(entry.message or b""))
+
+
+def _slice(sheet: Sheet, entries: list[Entry]) -> list[Section]:
+    """Lay out messages until the time is over or a large one comes, at least one."""
+    sections, end = [], perf_counter() + _SLICE
+    while entries and len(entries[-1].message or b"") <= _LARGE:
+        sections.append(_append(sheet, entries.pop()))
+        if perf_counter() > end:
+            break
+    return sections

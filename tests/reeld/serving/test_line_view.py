@@ -1,0 +1,252 @@
+"""Subscriptions to lines, over a connection: whatever happens, the pushes make the conversation."""
+
+import random
+from typing import Any
+
+import anyio
+import pytest
+
+from reel.errors import InvalidParams, NotFound, ReelError, TooLarge
+from reeld.serving import line_sheet, line_view
+from reeld.serving.call import Services
+from reeld.serving.flow import Limits
+from reeld.serving.handlers import subscriptions
+from tests.patience import PATIENCE
+from tests.reeld.serving.conftest import Connect, Peer
+from tests.reeld.serving.line_buffer import Buffer, State, laid_out
+
+CALL = {"type": "tool_call", "id": "c1", "name": "look", "arguments": '{"a": 1}'}
+RESULT = {"type": "tool_result", "tool_call_id": "c1", "content": "seen\n```", "is_error": False}
+CONVERSATION = (
+    ("create", "demo", "be\nbrief"),
+    ("add", "demo", ["one", {"role": "assistant", "content": [CALL]}, {"role": "tool", "content": [RESULT]}]),
+)
+
+
+class Follower:
+    """A connection that keeps a buffer of lines; the most lines of a push, and those of all pushes."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.buffer = Buffer()
+        self.most = self.sent = 0
+
+    async def until(self, expected: State) -> None:
+        """Take pushes until the buffer is as expected, and nothing else comes."""
+        with anyio.fail_after(PATIENCE):
+            while True:
+                self._take(await self.peer.pushed())
+                if self.buffer.state == expected:
+                    return
+                if not self.peer.unread_pushes:
+                    self._take([await self.peer.push()])
+
+    def _take(self, pushes: list[tuple[str, Any]]) -> None:
+        for name, push in pushes:
+            if name == "lines":
+                self.buffer.apply(push)
+                self.most = max(self.most, len(push["lines"]))
+                self.sent += len(push["lines"])
+
+
+async def follow(peer: Peer, agent: str = "demo") -> Follower:
+    """Follow the lines of an agent."""
+    await peer.call("subscribe", {"agent": agent, "view": "lines"})
+    return Follower(peer)
+
+
+async def conversation(peer: Peer, agent: str = "demo", *drafts: tuple[str | None, str]) -> State:
+    """Return the buffer that an agent should have, from what ``messages`` returns."""
+    messages: list[Any] = []
+    while True:
+        since = messages[-1]["seq"] if messages else 0
+        page = await peer.call("messages", {"agent": agent, "since": since, "limit": 1000})
+        messages += page["messages"]
+        if not page["more"]:
+            return laid_out(page["system"], messages, drafts)
+
+
+async def test_what_is_there_and_what_is_added(connect: Connect) -> None:
+    """The first pushes are the conversation, the next ones what is added to it."""
+    peer = connect()
+    await peer.ask(*CONVERSATION)
+    follower = await follow(connect())
+
+    await follower.until(await conversation(peer))
+    assert "### result of look c1" in follower.buffer.lines
+    await peer.ask(("add", "demo", "two"))
+    await follower.until(await conversation(peer))
+
+
+async def test_drafts_of_others(connect: Connect) -> None:
+    """Drafts are below the messages as they grow, those from before as well; a draft ends with its message."""
+    peer, reader = connect(), connect()
+    await peer.ask(*CONVERSATION, ("hello", {"client": {"name": "python"}}), ("draft", "demo", "I th"))
+    follower = await follow(reader)
+
+    await follower.until(await conversation(peer, "demo", ("python", "I th")))
+    await peer.ask(("draft", "demo", "I think\nso"))
+    await follower.until(await conversation(peer, "demo", ("python", "I think\nso")))
+    await reader.ask(("draft", "demo", "my own"))
+    await peer.ask(("add", "demo", [{"role": "assistant", "content": "I think\nso."}]))
+    await follower.until(await conversation(peer))
+
+
+async def test_drafts_for_two_subscriptions(connect: Connect) -> None:
+    """A connection that follows events and lines gets drafts as both."""
+    peer, reader = connect(), connect()
+    await peer.ask(*CONVERSATION)
+    await reader.call("subscribe", "demo")
+    follower = await follow(reader)
+    await follower.until(await conversation(peer))
+
+    await peer.ask(("draft", "demo", "hm"))
+    await follower.until(await conversation(peer, "demo", (None, "hm")))
+
+
+async def test_the_live_state_is_replaced(connect: Connect, services: Services) -> None:
+    """After a reset everything is sent again, and the buffer is the conversation."""
+    peer = connect()
+    await peer.ask(*CONVERSATION)
+    follower = await follow(connect())
+    await follower.until(await conversation(peer))
+
+    agent = await services.registry.find("demo")
+    services.registry.bus.reset(agent.committed.profile)
+    await peer.ask(("add", "demo", "after"))
+
+    await follower.until(await conversation(peer))
+
+
+async def test_a_redaction(connect: Connect) -> None:
+    """What is redacted goes from the buffer."""
+    peer = connect()
+    await peer.ask(*CONVERSATION, ("add", "demo", "a secret"))
+    follower = await follow(connect())
+    await follower.until(await conversation(peer))
+    assert "a secret" in follower.buffer.lines
+
+    await peer.call("redact", {"agent": "demo", "text": "secret"})
+
+    await follower.until(await conversation(peer))
+    assert "a secret" not in follower.buffer.lines
+
+
+async def test_a_purge(connect: Connect) -> None:
+    """Nothing is left of an agent that is purged, and its followers are told to look again."""
+    peer, reader = connect(), connect()
+    await peer.ask(*CONVERSATION)
+    follower = await follow(reader)
+    await follower.until(await conversation(peer))
+
+    await peer.ask(("kill", "demo"), ("purge", "demo"))
+
+    await follower.until(([], [], [], []))
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_happens(connect: Connect, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After any commands, for a reader with little room as well, the buffer is the conversation."""
+    monkeypatch.setattr(line_sheet, "MOST_LINES", 7)
+    monkeypatch.setattr(line_view, "_LARGE", 200)
+    monkeypatch.setattr(line_view, "_PAGE", 3)
+    chosen = random.Random(seed)
+    peer = connect()
+    await peer.ask(*CONVERSATION, ("clone", "demo", "other"), ("add", "other", "theirs"), ("mark", "demo", "m"))
+    follower = await follow(connect(Limits(pushes=700), room=1))
+    draft = ""
+    for _ in range(40):
+        draft = chosen.choice(["", draft + "a", f"{draft}\nb", "c"])
+        await peer.ask(*chosen.choices(_commands(draft, chosen.randrange(1, 20)), k=chosen.randrange(1, 4)))
+        if chosen.random() < 0.2:  # otherwise what comes meanwhile is sent together
+            await peer.ask(("draft", "demo", draft))
+            await follower.until(await conversation(peer, "demo", *([(None, draft)] if draft else [])))
+
+    await peer.ask(("draft", "demo", ""))
+    await follower.until(await conversation(peer))
+    assert follower.most <= 7
+
+
+def _commands(draft: str, seq: int) -> list[tuple[Any, ...]]:
+    """Return commands, of which some may be refused."""
+    return [
+        ("add", "demo", "x"),
+        ("add", "demo", ["one\ntwo", {"role": "assistant", "content": [{**CALL, "name": f"look{seq}"}]}]),
+        ("add", "demo", [{"role": "tool", "content": [RESULT]}]),
+        ("add", "demo", "long\n" * 60),
+        ("add", "demo", [{"role": "system", "content": f"prompt {seq}"}]),
+        ("add", "other", f"theirs {seq}"),
+        ("undo", "demo"),
+        ("redo", "demo"),
+        ("mark", "demo", "m"),
+        ("rewind", "demo", "m"),
+        ("restore", "demo", seq),
+        ("clear", "demo"),
+        ("clone", "other", {"into": "demo"}),
+        ("redact", {"agent": "demo", "text": "theirs"}),
+        ("draft", "demo", draft),
+    ]
+
+
+async def test_a_conversation_that_is_not_in_memory(connect: Connect, services: Services) -> None:
+    """Of a long conversation, what is not in memory is read from the log, and sent once."""
+    peer = connect()
+    await peer.ask(("create", "demo"))
+    for _ in range(3):
+        await peer.ask(("add", "demo", [f"message {number}" for number in range(700)]))
+    for agent in services.registry.live():
+        agent.committed.conversation.trim(10)
+    follower = await follow(connect())
+
+    await follower.until(await conversation(peer))
+    await peer.ask(("add", "demo", "more"))
+    await follower.until(await conversation(peer))
+    assert follower.most <= 500
+    assert follower.sent == len(follower.buffer.lines)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        ({"view": "lines"}, InvalidParams),
+        ({"agent": "demo", "view": "lines", "since": 1}, InvalidParams),
+        ({"agent": "demo", "view": "lines", "kinds": ["user"]}, InvalidParams),
+        ({"agent": "demo", "view": "lines", "time": 1}, InvalidParams),
+        ({"agent": "nobody", "view": "lines"}, NotFound),
+    ],
+)
+async def test_what_is_refused(connect: Connect, asked: dict[str, Any], error: type[ReelError]) -> None:
+    """Lines are of one conversation, and begin at its beginning."""
+    peer = connect()
+    await peer.ask(*CONVERSATION)
+
+    with pytest.raises(error):
+        await peer.call("subscribe", asked)
+
+
+async def test_a_conversation_that_is_too_long(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that grows too long ends the subscription, and then the reason is told."""
+    monkeypatch.setattr(line_view, "MOST_MESSAGES", 3)
+    monkeypatch.setattr(subscriptions, "MOST_MESSAGES", 3)
+    peer, reader = connect(), connect()
+    await peer.ask(*CONVERSATION)
+    await reader.call("subscribe", {"agent": "demo", "view": "lines"})
+    await peer.ask(("add", "demo", "four"))
+
+    with anyio.fail_after(PATIENCE):
+        while (await reader.push())[0] != "lagged":
+            pass
+    with pytest.raises(TooLarge, match="has 4 messages"):
+        await reader.call("subscribe", {"agent": "demo", "view": "lines"})
+
+
+async def test_it_ends(connect: Connect) -> None:
+    """After ``unsubscribe`` nothing is pushed."""
+    peer, reader = connect(), connect()
+    await peer.ask(*CONVERSATION)
+    follower = await follow(reader)
+    await follower.until(await conversation(peer))
+    await reader.call("unsubscribe", 1)
+    await peer.ask(("add", "demo", "more"))
+
+    assert [] == await reader.pushed()
