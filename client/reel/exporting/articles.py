@@ -5,9 +5,9 @@ from html import escape
 from typing import Any
 
 from reel.exporting.rich_text import rich_text
-from reel.exporting.story import Happened, Part, Said, shown_time, title_of, told
+from reel.exporting.story import Happened, Part, Said, pretty_json, shown_time, title_of, told
 from reel.messages import Event, Message
-from reel.reading.layout import Layout, Shown, pretty_json
+from reel.reading.layout import Layout, Shown
 
 ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 # The types that a browser shows as a picture without running anything.

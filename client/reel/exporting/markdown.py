@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from reel.exporting.story import Heading, title_of
+from reel.exporting.story import Heading, pretty_json, title_of
 from reel.messages import Message
-from reel.reading.layout import Layout, Shown, fence_around, pretty_json
+from reel.reading.layout import Layout, Shown, fence_around
 
 _ROLES = {"user": "User", "assistant": "Assistant"}
 # CommonMark 4.5: the fence that opens or closes a code block.

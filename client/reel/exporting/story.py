@@ -5,6 +5,7 @@ read page by page, and only one page is in memory.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from html import escape
@@ -17,6 +18,8 @@ from reel.records import message_from_record
 
 # Events between messages that explain how the conversation continues.
 _TOLD = ("mark", "rewind", "clear", "restore", "clone", "interrupted", "note")
+# A string of JSON, a sign, or anything else.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 class Heading(NamedTuple):
@@ -147,3 +150,38 @@ def title_of(block: Shown, tag: str) -> str:
     what = {"thinking": "Thinking", "call": "Call", "result": "Result", "error": "Error"}[block.kind]
     name = escape(block.tool or block.call_id)
     return f"{what} of <{tag}>{name}</{tag}>" if name else what
+
+
+def pretty_json(text: str) -> str:
+    """Return a JSON text with indentation; text that is not JSON, such as a partial call, is unchanged.
+
+    Nothing but white space and the escapes of characters change: a parser would round numbers, and would drop all
+    but the last of the fields with one name.
+    """
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    pieces: list[str] = []
+    depth, before = 0, ""
+    for part in _TOKEN.findall(text):
+        begins, ends = part in ("{", "["), part in ("}", "]")
+        depth -= ends
+        if before == "," or ends != (before in ("{", "[")):
+            pieces.append("\n" + "  " * depth)
+        depth += begins
+        pieces.append(": " if part == ":" else _unescaped(part))
+        before = part
+    return "".join(pieces)
+
+
+def _unescaped(part: str) -> str:
+    """Return a string without needless escapes, and any other part as it is."""
+    if "\\u" not in part:
+        return part
+    readable = json.dumps(json.loads(part), ensure_ascii=False)
+    try:
+        readable.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair is no character
+        return part
+    return readable

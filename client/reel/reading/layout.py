@@ -10,7 +10,6 @@ characters but tabs; the words of headings and labels stay on one line.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 # The bytes of a line of a section; editors need seconds for a line of a megabyte. A mark says how much was cut.
 MAX_LINE = 1 << 16
 _FOLDED = frozenset(("thinking", "call", "result", "error", "opaque"))
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 class Shown(NamedTuple):
@@ -256,38 +254,3 @@ def _fitting(line: str) -> str:
         return line
     data = line.encode(errors="surrogatepass")
     return line if len(data) <= MAX_LINE else data[:MAX_LINE].decode(errors="ignore")
-
-
-def pretty_json(text: str) -> str:
-    """Return a JSON text with indentation; text that is not JSON, such as a partial call, is unchanged.
-
-    Nothing but white space and the escapes of characters change: a parser would round numbers, and would drop all
-    but the last of the fields with one name.
-    """
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    pieces: list[str] = []
-    depth, before = 0, ""
-    for part in _TOKEN.findall(text):
-        begins, ends = part in ("{", "["), part in ("}", "]")
-        depth -= ends
-        if before == "," or ends != (before in ("{", "[")):
-            pieces.append("\n" + "  " * depth)
-        depth += begins
-        pieces.append(": " if part == ":" else _unescaped(part))
-        before = part
-    return "".join(pieces)
-
-
-def _unescaped(part: str) -> str:
-    """Return a string without needless escapes, and any other part as it is."""
-    if "\\u" not in part:
-        return part
-    readable = json.dumps(json.loads(part), ensure_ascii=False)
-    try:
-        readable.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair is no character
-        return part
-    return readable

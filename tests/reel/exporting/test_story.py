@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reel.exporting.story import Happened, Part, Said, story, told
+from reel.exporting.story import Happened, Part, Said, pretty_json, story, told
 from reel.messages import Event
 from tests.reel.exporting.conversation import event, message
 
@@ -76,3 +78,33 @@ def test_a_damaged_event(data: str) -> None:
 
     assert told(damaged) == "mark"
     assert json.dumps(damaged)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_json_is_indented(value: Any) -> None:
+    """JSON is indented as usual, from a form with escapes and without blanks as well."""
+    compact = json.dumps(value, separators=(",", ":"))
+
+    assert json.dumps(value, indent=2, ensure_ascii=False) == pretty_json(compact)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1, "a": 2}', '{\n  "a": 1,\n  "a": 2\n}'),
+        ("[1.10, 1E400, 12345678901234567890.0]", "[\n  1.10,\n  1E400,\n  12345678901234567890.0\n]"),
+        (r'{"half": "\ud83d"}', '{\n  "half": "\\ud83d"\n}'),
+        ('{"a": ', '{"a": '),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_json_keeps_its_values(text: str, expected: str) -> None:
+    """No number is rounded, no field is dropped, and what is no JSON or no character stays as it is."""
+    assert expected == pretty_json(text)

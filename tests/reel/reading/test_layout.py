@@ -1,6 +1,5 @@
 """One layout of a message: what is shown of each block, and how it looks as lines."""
 
-import json
 import unicodedata
 from typing import Any
 
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.reading import layout
-from reel.reading.layout import Layout, Section, draft_section, pretty_json, prompt_section
+from reel.reading.layout import Layout, Section, draft_section, prompt_section
 from reel.reading.wording import safe
 from tests.editors import alike
 from tests.reel.exporting.conversation import said
@@ -48,11 +47,6 @@ BLOCKS = st.one_of(
         {"type": st.just("tool_result"), "tool_call_id": TEXTS, "content": TEXTS | INNER, "is_error": st.booleans()}
     ),
     st.fixed_dictionaries({"type": st.just("hologram"), "text": TEXTS}),
-)
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
 )
 FOLDED = ("thinking", "tool_call", "tool_result", "opaque")
 CONTENTS = st.lists(BLOCKS, min_size=1, max_size=4)
@@ -174,26 +168,3 @@ def test_headings_say_who_and_when() -> None:
 
     assert [(0, "user", 7, 5)] == Layout().message(message).headings
     assert [(0, "draft", None, None)] == draft_section("x", "hi").headings
-
-
-@given(VALUES)
-def test_json_is_indented(value: Any) -> None:
-    """JSON is indented as usual, from a form with escapes and without blanks as well."""
-    compact = json.dumps(value, separators=(",", ":"))
-
-    assert json.dumps(value, indent=2, ensure_ascii=False) == pretty_json(compact)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"a": 1, "a": 2}', '{\n  "a": 1,\n  "a": 2\n}'),
-        ("[1.10, 1E400, 12345678901234567890.0]", "[\n  1.10,\n  1E400,\n  12345678901234567890.0\n]"),
-        (r'{"half": "\ud83d"}', '{\n  "half": "\\ud83d"\n}'),
-        ('{"a": ', '{"a": '),
-        ("[" * 100_000, "[" * 100_000),
-    ],
-)
-def test_json_keeps_its_values(text: str, expected: str) -> None:
-    """No number is rounded, no field is dropped, and what is no JSON or no character stays as it is."""
-    assert expected == pretty_json(text)
