@@ -1,7 +1,6 @@
 """Commands that are sent without waiting for each reply, so that many of them are one commit."""
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from threading import RLock
@@ -111,8 +110,8 @@ class Pipeline(Methods):
         # The newest connection, and the id of the newest request that was sent on it.
         self._connection: Connection | None = None
         self._sent = 0
-        # Replies that their receivers have not got.
-        self._replies: deque[tuple[Taker, Any]] = deque()
+        # Replies that their receivers have not got, by the ids of their requests.
+        self._replies: dict[int, tuple[Taker, Any]] = {}
 
     @property
     def _turn(self) -> AbstractContextManager[object]:
@@ -139,6 +138,8 @@ class Pipeline(Methods):
 
     def submit(self, call: Call[Any], take: Taker) -> None:
         """Send a command; ``take`` receives its reply, or a ``ReelError``, at a later call of any method.
+
+        Receivers are called in the order in which the commands were submitted.
 
         Raises:
             TooLarge: the request exceeds the daemon's limit; nothing was sent.
@@ -200,8 +201,19 @@ class Pipeline(Methods):
             except ReelError:
                 self._unanswered.clear()
                 raise
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Hand over replies in the order of their requests.
+
+        Responses may come in another order: that to a command which is sent again needs a look into the log for its
+        key, and later ones may not.
+        """
         while self._replies:
-            take, reply = self._replies.popleft()
+            number = min(self._replies)  # again each time: a receiver may make calls
+            if number > next(iter(self._unanswered), self._number):
+                return
+            take, reply = self._replies.pop(number)
             take(reply)
 
     def _answer(self, response: Response) -> None:
@@ -209,6 +221,6 @@ class Pipeline(Methods):
         error = None if response.error is None else from_wire(response.error)
         if isinstance(error, ShuttingDown) or (error is not None and response.id is None):
             raise error
-        unanswered = self._unanswered.pop(response.id, None) if type(response.id) is int else None
-        if unanswered is not None:
-            self._replies.append((unanswered.take, error or unanswered.read(response.result)))
+        number = response.id
+        if type(number) is int and (unanswered := self._unanswered.pop(number, None)) is not None:
+            self._replies[number] = unanswered.take, error or unanswered.read(response.result)

@@ -78,6 +78,25 @@ def test_several_commands_are_lost(script: Script, goodbye: Part) -> None:
     assert ["2", "3"] == [request.params[0]["messages"] for request in script.seen if request.method == "add"][-2:]
 
 
+def test_responses_in_another_order(script: Script) -> None:
+    """Receivers get their replies in the order of the commands, whatever the order of the responses."""
+
+    def answer(line: Line) -> None:
+        line.answer(HELLO)
+        asked = [line.take() for _ in range(3)]
+        for head in (3, 1, 2):
+            line.socket.sendall(line.framing.answer(asked[head - 1].id, {**ADDED, "head": head}))
+
+    script.play(answer)
+    heads: list[int] = []
+    with Pipeline(Client(script.path)) as pipeline:
+        for text in ("1", "2", "3"):
+            pipeline.submit(requests.add("demo", text), lambda reply: heads.append(reply.head))
+        pipeline.drain()
+
+    assert [1, 2, 3] == heads
+
+
 def test_commands_in_flight_when_the_daemon_is_killed(daemon: Daemon) -> None:
     """Each is carried out once, and its reply is the one that it had."""
     heads: list[int] = []
