@@ -16,6 +16,8 @@ from itertools import islice
 from operator import attrgetter
 from time import perf_counter
 
+from anyio.lowlevel import checkpoint
+
 from reel.errors import NotFound
 from reel.msgpack_codec import unpack
 from reel.reading.layout import Section
@@ -157,6 +159,7 @@ class LineView(Subscription):
             data = self._sink.framing.notify("lines", {"sub": self.number, "agent": self._agent, **patch.fields()})
             while not self._sink.push(data):
                 await self._sink.wait_for_room()
+            await checkpoint()  # a large message is many patches
 
 
 def _shared(sheet: Sheet, shown: View) -> int:
