@@ -271,6 +271,9 @@ def _report(ctx: Context, history: _History, totals: Totals) -> None:
     ctx.out.line((history.tool.title, "bold"), f": {_outcome(totals, dry=ctx.args.dry_run)}")
     if totals.messages:
         ctx.out.line(f"  {_accounting(counts.read, counts.mapped, dict(counts.ignored), dict(counts.unknown))}")
+    if counts.refused:
+        listed = _listed(dict(counts.refused))
+        ctx.out.line(f"  {count(counts.refused.total(), 'damaged part')} in them, kept whole ({listed})")
     for name, made in totals.beside:
         ctx.out.line(f"  {name} was changed here; what is new is in {made}")
     for name in totals.killed:
@@ -292,11 +295,12 @@ def _accounting(read: int, mapped: int, ignored: dict[str, int], unknown: dict[s
     parts = [f"{mapped:,} used"]
     for what, found in (("ignored", ignored), ("unknown, kept as notes", unknown)):
         if found:
-            listed = ", ".join(
-                f"{name} {number:,}" for name, number in sorted(found.items(), key=lambda item: -item[1])
-            )
-            parts.append(f"{sum(found.values()):,} {what} ({listed})")
+            parts.append(f"{sum(found.values()):,} {what} ({_listed(found)})")
     return f"{count(read, 'record')}: {', '.join(parts)}"
+
+
+def _listed(found: dict[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in sorted(found.items(), key=lambda item: -item[1]))
 
 
 def _warn(ctx: Context, problems: list[Problem], more: int = 0) -> None:
@@ -324,6 +328,7 @@ def _document(history: _History, totals: Totals) -> dict[str, Any]:
             "mapped": counts.mapped,
             "ignored": dict(counts.ignored),
             "unknown": dict(counts.unknown),
+            "refused": dict(counts.refused),
         },
         "beside": [{"conversation": name, "agent": made} for name, made in totals.beside],
         "killed": totals.killed,

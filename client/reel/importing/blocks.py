@@ -1,9 +1,13 @@
-"""Builds neutral blocks for all readers: texts, calls, results, and opaque provider data."""
+"""Builds neutral blocks for all readers, and makes those of a message valid."""
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
+from reel.blocks import ALLOWED, check_name
+from reel.errors import InvalidMessage
+from reel.providers import anthropic
+from reel.providers.refusals import Refusals
+from reel.providers.roles import split_by_role
 from reel.strict_json import Json, encode
 
 
@@ -25,12 +29,36 @@ def result_block(call_id: str, blocks: list[Json], *, is_error: bool = False) ->
     return {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": is_error}
 
 
-def opaque_block(found: Json, provider: str) -> Json:
-    """Return the block that keeps a provider's own object unchanged."""
-    return {"type": "opaque", "provider": provider, "data_json": encode(found)}
+def anthropic_blocks(content: Any, refusals: Refusals, model: str = "") -> list[Json]:
+    """Return the blocks of content in Anthropic's format, as ``reel load`` reads them; what it refuses is kept whole.
+
+    Args:
+        content: a string or a list of blocks.
+        refusals: keeps what is refused.
+        model: the model that generated it; empty if none did.
+    """
+    try:
+        return anthropic.read_blocks(content, "content", model or None, refusals)
+    except InvalidMessage:
+        return [refusals.keep(content)]
 
 
-def by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Json]]]:
-    """Yield blocks of a user's message in runs of one role: results belong to the role tool."""
-    for is_result, run in groupby(blocks, lambda block: block["type"] == "tool_result"):
-        yield "tool" if is_result else role, list(run)
+def by_role(blocks: list[Json], role: str, refusals: Refusals) -> Iterator[tuple[str, list[Json]]]:
+    """Yield the blocks of a message in runs of one role: a result belongs to the tool, a call to the assistant."""
+    named = [block if is_named(block) else refusals.keep(block) for block in blocks]
+    for owner, run in split_by_role(named, role):
+        allowed = ALLOWED[owner]
+        yield owner, [block if block["type"] in allowed else refusals.keep(block) for block in run]
+
+
+def fitting(block: Json, holder: str, refusals: Refusals) -> Json:
+    """Return a block that a message of a role, or a result, may have: one that it may not have is kept whole."""
+    return block if block["type"] in ALLOWED[holder] and is_named(block) else refusals.keep(block)
+
+
+def is_named(block: Json) -> bool:
+    """Whether the names and ids in a block are valid in a message."""
+    kind = block["type"]
+    if kind == "tool_call":
+        return check_name(block["id"]) is None and check_name(block["name"]) is None
+    return kind != "tool_result" or check_name(block["tool_call_id"]) is None

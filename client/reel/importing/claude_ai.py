@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from reel.blocks import ALLOWED
-from reel.importing.anthropic_blocks import PROVIDER, blocks_of
-from reel.importing.blocks import by_role, opaque_block, text_block
+from reel.importing.blocks import anthropic_blocks, by_role, text_block
 from reel.importing.exports import Files, export_tool
 from reel.importing.steps import About, Back, Counts, Kept, Part, Said, Source, Step
 from reel.importing.values import digest, id_in_name, list_in, milliseconds, ref_of, tags_of, text_in, title_of
+from reel.providers.anthropic import PROVIDER
+from reel.providers.metadata import opaque_block
+from reel.providers.refusals import Refusals
 from reel.strict_json import Json, encode
 
 _NAME = "claude-ai"
@@ -39,6 +40,7 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
         yield Kept("note", f"summary-{digest(summary)}", summary, {_NAME: "summary"}, None)
     # The last message made from each one that was read, and that of the conversation so far.
     ends = {_NOBODY: "", "": ""}
+    refusals = Refusals(_NAME, counts.refused)
     last = ""
     for message in list_in(found, "chat_messages"):
         if type(message) is not dict:
@@ -54,25 +56,22 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
         before = ends.get(parent, last) if parent else last
         if before != last:
             yield Back(before)
-        for said in _said(message, role, name, sent):
+        for said in _said(message, role, name, sent, refusals):
             yield said
             last = said.parts[-1].ref
         ends[name] = last
 
 
-def _said(message: Json, role: str, name: str, sent: int | None) -> Iterator[Said]:
+def _said(message: Json, role: str, name: str, sent: int | None, refusals: Refusals) -> Iterator[Said]:
     """Convert a message: an answer that contains tool results becomes several messages."""
     content = [block for block in list_in(message, "content") if text_in(block, "type") not in _SHOWN]
     if not content and (text := text_in(message, "text")):
         content = [text_block(text)]
-    blocks = [*_attached(message), *_blocks(content, name)]
-    runs = list(by_role(blocks or [text_block("")], role))
+    blocks = [*_attached(message), *_blocks(content, name, refusals)]
+    runs = list(by_role(blocks, role, refusals))
     for number, (owner, run) in enumerate(runs):
         ref = name if number == len(runs) - 1 else f"{name}/{number}"
-        fitting = [
-            block if block["type"] in (*ALLOWED[owner], "tool_result") else opaque_block(block, _NAME) for block in run
-        ]
-        yield Said(owner, (Part(ref, fitting),), {"provider": PROVIDER} if owner == "assistant" else {}, sent)
+        yield Said(owner, (Part(ref, run),), {"provider": PROVIDER} if owner == "assistant" else {}, sent)
 
 
 def _attached(message: Json) -> Iterator[Json]:
@@ -84,13 +83,13 @@ def _attached(message: Json) -> Iterator[Json]:
         yield {**text_block(said), **_kept(rest)}
 
 
-def _blocks(content: list[Any], name: str) -> Iterator[Json]:
+def _blocks(content: list[Any], name: str, refusals: Refusals) -> Iterator[Json]:
     """Convert blocks. Only newer exports have ids of calls and results; in older ones, a result follows its call."""
     call_id = ""
     for number, found in enumerate(content):
         kind = text_in(found, "type")
         if kind not in _FIELDS:
-            yield opaque_block(found if type(found) is dict else {"type": "unknown", "value": found}, _NAME)
+            yield opaque_block(_NAME, found if type(found) is dict else {"type": "unknown", "value": found})
             continue
         plain = {key: found[key] for key in ("type", *_FIELDS[kind]) if key in found}
         if kind == "tool_use":
@@ -99,7 +98,7 @@ def _blocks(content: list[Any], name: str) -> Iterator[Json]:
         elif kind == "tool_result":
             plain["tool_use_id"] = text_in(found, "tool_use_id") or call_id or f"{name}-{number}"
             plain["content"] = ""
-        (block,) = blocks_of([plain], "user" if kind == "tool_result" else "assistant")
+        (block,) = anthropic_blocks([plain], refusals)
         if block["type"] == "opaque":
             block["provider"] = _NAME
         elif kind == "tool_result":
@@ -115,7 +114,7 @@ def _result(content: Any) -> Any:
     blocks = [
         text_block(text_in(part, "text"))
         if text_in(part, "type") == "text"
-        else opaque_block(part if type(part) is dict else {"type": "unknown", "value": part}, _NAME)
+        else opaque_block(_NAME, part if type(part) is dict else {"type": "unknown", "value": part})
         for part in content
     ]
     return blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else blocks or ""

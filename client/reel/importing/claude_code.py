@@ -161,7 +161,7 @@ class Session(JsonLines):
                 "/" + id_in_name("agent-" + (named or text_in(found, "uuid")[:8])),
             )
         if part not in self._threads:
-            self._threads[part] = Thread()
+            self._threads[part] = Thread(self.counts.refused)
         return part, self._threads[part]
 
     def _id_for(self, found: Json) -> str:

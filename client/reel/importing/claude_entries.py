@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reel.blocks import InvalidRecord, check_blocks, check_map
-from reel.importing.anthropic_blocks import PROVIDER
 from reel.importing.claude_records import FACTS, parent_of, rule_for, unknown_record
 from reel.importing.claude_thread import Thread
 from reel.importing.steps import Compacted, Kept, Part, Said, Step
 from reel.importing.values import text_in
 from reel.item_forms import ITEM, check_of, form_of, item_from, texts_of
+from reel.providers.anthropic import PROVIDER
 from reel.strict_json import Json, encode, parse
 from reel.values import clean_deep, is_clean, numbers_as_text
 

@@ -5,10 +5,11 @@ No schema is published. The meaning of a record is derived from its content, not
 
 from typing import Any, NamedTuple
 
-from reel.importing.anthropic_blocks import PROVIDER, blocks_of
-from reel.importing.blocks import by_role, text_block
+from reel.importing.blocks import anthropic_blocks, by_role, fitting
 from reel.importing.steps import Kept, Part, Said
 from reel.importing.values import digest, map_in, milliseconds, text_in
+from reel.providers.anthropic import PROVIDER
+from reel.providers.refusals import Refusals
 from reel.strict_json import Json, encode
 
 # Records that contribute nothing to the conversation, or only repeat others.
@@ -70,12 +71,20 @@ class Record(NamedTuple):
     usage: Kept | None = None
 
 
-def read_record(found: Json, line: int) -> Record | None:
-    """Convert a record of the chain; return ``None`` if its type is unknown."""
+def read_record(found: Json, line: int, refusals: Refusals) -> Record | None:
+    """Convert a record of the chain; return ``None`` if its type is unknown.
+
+    Args:
+        found: the record.
+        line: its line.
+        refusals: keeps damaged blocks.
+    """
     if unknown_type(found) and text_in(found, "type") != "system":
         return None
-    read = {"user": _user, "assistant": _assistant, "system": _system, "attachment": _attachment}
-    return read[text_in(found, "type")](found, line)
+    if text_in(found, "type") == "system":
+        return _system(found, line)
+    read = {"user": _user, "assistant": _assistant, "attachment": _attachment}
+    return read[text_in(found, "type")](found, line, refusals)
 
 
 def rule_for(found: Json) -> str:
@@ -110,19 +119,18 @@ def _chain(found: Json) -> tuple[str, str | None]:
     return text_in(found, "uuid"), parent_of(found)
 
 
-def _user(found: Json, line: int) -> Record:
+def _user(found: Json, line: int, refusals: Refusals) -> Record:
     uuid, parent = _chain(found)
     content = map_in(found, "message").get("content")
-    blocks = blocks_of(content, "user")
-    said = _messages(found, uuid, blocks or [text_block("")], line)
+    blocks = anthropic_blocks(content, refusals)
+    said = _messages(found, uuid, list(by_role(blocks, "user", refusals)), line)
     return Record(uuid, parent, said, joins=all(message.role == "tool" for message in said))
 
 
-def _messages(found: Json, uuid: str, blocks: list[Json], line: int) -> tuple[Said, ...]:
+def _messages(found: Json, uuid: str, runs: list[tuple[str, list[Json]]], line: int) -> tuple[Said, ...]:
     origins = {key: found[key] for key in _ORIGINS if type(found.get(key)) in (str, bool)}
     metadata: dict[str, Any] = {"claude_code": origins} if origins else {}
     sent = milliseconds(found.get("timestamp"))
-    runs = list(by_role(blocks, "user"))
     # The last one has the id itself: the next record follows all of them.
     refs = [f"{uuid}/{index}" for index in range(1, len(runs))] + [uuid]
     return tuple(
@@ -131,13 +139,14 @@ def _messages(found: Json, uuid: str, blocks: list[Json], line: int) -> tuple[Sa
     )
 
 
-def _assistant(found: Json, line: int) -> Record:
+def _assistant(found: Json, line: int, refusals: Refusals) -> Record:
     uuid, parent = _chain(found)
     message, sent = map_in(found, "message"), milliseconds(found.get("timestamp"))
     model = text_in(message, "model")
     if model == _SYNTHETIC or found.get("isApiErrorMessage") is True:
         return Record(uuid, parent, kept=_note(found, uuid, sent, line, _text_of(message.get("content"))))
-    blocks = blocks_of(message.get("content"), "assistant", model)
+    made = anthropic_blocks(message.get("content"), refusals, model)
+    blocks = [fitting(block, "assistant", refusals) for block in made]
     answer = text_in(message, "id")
     metadata: dict[str, Any] = {"provider": PROVIDER}
     metadata |= {
@@ -169,12 +178,14 @@ def _system(found: Json, line: int) -> Record:
     return Record(uuid, parent, kept=_note(found, uuid, sent, line, text_in(found, "content") or None))
 
 
-def _attachment(found: Json, line: int) -> Record:
+def _attachment(found: Json, line: int, refusals: Refusals) -> Record:
     """Read an attachment that Claude Code put beside a prompt, such as a prompt typed while the model worked."""
     uuid, parent = _chain(found)
     attachment, sent = map_in(found, "attachment"), milliseconds(found.get("timestamp"))
-    if text_in(attachment, "type") == "queued_command" and (blocks := blocks_of(attachment.get("prompt"), "user")):
-        return Record(uuid, parent, _messages(found, uuid, blocks, line), joins=True)
+    if text_in(attachment, "type") == "queued_command" and (
+        blocks := anthropic_blocks(attachment.get("prompt"), refusals)
+    ):
+        return Record(uuid, parent, _messages(found, uuid, list(by_role(blocks, "user", refusals)), line), joins=True)
     return Record(uuid, parent, kept=_note(found, uuid, sent, line, None))
 
 
@@ -189,7 +200,9 @@ def unknown_record(found: Json, line: int) -> Kept:
 
 
 def _text_of(content: Any) -> str | None:
-    texts = [block["text"] for block in blocks_of(content, "assistant") if block["type"] == "text"]
+    # The whole record is kept beside it.
+    blocks = anthropic_blocks(content, Refusals(PROVIDER))
+    texts = [block["text"] for block in blocks if block["type"] == "text"]
     return "\n".join(texts) or None
 
 

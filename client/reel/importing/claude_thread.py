@@ -6,12 +6,15 @@ records stay together. A fork is a step back only if it would abandon a prompt o
 """
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 
 from reel.importing.claude_records import Record, parent_of, read_record, unknown_record
 from reel.importing.id_tables import Ids, NamedIds
 from reel.importing.steps import Back, Compacted, Kept, Said, Step
 from reel.importing.values import list_in, map_in, text_in
+from reel.providers.anthropic import PROVIDER
+from reel.providers.refusals import Refusals
 from reel.strict_json import Json
 
 # The kind of a person's message, and of one that continues a message. Others have the number of their answer.
@@ -22,9 +25,14 @@ _NOWHERE = -1
 
 
 class Thread:
-    """One chain of records: the main conversation of a session, or that of a sub-agent."""
+    """One chain of records: the main conversation of a session, or that of a sub-agent.
 
-    def __init__(self) -> None:
+    Args:
+        refused: how often a block of a type was refused; is added to.
+    """
+
+    def __init__(self, refused: Counter[str] | None = None) -> None:
+        self._refusals = Refusals(PROVIDER, refused)
         # Records have numbers. For each: the message that it is or follows; for a message, its kind and its place
         # in the conversation; for one on an abandoned branch, its predecessor.
         self._records = NamedIds()
@@ -56,7 +64,7 @@ class Thread:
 
     def read(self, found: Json, line: int) -> Iterator[Step]:
         """Process the next record in its original form, and yield the steps that are complete."""
-        record = read_record(found, line)
+        record = read_record(found, line, self._refusals)
         if record is None:
             note = unknown_record(found, line)
             self.follow(note.ref, parent_of(found))

@@ -11,9 +11,10 @@ from typing import BinaryIO
 
 from reel.importing.blocks import text_block
 from reel.importing.files import JsonLines, lines_of, open_regular, open_zstd
-from reel.importing.responses_items import PROVIDER, Item, read_item
+from reel.importing.responses_items import Item, Items
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Said, Source, Step
 from reel.importing.values import digest, list_in, map_in, milliseconds, parse_record, tags_of, text_in, title_of
+from reel.providers.openai import PROVIDER
 from reel.strict_json import Json, encode
 
 NAME = "codex"
@@ -67,6 +68,7 @@ class Rollout(JsonLines):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._facts: dict[str, str] = {"source": source.path, **source.about}
+        self._items = Items(self.counts.refused)
         self._title = ""
         self._described: About | None = None
         self._model = ""
@@ -168,7 +170,8 @@ class Rollout(JsonLines):
             self.counts.ignore(_IGNORED_ITEMS[kind])
             return
         self.counts.map()
-        yield from self._say(read_item(payload, self._model), self._ref(payload), sent, line)
+        ref = self._ref(payload)
+        yield from self._say(self._items.read(_as_item(payload), ref, self._model), ref, sent, line)
 
     def _say(self, item: Item, ref: str, sent: int | None, line: int) -> Iterator[Step]:
         """Yield a message; consecutive items of the assistant form one."""
@@ -176,14 +179,13 @@ class Rollout(JsonLines):
         metadata: Json = {"provider": PROVIDER}
         if item.role == "assistant" and self._model:
             metadata["model"] = self._model
-        if item.kept_role:
-            metadata["role"] = item.kept_role
+        metadata |= item.metadata
         part = Part(ref, item.blocks)
         if item.role == "assistant" and self._answer is not None:
             self._answer = self._answer._replace(parts=(*self._answer.parts, part))
             return
         yield from self._flush()
-        said = Said(item.role, (part,), metadata if item.role == "assistant" or item.kept_role else {}, sent, line)
+        said = Said(item.role, (part,), metadata if item.role == "assistant" or item.metadata else {}, sent, line)
         if item.role == "user" and not item.kept_role and not _is_context(item.blocks):
             self._prompts.append((ref, self._last))
             self._title = self._title or title_of(_text_of(item.blocks))
@@ -264,7 +266,8 @@ class Rollout(JsonLines):
             self._last = ref
             return
         for number, found in enumerate(items):
-            for step in self._say(read_item(found, self._model), f"{ref}/{number}", sent, line):
+            place = f"{ref}/{number}"
+            for step in self._say(self._items.read(_as_item(found), place, self._model), place, sent, line):
                 yield step if number or type(step) is not Said else Compacted(step)
             if number == 0 and self._answer is not None:
                 first, self._answer = self._answer, None
@@ -279,6 +282,15 @@ class Rollout(JsonLines):
 
     def _note(self, found: Json, sent: int | None, line: int) -> Kept:
         return Kept("note", self._ref(found), None, {"codex": encode(found)}, sent, line)
+
+
+def _as_item(payload: Json) -> Json:
+    """Return an item of the API: old versions wrote the content of an output and whether it succeeded as one object."""
+    output = payload.get("output")
+    if type(output) is not dict or output.keys().isdisjoint(("content", "content_items")):
+        return payload
+    failed = {"status": "failed"} if output.get("success") is False else {}
+    return {**payload, "output": output.get("content_items") or output.get("content"), **failed}
 
 
 def _shown(what: str, event: Json) -> Item | None:

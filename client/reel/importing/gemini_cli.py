@@ -10,6 +10,7 @@ from pathlib import Path
 from reel.importing.files import Entry, JsonLines, files_below, open_regular
 from reel.importing.gemini_history import History
 from reel.importing.gemini_messages import NAME, Message, kept_note, kind_of, read_message, without_results
+from reel.importing.gemini_parts import Parts
 from reel.importing.json_elements import MAX_ELEMENT, Elements
 from reel.importing.steps import NOT_JSON, REPEATED, TOO_LONG, About, Found, Problem, Source, Step, Tool
 from reel.importing.values import (
@@ -132,6 +133,7 @@ class Session(JsonLines):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._history = History()
+        self._parts = Parts(self.counts.refused)
         # The last answer, which may be rewritten with calls and results.
         self._answer: Json = {}
         self._answer_line = 0
@@ -197,7 +199,7 @@ class Session(JsonLines):
             self.counts.map()
             self._answer, self._answer_line = found, line
             return
-        messages = read_message(found)
+        messages = read_message(found, self._parts)
         yield from self._flush(messages[0] if messages else None)
         if not messages:
             self.counts.ignore("empty")
@@ -211,7 +213,7 @@ class Session(JsonLines):
     def _flush(self, following: Message | None = None) -> Iterator[Step]:
         """Yield the last answer, which is complete."""
         if self._answer:
-            answer, self._answer = read_message(self._answer), {}
+            answer, self._answer = read_message(self._answer, self._parts), {}
             for message in without_results(answer, following):
                 yield from self._say(message, self._history.append(message, self._answer_line))
 
@@ -228,7 +230,7 @@ class Session(JsonLines):
         yield from self._flush()
         listed = [found for found in changes["messages"] if type(found) is dict and text_in(found, "id")]
         messages = without_results(
-            [message for found in listed if not kind_of(found) for message in read_message(found)]
+            [message for found in listed if not kind_of(found) for message in read_message(found, self._parts)]
         )
         said = [message for message in messages if message.role != "note"]
         for message in said:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reel.importing.blocks import call_block, result_block, text_block
-from reel.importing.gemini_parts import PROVIDER, fitting, parts_in, read_part
+from reel.importing.gemini_parts import Parts, parts_in
 from reel.importing.steps import Kept
 from reel.importing.values import digest, list_in, map_in, milliseconds, text_in
+from reel.providers.gemini import PROVIDER
 from reel.strict_json import Json, encode
 
 NAME = "gemini-cli"
@@ -64,15 +65,15 @@ def kind_of(found: Json) -> str:
     return "" if kind in ("user", "gemini", *_SHOWN) else kind or "without a type"
 
 
-def read_message(found: Json) -> list[Message]:
+def read_message(found: Json, reader: Parts) -> list[Message]:
     """Convert a record to messages, in order; none if it is empty."""
     kind = text_in(found, "type")
     if kind == "gemini":
-        return _answer(found)
+        return _answer(found, reader)
     parts = parts_in(found.get("content"))
     # Media that a tool returned are recorded as display output, but the model received them.
     if kind == "user" or (kind == "info" and any("inlineData" in part for part in parts if type(part) is dict)):
-        return _of_user(found, parts)
+        return _of_user(found, parts, reader)
     ref = text_in(found, "id")
     return [Message(ref, ref, "note", (), "", {}, None, record=found)]
 
@@ -94,9 +95,9 @@ def without_results(messages: list[Message], following: Message | None = None) -
     ]
 
 
-def _answer(found: Json) -> list[Message]:
+def _answer(found: Json, reader: Parts) -> list[Message]:
     ref, model, sent = text_in(found, "id"), text_in(found, "model"), milliseconds(found.get("timestamp"))
-    blocks = [fitting(read_part(part, "", model), "assistant") for part in parts_in(found.get("content"))]
+    blocks = reader.read(parts_in(found.get("content")), ref, "assistant", model)
     made = [call for call in list_in(found, "toolCalls") if type(call) is dict]
     said = [block for block in blocks if block["type"] != "tool_call" and block != text_block("")]
     if not any(block["type"] == "thinking" for block in said):
@@ -110,7 +111,8 @@ def _answer(found: Json) -> list[Message]:
     metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
     tokens = map_in(found, "tokens")
     answer = Message(ref, ref, "assistant", tuple(parts), digest(text), metadata, sent, tokens=tokens)
-    return [answer, *_results(ref, list(filter(None, map(_recorded_result, made))), sent)]
+    results = [result for call in made if (result := _recorded_result(call, reader)) is not None]
+    return [answer, *_results(ref, results, sent)]
 
 
 def _thoughts(found: Json, model: str) -> Iterator[Json]:
@@ -140,23 +142,22 @@ def _calls(blocks: list[Json], made: list[Json]) -> list[Json]:
     return list(calls.values())
 
 
-def _recorded_result(call: Json) -> Json | None:
+def _recorded_result(call: Json, reader: Parts) -> Json | None:
     given, call_id = call.get("result"), text_in(call, "id") or "call"
     if not given:
         return None
-    results, others = _split(parts_in(given), call_id)
+    results, others = _split(parts_in(given), call_id, reader)
     if not results:
         failed = text_in(call, "status") == "error"
         return result_block(call_id, others, is_error=failed)
     return {**results[0], "tool_call_id": call_id}
 
 
-def _split(parts: list[Any], call_id: str = "") -> tuple[list[Json], list[Json]]:
+def _split(parts: list[Any], place: str, reader: Parts) -> tuple[list[Json], list[Json]]:
     """Return results, each including the media after it, and the other blocks."""
     results: list[Json] = []
     others: list[Json] = []
-    for part in parts:
-        block = read_part(part, call_id)
+    for block in reader.read(parts, place, "user"):
         if block["type"] == "tool_result":
             results.append(block)
         elif block["type"] == "media" and results:
@@ -164,7 +165,7 @@ def _split(parts: list[Any], call_id: str = "") -> tuple[list[Json], list[Json]]
             before = content if type(content) is list else [text_block(content)]
             results[-1] = {**results[-1], "content": [*before, block]}
         else:
-            others.append(fitting(block, "user"))
+            others.append(block)
     return results, others
 
 
@@ -178,14 +179,14 @@ def _results(ref: str, results: list[Json], sent: int | None) -> list[Message]:
     return [Message(ref, key, "tool", parts, made, {}, sent)]
 
 
-def _of_user(found: Json, parts: list[Any]) -> list[Message]:
+def _of_user(found: Json, parts: list[Any], reader: Parts) -> list[Message]:
     ref, sent = text_in(found, "id"), milliseconds(found.get("timestamp"))
-    results, blocks = _split(parts)
+    results, blocks = _split(parts, ref, reader)
     messages = _results(ref, results, sent)
     blocks = [block for block in blocks if block != text_block("")]
     if blocks:
         text = _text_of(blocks)
-        shown = _text_of([fitting(read_part(part, ""), "user") for part in parts_in(found.get("displayContent"))])
+        shown = _text_of(reader.read(parts_in(found.get("displayContent")), ref, "user"))
         metadata = {"provider": PROVIDER, "display": shown} if shown and shown != text else {}
         title = "" if text.lstrip().startswith(_NOT_TITLES) else shown or text
         made, is_context = digest(encode({"blocks": blocks}, ascii_only=True)), text.lstrip().startswith(_CONTEXT)

@@ -1,19 +1,13 @@
-"""Converts parts of Gemini's API to neutral blocks.
+"""Reads the parts of Gemini's API, as ``reel load`` reads them; what it refuses is kept whole."""
 
-The result is the same as that of ``reel load --format gemini``, so the parts go back to Google unchanged. A part
-without a neutral form is kept whole.
-"""
-
+from collections import Counter
 from typing import Any
 
-from reel.blocks import ALLOWED
-from reel.importing.blocks import call_block, opaque_block, result_block, text_block
-from reel.importing.values import list_in, map_in, text_in
-from reel.strict_json import Json, encode
-
-PROVIDER = "gemini"
-# The keys of an object that holds nothing but text.
-_PLAIN = ("output", "result", "error")
+from reel.importing.blocks import fitting
+from reel.providers.gemini import PROVIDER, read_part
+from reel.providers.message_builder import MessageBuilder
+from reel.providers.refusals import Refusals
+from reel.strict_json import Json
 
 
 def parts_in(content: Any) -> list[Any]:
@@ -23,66 +17,35 @@ def parts_in(content: Any) -> list[Any]:
     return [] if content in (None, "") else [content]
 
 
-def read_part(part: Any, made: str, model: str = "") -> Json:
-    """Convert a part.
+class Parts:
+    """Reads the parts of one conversation.
 
     Args:
-        part: the part.
-        made: the id of a call that has neither an id nor a name.
-        model: the model that generated it; empty if it is unknown, or if none did.
+        refused: how often something of a type was refused; is added to.
     """
-    if type(part) is str:
-        return text_block(part)
-    if type(part) is not dict:
-        return opaque_block({"value": part}, PROVIDER)
-    block = _block(part, made)
-    if block is None:
-        return {**opaque_block(part, PROVIDER), **({"model": model} if model else {})}
-    signature = text_in(part, "thoughtSignature")
-    made_by = {"provider": PROVIDER, **({"model": model} if model else {})}
-    signed = {**made_by, "signature": signature} if signature else {}
-    if block["type"] == "thinking":
-        return {**block, **made_by, **signed}
-    return {**block, "provider_metadata": signed} if signed else block
 
+    def __init__(self, refused: Counter[str]) -> None:
+        self._builder = MessageBuilder()
+        self._refusals = Refusals(PROVIDER, refused)
 
-def _block(part: Json, made: str) -> Json | None:
-    if call := map_in(part, "functionCall"):
-        name = text_in(call, "name")
-        return call_block(text_in(call, "id") or name or made, name, call.get("args"))
-    if response := map_in(part, "functionResponse"):
-        return _result(response, made)
-    if data := map_in(part, "inlineData") or map_in(part, "inline_data"):
-        return _media(data, "data_base64", text_in(data, "data"))
-    if data := map_in(part, "fileData"):
-        return _media(data, "url", text_in(data, "fileUri"))
-    if type(part.get("text")) is not str:
-        return None
-    if part.get("thought") is True:
-        return {"type": "thinking", "text": part["text"]}
-    return None if part["text"] == "" and part.get("thoughtSignature") else text_block(part["text"])
+    def read(self, parts: list[Any], place: str, role: str, model: str = "") -> list[Json]:
+        """Convert the parts of one record; results stay among them.
 
-
-def _media(data: Json, key: str, given: str) -> Json | None:
-    mime = text_in(data, "mimeType") or text_in(data, "mime_type") or "application/octet-stream"
-    named = {"name": text_in(data, "displayName")} if text_in(data, "displayName") else {}
-    return {"type": "media", "mime_type": mime, key: given, **named} if given else None
-
-
-def _result(response: Json, made: str) -> Json:
-    """Read a functionResponse: an object with a single text becomes this text, with the object kept beside it."""
-    found = response.get("response")
-    key, only = next(iter(found.items())) if type(found) is dict and len(found) == 1 else ("", None)
-    is_plain = key in _PLAIN and type(only) is str
-    said = only if is_plain and type(only) is str else encode({} if found is None else found)
-    media = [fitting(read_part(part, ""), "tool_result") for part in list_in(response, "parts")]
-    call_id = text_in(response, "id") or text_in(response, "name") or made or "call"
-    block = result_block(call_id, [text_block(said), *media], is_error=key == "error")
-    if type(found) is dict and not (is_plain and key != "output"):
-        block["provider_metadata"] = {"provider": PROVIDER, "response_json": encode(found)}
-    return block
-
-
-def fitting(block: Json, holder: str) -> Json:
-    """Convert a block to one that is allowed in a role or a result."""
-    return block if block["type"] in ALLOWED[holder] else opaque_block(block, PROVIDER)
+        Args:
+            parts: the parts.
+            place: the id of the record, which makes generated ids unique.
+            role: the role of all other parts, ``user`` or ``assistant``.
+            model: the model that generated them; empty if it is unknown, or if none did.
+        """
+        blocks = [
+            read_part(
+                self._builder,
+                part,
+                f"contents[{place}].parts[{number}]",
+                f"{place}_{number}",
+                model or None,
+                self._refusals,
+            )
+            for number, part in enumerate(parts)
+        ]
+        return [fitting(block, "tool" if block["type"] == "tool_result" else role, self._refusals) for block in blocks]

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reel.importing.blocks import text_block
-from reel.importing.chat_messages import REASONING, read_message, role_in, said_from
+from reel.importing.blocks import anthropic_blocks
+from reel.importing.chat_messages import REASONING, Chat, Spoken, read_prompt, role_in, said_from
 from reel.importing.files import JsonLines, files_below
-from reel.importing.responses_items import read_item
-from reel.importing.steps import About, Found, Part, Problem, Said, Source, Step, Tool
+from reel.importing.steps import About, Found, Problem, Source, Step, Tool
 from reel.importing.values import id_in_name, list_in, map_in, milliseconds, name_of, tags_of, text_in, title_of
+from reel.providers.openai import PROVIDER
+from reel.providers.refusals import Refusals
 from reel.strict_json import Json, encode
 
 _NAME = "jsonl"
@@ -48,6 +49,7 @@ class Messages(JsonLines):
         super().__init__(source)
         # The messages of the conversation with one message on each line.
         self._number = 0
+        self._chat = Chat(self.counts.refused)
         self._parts: set[str] = set()
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
@@ -66,7 +68,8 @@ class Messages(JsonLines):
         self.counts.map()
         if not self._number:
             yield About("", "", tags_of(tool=_NAME, source=self.source.path))
-        yield from _said(found, self._number, line, _time_of(found), is_first=not self._number)
+        spoken = self._chat.read(found, self._number, is_first=not self._number)
+        yield from said_from(spoken, f"message-{self._number}", _time_of(found), line)
         self._number += 1
 
     def _read_conversation(self, found: Json, where: str, line: int) -> Iterator[Step]:
@@ -77,42 +80,39 @@ class Messages(JsonLines):
         self._parts.add(part)
         facts = tags_of(tool=_NAME, source=self.source.path, model=text_in(found, "model"))
         yield About(part, title_of(text_in(found, "title")), facts)
-        number, prompt, sent = 0, _prompt_in(found), _time_of(found)
+        number, prompt, sent = 0, self._prompt_in(found), _time_of(found)
         if prompt:
             number = 1
-            yield Said("system", (Part("prompt", [text_block(prompt)]),), {}, sent, line)
-        for message in list_in(found, where):
+            yield from said_from(prompt, "prompt", sent, line)
+        chat = Chat(self.counts.refused, text_in(found, "model"))
+        for index, message in enumerate(list_in(found, where)):
             if _is_message(message):
-                yield from _said(message, number, line, _time_of(message) or sent, is_first=not number)
+                spoken = chat.read(message, index, is_first=not number)
+                yield from said_from(spoken, f"message-{number}", _time_of(message) or sent, line)
                 number += 1
             else:
                 self.counts.problem(Problem(self.source.path, line, f"not a message: {encode(message)[:_SHOWN]}"))
+
+    def _prompt_in(self, found: Json) -> list[Spoken]:
+        """Return the prompt of a request that has it beside its messages."""
+        for key in _PROMPTS:
+            value: Any = found.get(key)
+            provider = "anthropic" if key == "system" else "gemini" if key.startswith("system") else PROVIDER
+            content = list_in(map_in(found, key), "parts") or value
+            if type(content) is list:
+                # Gemini's texts have no type.
+                content = [{"type": "text", **part} if type(part) is dict else part for part in content]
+            if content:
+                refusals = Refusals(provider, self.counts.refused)
+                return read_prompt(provider, anthropic_blocks(content, refusals))
+        return []
 
 
 def _is_message(found: Any) -> bool:
     """Return whether a value is a non-empty message, or an item."""
     if type(found) is not dict:
         return False
-    return "type" in found or (bool(role_in(found)) and not found.keys().isdisjoint(_SAID))
-
-
-def _said(found: Json, number: int, line: int, sent: int | None, *, is_first: bool) -> Iterator[Step]:
-    ref = f"message-{number}"
-    if role_in(found):
-        yield from said_from(read_message(found, number, is_first=is_first), ref, sent, line)
-        return
-    role, blocks, kept_role = read_item(found)
-    metadata = {"provider": "openai", "role": kept_role} if kept_role else {}
-    yield Said(role, (Part(ref, blocks),), metadata, sent, line)
-
-
-def _prompt_in(found: Json) -> str:
-    for key in _PROMPTS:
-        value: Any = found.get(key)
-        parts = list_in(map_in(found, key), "parts") or (value if type(value) is list else [])
-        if text := value if type(value) is str else "\n\n".join(text_in(part, "text") for part in parts):
-            return text
-    return ""
+    return "type" in found or "parts" in found or (bool(role_in(found)) and not found.keys().isdisjoint(_SAID))
 
 
 def _time_of(found: Json) -> int | None:

@@ -9,6 +9,7 @@ from reel.importing.databases import Damaged, Database, databases_below, open_da
 from reel.importing.llm_rows import PROVIDER, message_blocks, response_messages
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, milliseconds, origins_first, tags_of, text_in, title_of
+from reel.providers.refusals import Refusals
 from reel.strict_json import Json
 
 _ROLES = {"user": "user", "tool": "user", "assistant": "assistant", "system": "system"}
@@ -112,7 +113,7 @@ class Logs:
             self.counts.note(f"role {text_in(row, 'role') or 'missing'}")
         blocks = message_blocks(database, name, role or "user", self._report) or [text_block("")]
         metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
-        runs = list(by_role(blocks, role or "user"))
+        runs = list(by_role(blocks, role or "user", Refusals(PROVIDER, self.counts.refused)))
         for number, (owner, run) in enumerate(runs):
             ref = name if number == len(runs) - 1 else f"{name}/{number}"
             yield Said(owner, (Part(ref, run),), metadata if owner == "assistant" else {}, sent)

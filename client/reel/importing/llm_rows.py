@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.blocks import ALLOWED
-from reel.importing.blocks import call_block, opaque_block, result_block, text_block
+from reel.importing.blocks import call_block, result_block, text_block
 from reel.importing.databases import Database
 from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, map_in, milliseconds, parse_record, text_in
+from reel.providers.metadata import opaque_block
 from reel.strict_json import Json, encode
 
 PROVIDER = "llm"
@@ -31,13 +32,13 @@ def message_blocks(database: Database, name: str, role: str, report: Callable[[s
         except ValueError as error:
             report(f"parts, row {row.get('id')}: not JSON: {error}")
             kept = {key: repr(value) if type(value) is bytes else value for key, value in row.items()}
-            block = opaque_block({"type": "damaged", **kept}, PROVIDER)
+            block = opaque_block(PROVIDER, {"type": "damaged", **kept})
         blocks.append(block if block["type"] in (*ALLOWED[role], "tool_result") else _other(block, role))
     return blocks
 
 
 def _other(found: Json, role: str) -> Json:
-    return text_block(encode(found)) if role == "system" else opaque_block(found, PROVIDER)
+    return text_block(encode(found)) if role == "system" else opaque_block(PROVIDER, found)
 
 
 def _part(database: Database, row: Json, made: str) -> Json:
@@ -57,7 +58,7 @@ def _part(database: Database, row: Json, made: str) -> Json:
         return _result(call_id, payload.get("output"), files, failed=bool(text_in(payload, "exception")))
     if kind == "attachment":
         return _attachment(database, text_in(map_in(payload, "attachment"), "id"))
-    return opaque_block({"type": kind or "unknown", "payload": payload, "text": text}, PROVIDER)
+    return opaque_block(PROVIDER, {"type": kind or "unknown", "payload": payload, "text": text})
 
 
 def _parsed(data: Any) -> Json:

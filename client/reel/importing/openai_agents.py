@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reel.importing.databases import Damaged, Database, databases_below, open_database
-from reel.importing.responses_items import PROVIDER, read_item
+from reel.importing.responses_items import Items
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, milliseconds, parse_record, tags_of, text_in, title_of
+from reel.providers.openai import PROVIDER
 from reel.strict_json import Json
 
 _NAME = "openai-agents"
@@ -36,13 +37,14 @@ class Sessions:
     def _session(self, database: Database, session: str, numbers: list[int]) -> Iterator[Step]:
         about = About(f"/{id_in_name(session)}", "", tags_of(tool=_NAME, source=self.source.path))
         yield about
+        items = Items(self.counts.refused)
         waiting: Said | None = None
         for number in numbers:
             row = database.row(_TABLE, number)
             item = self._item(row, number)
             if item is None:
                 continue
-            said = _said(item, f"item-{number}", milliseconds(row.get("created_at")), number)
+            said = _said(items, item, f"item-{number}", milliseconds(row.get("created_at")), number)
             if waiting is not None and waiting.role == said.role == "assistant":
                 waiting = waiting._replace(parts=waiting.parts + said.parts)
                 continue
@@ -69,12 +71,10 @@ class Sessions:
         return found
 
 
-def _said(found: Json, ref: str, sent: int | None, number: int) -> Said:
+def _said(items: Items, found: Json, ref: str, sent: int | None, number: int) -> Said:
     """Convert an item to a message; consecutive items of the assistant become one."""
-    item = read_item(found)
-    metadata: Json = {"provider": PROVIDER} if item.role == "assistant" or item.kept_role else {}
-    if item.kept_role:
-        metadata["role"] = item.kept_role
+    item = items.read(found, ref)
+    metadata = dict(item.metadata) or ({"provider": PROVIDER} if item.role == "assistant" else {})
     return Said(item.role, (Part(ref, item.blocks),), metadata, sent, number)
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel.blocks import check_name
-from reel.importing.blocks import call_block, opaque_block, text_block
+from reel.importing.blocks import call_block, text_block
 from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
 from reel.importing.values import list_in, map_in, milliseconds, text_in
+from reel.providers.metadata import opaque_block
 from reel.strict_json import Json, encode
 
 PROVIDER = "opencode"
@@ -225,7 +226,7 @@ def _given(part: Json) -> Json:
     """Convert a part of a prompt to a block."""
     if part.get("type") == "text" and type(part.get("text")) is str and part.get("ignored") is not True:
         return text_block(part["text"])
-    return _media(part) if part.get("type") == "file" else opaque_block(part, PROVIDER)
+    return _media(part) if part.get("type") == "file" else opaque_block(PROVIDER, part)
 
 
 def _media(part: Json) -> Json:
@@ -238,7 +239,7 @@ def _media(part: Json) -> Json:
         return {"type": "media", "mime_type": mime, "data_base64": data, **named}
     if url.startswith(("https://", "http://")):
         return {"type": "media", "mime_type": mime, "url": url, **named}
-    return opaque_block(part, PROVIDER)
+    return opaque_block(PROVIDER, part)
 
 
 def _made(part: Json, provider: str, model: str) -> Json:
@@ -254,7 +255,7 @@ def _made(part: Json, provider: str, model: str) -> Json:
 def _call(part: Json) -> Json:
     call_id, name = _names(part)
     if check_name(call_id) is not None or check_name(name) is not None:
-        return opaque_block(part, PROVIDER)
+        return opaque_block(PROVIDER, part)
     given = map_in(part, "state").get("input")
     metadata = _metadata(part) or map_in(map_in(part, "provider"), "metadata")
     kept = {"provider_metadata": {"provider": PROVIDER, "metadata_json": encode(metadata)}} if metadata else {}

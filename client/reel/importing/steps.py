@@ -150,6 +150,8 @@ class Counts:
         self.ignored: Counter[str] = Counter()
         # By their type.
         self.unknown: Counter[str] = Counter()
+        # Parts of records that are used, by their type: `reel load` refuses these, and they are kept whole.
+        self.refused: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.more_problems = 0
 
@@ -181,6 +183,7 @@ class Counts:
         self.mapped += other.mapped
         self.ignored += other.ignored
         self.unknown += other.unknown
+        self.refused += other.refused
         for problem in other.problems:
             self.problem(problem)
         self.more_problems += other.more_problems

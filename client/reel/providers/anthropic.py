@@ -5,11 +5,23 @@ from typing import Any
 from reel.providers.blocks import PartReader, blocks_of, by_type, text_part, tool_call, tool_result
 from reel.providers.content import ANY_PICTURE, shortest
 from reel.providers.elements import Element, require_str
+from reel.providers.message_builder import MessageBuilder
 from reel.providers.refusals import Refusals
+from reel.providers.roles import INSTRUCTION_ROLES
 from reel.strict_json import Json
 
 PROVIDER = "anthropic"
 PDF = "application/pdf"
+API = "Anthropic Messages"
+
+
+def read_message(builder: MessageBuilder, found: Element) -> None:
+    """Add one message: one for each role that its blocks belong to."""
+    role = found.role(API)
+    speaker = "assistant" if role == "assistant" else "user"
+    model = builder.model if role == "assistant" else None
+    blocks = read_blocks(found.get("content"), found.at("content"), model, found.refusals)
+    builder.add_by_role(blocks, speaker, found.kept(PROVIDER, "content") if role in INSTRUCTION_ROLES else {})
 
 
 def read_blocks(content: Any, where: str, model: str | None, refusals: Refusals | None = None) -> list[Json]:

@@ -1,12 +1,12 @@
 """Makes neutral blocks of the parts of a content, with the reader of each type."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, TypeAlias
 
+from reel.errors import InvalidMessage
 from reel.providers.elements import Element, arguments_of, require_elements, require_map
 from reel.providers.metadata import opaque_block
-from reel.providers.refusals import Refusals, or_kept
+from reel.providers.refusals import Refusals
 from reel.providers.roles import INSTRUCTION_ROLES
 from reel.strict_json import Json
 
@@ -50,15 +50,17 @@ def blocks_of(
         return [text(content)]
     blocks = []
     for index, part in enumerate(require_elements(content, where)):
+        if type(part) is str:
+            blocks.append(text(part))
+            continue
         place = f"{where}[{index}]"
-        blocks.append(
-            text(part) if type(part) is str else or_kept(refusals, part, partial(_read, read, part, place, refusals))
-        )
+        try:
+            blocks.append(read(Element(require_map(part, place), place, refusals)))
+        except InvalidMessage:
+            if refusals is None:
+                raise
+            blocks.append(refusals.keep(part))
     return blocks
-
-
-def _read(read: Callable[[Element], Json], part: Any, where: str, refusals: Refusals | None) -> Json:
-    return read(Element(require_map(part, where), where, refusals))
 
 
 def by_type(readers: Mapping[str, PartReader], provider: str, part: Element, **metadata: Any) -> Json:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from reel.providers.blocks import PartReader, made_by, text, tool_call, tool_result
+from reel.providers.blocks import PartReader, made_by, privileged, text, tool_call, tool_result
 from reel.providers.content import standard_base64
 from reel.providers.elements import Element, require_elements, require_map, require_str
 from reel.providers.json_values import dump
@@ -15,6 +15,7 @@ from reel.providers.refusals import Refusals, or_kept
 from reel.strict_json import Json
 
 PROVIDER = "gemini"
+API = "Gemini"
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
 # The keys of a part beside its data, and of media inside their data.
 BESIDE_DATA = (
@@ -29,6 +30,8 @@ BESIDE_DATA = (
 )
 # The keys of a function response beside its result.
 OF_A_RESPONSE = ("scheduling", "willContinue")
+# The keys under which a function response has its text.
+_PLAIN = ("result", "error", "output")
 # Where Google keeps uploaded files; no other provider can read them (rule G10).
 _UPLOADED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
 
@@ -36,6 +39,24 @@ _UPLOADED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
 def is_uploaded(url: str) -> bool:
     """Whether a URL refers to a file uploaded to Google (rule G10)."""
     return _UPLOADED.match(url) is not None
+
+
+def read_content(builder: MessageBuilder, content: Element, place: str) -> None:
+    """Add a content: one message for each role that its parts belong to.
+
+    Args:
+        builder: the builder.
+        content: the content.
+        place: the beginning of what makes a generated id unique.
+    """
+    found = Element(camel_case(content.value), content.where, content.refusals)
+    role, where = found.role(API, "user"), found.at("parts")
+    model = builder.model if role == "assistant" else None
+    blocks = [
+        read_part(builder, part, f"{where}[{number}]", f"{place}{number}", model, found.refusals)
+        for number, part in enumerate(require_elements(found.get("parts"), where))
+    ]
+    builder.add_by_role(blocks, "assistant" if role == "assistant" else "user", privileged(PROVIDER, role))
 
 
 def read_part(
@@ -166,7 +187,10 @@ def _medium(given: Any, where: str) -> Json:
 
 
 def _result(builder: MessageBuilder, part: Element) -> Json:
-    """Read a functionResponse: an object with only a text becomes that, any other is kept beside its text (rule G4)."""
+    """Read a functionResponse: an object with only a text becomes that, any other is kept beside its text (rule G4).
+
+    So is one with only an ``output``, which is how programs with Google's SDKs write a result.
+    """
     found = part.inside("functionResponse")
     call_id = builder.answered_id(found.get("id"), found.get("name"), found.at("id"))
     response = found.get("response") or {}
@@ -174,10 +198,10 @@ def _result(builder: MessageBuilder, part: Element) -> Json:
         response = {"result": response}
     only: tuple[str, Any] = next(iter(response.items())) if len(response) == 1 else ("", None)
     key, told = only
-    is_plain = key in ("result", "error") and type(told) is str
+    is_plain = key in _PLAIN and type(told) is str
     said: str = told if is_plain else dump(response)
     elements = require_elements(found.get("parts"), part.where)
     media = [or_kept(part.refusals, inside, partial(_medium, inside, part.where)) for inside in elements]
     own = {key: found.get(key) for key in OF_A_RESPONSE}
-    kept = _beside(part, own if is_plain else {**own, "response_json": said})
+    kept = _beside(part, own if is_plain and key != "output" else {**own, "response_json": dump(response)})
     return tool_result(call_id, [text(said), *media] if media else said, kept, failed=key == "error")

@@ -21,15 +21,13 @@ class MessageBuilder:
     """Collects messages in order; ``messages`` holds those so far.
 
     Args:
-        provider: the provider of the body.
         models: names of the model that wrote the assistant's messages: the first that is one counts.
         made: the beginning of the ids that calls without one get.
     """
 
-    def __init__(self, provider: str, *models: Any, made: str = "call") -> None:
+    def __init__(self, *models: Any, made: str = "call") -> None:
         self.messages: list[Json] = []
         self.model: str | None = next((name for name in models if type(name) is str and name), None)
-        self._provider = provider
         self._made = made
         self._pairing = Pairing()
 

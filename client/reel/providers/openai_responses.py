@@ -94,7 +94,8 @@ class ItemReader:
         kind: str = item.value["type"]
         shape = CALL_KINDS[kind]
         # An empty id is replaced by one made from the place.
-        given, place = item.value[shape.call_id_key], "_".join(re.findall(r"\w+", item.where))
+        given = item.value[shape.call_id_key]
+        place = "" if given else "_".join(re.findall(r"\w+", item.where))
         call_id = self._builder.call_id(given, item.get("name"), place, item.where)
         if kind in _PLAIN_CALLS:
             skipped = ("id", "status", "call_id", "name", "arguments", "input")
@@ -139,7 +140,7 @@ class ItemReader:
         blocks = _blocks(item.get("content"), item.at("content"), item.refusals) or [text("")]
         if role == "assistant":
             self._add_assistant_text(blocks, item.get("phase"))
-            for call in item.elements("tool_calls"):
+            for call in item.elements("tool_calls") if item.get("tool_calls") is not None else ():
                 # In the form of Chat Completions (rule X12).
                 tool = call.inside("function").value
                 self.add({**tool, "type": "function_call", "call_id": call.text("id")}, call.where)

@@ -9,14 +9,24 @@ from typing import Any
 
 from reel.providers.blocks import privileged, text
 from reel.providers.message_builder import MessageBuilder
+from reel.providers.prompt import system_message
 from reel.providers.roles import INSTRUCTION_ROLES
 from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response, report_unused_keys, response_metadata
-from reeld.formats.prompt import system_message
 
 
 class HistoryBuilder(MessageBuilder):
-    """Builds a whole history, or an answer."""
+    """Builds a whole history, or an answer.
+
+    Args:
+        provider: the provider of the body.
+        models: names of the model that wrote the assistant's messages: the first that is one counts.
+        made: the beginning of the ids that calls without one get.
+    """
+
+    def __init__(self, provider: str, *models: Any, made: str = "call") -> None:
+        super().__init__(*models, made=made)
+        self._provider = provider
 
     def loaded(self, body: Json, used: tuple[str, ...], *beside: list[Json]) -> LoadedRequest:
         """Return the whole history; the instructions that lead it are its prompt.

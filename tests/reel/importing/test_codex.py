@@ -113,7 +113,7 @@ def test_custom_tools(tmp_path: Path) -> None:
             "type": "tool_call",
             "id": "c1",
             "name": "exec",
-            "arguments": '{"input":"text(1)"}',
+            "arguments": '{"input": "text(1)"}',
             "provider_metadata": {"provider": "openai", "type": "custom_tool_call"},
         }
     ]

@@ -66,6 +66,14 @@ def test_results_that_are_recorded_twice(tmp_path: Path) -> None:
     assert words(made, tmp_path) == [*before, "assistant:a2"]
 
 
+PICTURE = {
+    "type": "media",
+    "mime_type": "image/png",
+    "data_base64": "AAAA",
+    "provider_metadata": {"provider": "gemini"},
+}
+
+
 @pytest.mark.parametrize(
     ("given", "content", "failed"),
     [
@@ -74,7 +82,7 @@ def test_results_that_are_recorded_twice(tmp_path: Path) -> None:
         ("plain", "plain", False),
         (
             [part("ls", "c1", output="see"), {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}],
-            [{"type": "text", "text": "see"}, {"type": "media", "mime_type": "image/png", "data_base64": "AAAA"}],
+            [{"type": "text", "text": "see"}, PICTURE],
             False,
         ),
     ],
@@ -100,7 +108,7 @@ def test_parts(tmp_path: Path) -> None:
     _, prompt, answer, _ = read(made, tmp_path)
 
     assert isinstance(prompt, Said)
-    assert prompt.parts[0].blocks[1] == {"type": "media", "mime_type": "image/png", "data_base64": "AAAA"}
+    assert prompt.parts[0].blocks[1] == PICTURE
     made_by = {"provider": "gemini", "model": MODEL}
     assert isinstance(answer, Said)
     assert [block for part in answer.parts for block in part.blocks] == [

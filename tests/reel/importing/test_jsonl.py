@@ -118,8 +118,8 @@ def test_requests_of_anthropic_and_gemini(tmp_path: Path) -> None:
     ]
     assert told[5:] == [
         ("system", ["P"]),
-        ("assistant", ["Hm", ["call", "f", "f", '{"a":1}']]),
-        ("tool", [["result", "f", '{"b":2}']]),
+        ("assistant", ["Hm", ["call", "call_0_1", "f", '{"a":1}']]),
+        ("tool", [["result", "call_0_1", '{"b":2}']]),
     ]
 
 

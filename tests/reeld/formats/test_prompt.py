@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
+from reel.providers.prompt import system_message
 from reel.records import parse_data
 from reeld.core.validation import rows_from
 from reeld.formats.format import Prompt
-from reeld.formats.prompt import original_prompt_pieces, system_message
+from reeld.formats.prompt import original_prompt_pieces
 
 
 def _words(role: str, *texts: str, **metadata: Any) -> dict[str, Any]:

@@ -1,15 +1,12 @@
 """Reads requests and responses of Anthropic's API: both have the same blocks."""
 
-from reel.providers.anthropic import PROVIDER, read_blocks
-from reel.providers.elements import Element, invalid_at
+from reel.providers.anthropic import API, PROVIDER, read_blocks, read_message
+from reel.providers.elements import invalid_at
 from reel.providers.metadata import opaque_object
-from reel.providers.roles import INSTRUCTION_ROLES
 from reel.strict_json import Json
 from reeld.formats.anthropic.rules import ANSWERED, is_known
 from reeld.formats.fields import LoadedRequest, Response, history_of, raise_provider_error, usage_in
 from reeld.formats.history_builder import HistoryBuilder
-
-_API = "Anthropic Messages"
 
 
 def read_request(body: Json, model: str | None = None) -> LoadedRequest:
@@ -23,19 +20,10 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         InvalidMessage: something in it is not a message; ``data.field`` is the place.
     """
     builder = HistoryBuilder(PROVIDER, body.get("model"), model)
-    for found in history_of(body, "messages", _API):
-        _add(builder, found)
+    for found in history_of(body, "messages", API):
+        read_message(builder, found)
     prompt = read_blocks(body.get("system") or None, "system", None)
     return builder.loaded(body, ("messages", "system", "model"), prompt)
-
-
-def _add(builder: HistoryBuilder, found: Element) -> None:
-    """Add one message: one for each role that its blocks belong to."""
-    role = found.role(_API)
-    speaker = "assistant" if role == "assistant" else "user"
-    model = builder.model if role == "assistant" else None
-    blocks = read_blocks(found.get("content"), found.at("content"), model)
-    builder.add_by_role(blocks, speaker, found.kept(PROVIDER, "content") if role in INSTRUCTION_ROLES else {})
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -50,7 +38,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
     """
     raise_provider_error(body)
     if "content" not in body:
-        raise invalid_at("content", f"is missing; a response of {_API} has it")
+        raise invalid_at("content", f"is missing; a response of {API} has it")
     builder = HistoryBuilder(PROVIDER, body.get("model"), model)
     blocks = read_blocks(body["content"], "content", builder.model)
     for index, block in enumerate(blocks):

@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from reel.providers.blocks import privileged, text
-from reel.providers.elements import Element, invalid_at, require_elements, require_map
-from reel.providers.gemini import PROVIDER, camel_case, parts_in, read_part, read_said
+from reel.providers.blocks import text
+from reel.providers.elements import invalid_at, require_map
+from reel.providers.gemini import API, PROVIDER, camel_case, parts_in, read_content, read_said
 from reel.providers.json_values import dump
 from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response, history_of, id_prefix, raise_provider_error, usage_in
 from reeld.formats.history_builder import HistoryBuilder
 
-_API = "Gemini"
 # The keys of a response that are read, or that only Google's SDK adds to it.
 _TOP_KEYS = ("candidates", "modelVersion", "responseId", "usageMetadata", "sdkHttpResponse", "parsed")
 # The keys of a candidate that are read, or say nothing about the message.
@@ -29,8 +28,8 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
     """
     body = camel_case(body)
     builder = HistoryBuilder(PROVIDER, model, body.get("model"))
-    for index, found in enumerate(history_of(body, "contents", _API)):
-        _add(builder, Element(camel_case(found.value), found.where), index)
+    for index, found in enumerate(history_of(body, "contents", API)):
+        read_content(builder, found, f"{index}_")
     prompt = _prompt(body.get("systemInstruction"))
     return builder.loaded(body, ("contents", "systemInstruction", "model"), prompt)
 
@@ -42,16 +41,6 @@ def _prompt(instruction: Any) -> list[Json]:
         return [text(instruction)]
     parts = require_map(instruction, "systemInstruction").get("parts")
     return [text(part.text("text")) for part in parts_in(parts, "systemInstruction.parts")]
-
-
-def _add(builder: HistoryBuilder, found: Element, index: int) -> None:
-    """Add one content: one message for each role that its parts belong to."""
-    role = found.role(_API, "user")
-    model = builder.model if role == "assistant" else None
-    where = found.at("parts")
-    parts = enumerate(require_elements(found.get("parts"), where))
-    blocks = [read_part(builder, part, f"{where}[{number}]", f"{index}_{number}", model) for number, part in parts]
-    builder.add_by_role(blocks, "assistant" if role == "assistant" else "user", privileged(PROVIDER, role))
 
 
 def read_response(body: Json, model: str | None = None) -> Response:
@@ -86,7 +75,7 @@ def _only_candidate(body: Json) -> Json:
     candidates: Any = body.get("candidates")
     if not candidates:
         feedback = body.get("promptFeedback")
-        why = f"the provider said {dump(feedback)}" if feedback else f"a response of {_API} has one"
+        why = f"the provider said {dump(feedback)}" if feedback else f"a response of {API} has one"
         raise invalid_at("candidates", f"there is no answer; {why}")
     if type(candidates) is not list or len(candidates) != 1:
         raise invalid_at("candidates", "expected a list of one answer; remove the others")
