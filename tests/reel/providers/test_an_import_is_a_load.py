@@ -20,9 +20,8 @@ from reel.importing.steps import Said
 from reel.providers.refusals import Refusals
 from reel.strict_json import encode
 from reeld.formats.ingest import read_request
+from tests.reel.importing import rollouts, transcripts
 from tests.reeld.formats.item_samples import PICTURE, SAMPLES
-
-from . import rollouts, transcripts
 
 Json = dict[str, Any]
 MODEL = "the-model"
