@@ -359,7 +359,8 @@ def test_a_call_that_no_message_can_hold(reel: Reel, session: str, agent: str, t
     ran = reel("import", "--yes")
 
     assert ran.out.splitlines()[-2:] == ["  3 records: 3 used", "  1 damaged part in them, kept whole (tool_call 1)"]
-    assert ["Hi", "Bye"] == [text for text in texts(reel, agent) if text]
+    kinds = [message["content"][0]["type"] for message in reel("show", agent, "--json").documents]
+    assert ["text", "opaque", "text"] == kinds
 
 
 def test_broken_lines(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
