@@ -50,3 +50,16 @@ def test_an_id_that_is_no_string_is_refused() -> None:
     """The error names its place."""
     with pytest.raises(InvalidMessage, match=r"^invalid_message: at: expected a string"):
         pairing().id_for_result(1, None, "at")
+
+
+def test_calls_of_one_id_are_answered_in_order() -> None:
+    """Each result answers one of them, and then none is left."""
+    calls = Pairing()
+    calls.add_call("c1", "look")
+    calls.add_call("c1", "find")
+
+    assert ["c1", "c1", "at"] == [
+        calls.id_for_result("c1", None, "at"),
+        calls.id_for_result(None, "find", "at"),
+        calls.id_for_result(None, "find", "at"),
+    ]
