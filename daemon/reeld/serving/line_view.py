@@ -85,12 +85,12 @@ class LineView(Subscription):
         self._changed.set()
 
     def on_reset(self, _whose: Whose) -> None:
-        """Send everything again."""
+        """Send all messages again."""
         self._is_doubtful = True
         self._changed.set()
 
     def on_loss(self, _lost: Iterable[Whose]) -> None:
-        """Send everything again."""
+        """Send all messages again."""
         self._is_doubtful = True
         self._changed.set()
 

@@ -24,12 +24,13 @@ CONVERSATION = (
 
 
 class Follower:
-    """A connection that keeps a buffer of lines; the most lines of a push, and those of all pushes."""
+    """A connection that keeps a buffer of lines; the most lines of a push, those of all pushes, and other pushes."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
         self.buffer = Buffer()
         self.most = self.sent = 0
+        self.others: list[str] = []
 
     async def until(self, expected: State) -> None:
         """Take pushes until the buffer is as expected, and nothing else comes."""
@@ -47,6 +48,8 @@ class Follower:
                 self.buffer.apply(push)
                 self.most = max(self.most, len(push["lines"]))
                 self.sent += len(push["lines"])
+            else:
+                self.others.append(name)
 
 
 async def follow(peer: Peer, agent: str = "demo") -> Follower:
@@ -105,7 +108,7 @@ async def test_drafts_for_two_subscriptions(connect: Connect) -> None:
 
 
 async def test_the_live_state_is_replaced(connect: Connect, services: Services) -> None:
-    """After a reset everything is sent again, and the buffer is the conversation."""
+    """After a reset all messages are sent again, and the buffer is the conversation."""
     peer = connect()
     await peer.ask(*CONVERSATION)
     follower = await follow(connect())
@@ -113,9 +116,12 @@ async def test_the_live_state_is_replaced(connect: Connect, services: Services) 
 
     agent = await services.registry.find("demo")
     services.registry.bus.reset(agent.committed.profile)
+    before = len(follower.buffer.lines)
     await peer.ask(("add", "demo", "after"))
 
     await follower.until(await conversation(peer))
+    messages = follower.buffer.lines[follower.buffer.lines.index("## user #3") :]
+    assert before + len(messages) == follower.sent
 
 
 async def test_a_redaction(connect: Connect) -> None:
@@ -142,6 +148,7 @@ async def test_a_purge(connect: Connect) -> None:
     await peer.ask(("kill", "demo"), ("purge", "demo"))
 
     await follower.until(([], [], [], []))
+    assert "reset" == (follower.others or [(await reader.push())[0]])[0]
 
 
 @pytest.mark.parametrize("seed", range(4))
