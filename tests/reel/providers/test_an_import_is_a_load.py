@@ -262,11 +262,11 @@ def damaged(item: Json, place: tuple[str | int, ...], value: Any) -> Json:
 
 
 def mutants(name: str) -> Iterator[Json]:
-    """Yield each item with a number, a text, a list or nothing in each of its places, except for its role."""
+    """Yield each item with a number, a word, an empty text, a list or nothing in each place but its role."""
     for item in ITEMS[name]:
         for place in paths(item):
             if place not in (("role",), ("parts",)):
-                values: tuple[Any, ...] = (5, "word", [5], {}, None)
+                values: tuple[Any, ...] = (5, "word", "", [5], {}, None)
                 yield from (damaged(item, place, value) for value in values)
 
 
