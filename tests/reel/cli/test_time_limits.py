@@ -80,7 +80,7 @@ def test_waiting_for_an_event_is_not_limited(mute: str, given: float, said: str)
         PrefixResolvingClient(mute, Output(sys.stdout, sys.stderr), exact=True, limit=given) as client,
         pytest.raises(Timeout, match=f" within {said}$"),
     ):
-        client.wait("demo", 1, timeout=200)
+        client.wait("demo", 1, timeout=200)  # milliseconds; a mute daemon never answers, however fast the machine is
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "soon"])
