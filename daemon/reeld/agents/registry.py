@@ -82,11 +82,14 @@ class Registry:
 
     def live(self, row: int | None = None) -> list[Agent]:
         """Return the live agents, or only the one of a row if it is live."""
-        agents = self.residency if row is None else filter(None, [self.residency.get(row)])
-        return [agent for agent in agents if agent.refusal is None]
+        if row is None:
+            return [agent for agent in self.residency if agent.refusal is None]
+        agent = self._live_at(row)
+        return [] if agent is None else [agent]
 
     def _live_at(self, row: int) -> Agent | None:
-        return next(iter(self.live(row)), None)
+        agent = self.residency.get(row)
+        return None if agent is None or agent.refusal is not None else agent
 
     async def find(self, address: str, *, alive: bool = False) -> Agent:
         """Return an agent by its address; start it if it is not live.

@@ -39,7 +39,8 @@ class Turns:
 
     Args:
         registry: has the agents and the store.
-        begin: runs the handler of a call; returns the part that is left to await.
+        begin: runs the handler of a call; returns the part that is left to await. A call whose turn has not come after
+            all begins again, so a handler changes nothing itself: what it returns does.
         finish: awaits the rest of a call; an error is its answer.
         fail: answers a call with an error.
         needs_look: returns whether a call depends on what other daemons write.
