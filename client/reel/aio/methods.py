@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from reel import replies, requests
@@ -59,15 +60,15 @@ async def _carry_out(steps: Generator[Call[Any], Any, R], call: Callable[[Call[A
             refusal = error
 
 
-class Methods:
+class Methods(ABC):
     """A method for each method of the protocol, but for ``subscribe``; a class that has them says how one is sent."""
 
     # What the daemon said of itself at the newest connection; ``None`` before the first one.
     server: replies.Hello | None = None
 
+    @abstractmethod
     async def send(self, call: Call[R]) -> R:
         """Send one request, wait for its reply and return that."""
-        raise NotImplementedError
 
     async def call(self, call: Call[R]) -> R:
         """Send a request, wait for its reply and return that; some take several requests.

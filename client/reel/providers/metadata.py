@@ -58,7 +58,7 @@ def restore_keys(metadata: Mapping[str, Any] | None, provider: str, keys: Iterab
 
 
 def restore_key(metadata: Mapping[str, Any] | None, provider: str, key: str) -> Any:
-    """Return the value of a key that :func:`preserve_keys` kept for a provider; ``None`` if there is none."""
+    """Return the value that :func:`preserve_keys` kept under a key of a provider, or ``None``."""
     return restore_keys(metadata, provider, (key,)).get(key)
 
 

@@ -35,7 +35,7 @@ class Shown(NamedTuple):
             ``error`` (a result that is one), ``media``, ``opaque`` or ``unknown``.
         block: the block.
         tool: the name of the tool that is called, or whose result it is, if that is known.
-        text: the text below the label; ``None`` if there is none.
+        text: the text below the label, if any.
         inner: the blocks below the label, of a result that consists of blocks.
     """
 

@@ -104,7 +104,7 @@ class Connection:
         self.is_closed = True
 
     def greet(self, name: str, deadline: Deadline) -> Hello:
-        """Say who this client is, and return the daemon's ``hello``."""
+        """Send ``hello`` with the client's name, and return the daemon's reply."""
         hello = greeting(name)
         try:
             server = self.server = hello.read(self.ask(hello, deadline))

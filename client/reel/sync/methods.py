@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from reel import replies, requests
 from reel.errors import Exists, ReelError
 from reel.light_typing import TYPE_CHECKING
@@ -60,21 +62,21 @@ def _carry_out(steps: Generator[Call[Any], Any, R], call: Callable[[Call[Any]], 
             refusal = error
 
 
-class Methods:
+class Methods(ABC):
     """A method for each method of the protocol, but for ``subscribe``; a class that has them says how one is sent."""
 
     @property
+    @abstractmethod
     def server(self) -> replies.Hello | None:
         """What the daemon said of itself at the newest connection; ``None`` before the first one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def send(self, call: Call[R]) -> R:
         """Send one request, wait for its reply and return that."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """Close the connection."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self

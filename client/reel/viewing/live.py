@@ -154,7 +154,7 @@ class Live:
         await self._tell(event("failed", why=error.message))
 
     async def _learn(self, agent: str) -> None:
-        """Tell what writes articles the tools of later results."""
+        """Read the calls before the first event, so that articles of later results can name their tools."""
         end = min(self._since, (await self._client.agent(agent)).head)
         known = await piece(self._client, agent, max(end - _BEFORE, 1), end, end)
         self._articles.learn([*known.before, *known.parts])

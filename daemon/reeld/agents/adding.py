@@ -167,7 +167,7 @@ def _require_values(stage: Stage, expected: Iterable[Expected], seqs: Mapping[st
         seqs: the seq of each value that there is, by its key.
 
     Raises:
-        Conflict: a value was set meanwhile; ``data`` has its seq, 0 if there is none.
+        Conflict: a value has changed since the expected seq; ``data`` has its current seq, or 0 if it is not set.
     """
     staged = {event.content: event.seq if event.data_json else 0 for event in stage.events if event.kind == "state"}
     for key, seq, index in expected:

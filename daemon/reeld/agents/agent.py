@@ -297,8 +297,8 @@ class Agent:
     def overtake(self) -> None:
         """Be live no more, because another daemon has written to the log.
 
-        Reads are answered as before: whoever asks began before that was known. Everything else begins again elsewhere,
-        and so do the reads behind it.
+        All jobs that wait begin again with a new agent. Only if the state is just being read from the log, the reads at
+        the front of the mailbox are answered from it: they arrived before the news.
         """
         self.refusal = OvertakenError()
         if self._phase is not Phase.LOADING:
