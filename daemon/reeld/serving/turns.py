@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from anyio.abc import TaskGroup
 
-from reel.errors import Storage
+from reel.errors import ReelError
 from reel.wakeup import Signal
 from reeld.agents.registry import Registry
 from reeld.serving.call import Call
@@ -153,7 +153,7 @@ class Turns:
     def _ask(self) -> None:
         self._store.looks.ask(partial(self._on_look, self._arrived))
 
-    def _on_look(self, arrived: int, error: Storage | None) -> None:
+    def _on_look(self, arrived: int, error: ReelError | None) -> None:
         """Go on with the calls that had arrived before a look, or refuse them if it failed."""
         self._is_looking = False
         self._current = arrived

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import anyio
 
-from reel.errors import Storage
+from reel.errors import ReelError, Storage, no_memory
 from reel.wakeup import Signal
 from reeld.core.batch import Batch
 from reeld.store import queries
@@ -21,7 +21,7 @@ from reeld.store.writer import Writer
 _ANSWERS = 10
 
 # Is called when all is known, or with the error; it must neither wait nor fail.
-Take: TypeAlias = Callable[[Storage | None], None]
+Take: TypeAlias = Callable[[ReelError | None], None]
 
 
 class Looks:
@@ -51,11 +51,12 @@ class Looks:
 
         Raises:
             Storage: the server cannot be reached, or does not respond.
+            Busy: there is not enough memory.
         """
         looked = anyio.Event()
-        errors: list[Storage] = []
+        errors: list[ReelError] = []
 
-        def take(error: Storage | None) -> None:
+        def take(error: ReelError | None) -> None:
             errors.extend(filter(None, [error]))
             looked.set()
 
@@ -79,7 +80,7 @@ class Looks:
         """Look no more."""
         self._scope.cancel()
 
-    async def _look(self) -> Storage | None:
+    async def _look(self) -> ReelError | None:
         """Learn what others have committed; return why that is impossible."""
         writer = self._writer
         try:
@@ -91,6 +92,8 @@ class Looks:
             return Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does")
         except Error as error:
             return Storage(f"the database cannot be read: {error}")
+        except MemoryError:
+            return no_memory()
         except Storage as error:
             return error
         return None

@@ -90,6 +90,7 @@ class Store:
 
         Raises:
             Storage: the server cannot be reached, or does not respond.
+            Busy: there is not enough memory.
         """
         if self.is_shared:
             await self.looks.wait()
