@@ -161,9 +161,8 @@ class Registry:
             first: the id of the first one.
             origin: the conversation that it is cloned from, which is not changed.
         """
-        is_read = (
-            self.residency.get(part.profile.row) is not None
-        )  # somebody has found it in the database since the commit
+        # Whether somebody has found it in the database since the commit.
+        is_read = self.residency.get(part.profile.row) is not None
         # Many events would hold up the event loop while they are folded.
         is_large = many_rows.are_many(part.events)
         if origin is not None or is_read or is_large or self.residency.is_full:
