@@ -59,7 +59,7 @@ def restore_keys(metadata: Mapping[str, Any] | None, provider: str, keys: Iterab
 
 def restore_key(metadata: Mapping[str, Any] | None, provider: str, key: str) -> Any:
     """Return the value that :func:`preserve_keys` kept under a key of a provider, or ``None``."""
-    return restore_keys(metadata, provider, (key,)).get(key)
+    return restore_keys(metadata, provider, (key,)).get(key) if metadata else None
 
 
 def is_own(block: Json, provider: str) -> bool:

@@ -15,6 +15,7 @@ _LOST_REASONING = "the server requires it together with its reasoning, which is 
 
 def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> AssistantTurn:
     """Leave out blocks that cannot be sent, and put the calls last if the API requires that."""
+    target = rules.target
     pieces: list[Piece] = []
     calls_at_end: list[Piece] = []
     calls: list[ToolCall] = []
@@ -29,28 +30,28 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                 piece, is_call = _told(piece, pieces, state, rules, report), False
             if is_call:
                 made = _as_plain_call(piece, begun, state, rules, report)
-                calls.append(state.add_call(made, rules.target.sent_id))
-                state.used_ids.update(dict.fromkeys(rules.target.call_item_ids(made.block)))
+                calls.append(state.add_call(made, target.sent_id))
+                state.used_ids.update(dict.fromkeys(target.call_item_ids(made.block)))
                 _note_lost_signature(made, rules, report)
-                (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
+                (calls_at_end if target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
             elif (why := _why_left_out(piece, begun, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
             else:
                 if calls_at_end:
                     report.append(Change(piece.seq, block_index, "moved", "only calls may follow a call in a turn"))
                 if piece.block["type"] == "text" and speaker != message_index:
-                    if speaker is not None and rules.target.alternates:
+                    if speaker is not None and target.alternates:
                         report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
                     speaker = message_index
                 _note_lost_signature(piece, rules, report)
                 pieces.append(piece)
-        if begun or rules.target.belongs_to_next(message):
+        if begun or target.belongs_to_next(message):
             begun += message["content"]
     pieces += calls_at_end
-    while pieces and rules.target.must_precede_content(pieces[-1].block):
+    while pieces and target.must_precede_content(pieces[-1].block):
         last = pieces.pop()
         report.append(Change(last.seq, last.block_index, "dropped", "reasoning without the content that it led to"))
-    if group.assistant and not pieces and rules.target.alternates:
+    if group.assistant and not pieces and target.alternates:
         pieces.append(placeholder())
         report.append(Change(group.assistant[0]["seq"], None, "synthesized", "nothing else is left of this answer"))
     state.pending = tuple(calls)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from reel.providers.content import as_error
 from reel.providers.metadata import is_own
@@ -11,15 +12,14 @@ from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext
 from reeld.formats.prompt import original_prompt_pieces
 
 _EMPTY: Json = {"type": "text", "text": ""}
+_message_index = attrgetter("message_index")
 
 
-def by_message(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+def by_message(pieces: Sequence[Piece]) -> list[list[Piece]]:
     """Group neighbouring pieces of one message."""
     if len(pieces) == 1:  # nearly always
-        yield [*pieces]
-        return
-    for _, group in groupby(pieces, key=lambda piece: piece.message_index):
-        yield list(group)
+        return [[*pieces]]
+    return [list(group) for _, group in groupby(pieces, key=_message_index)]
 
 
 def with_error_prefix(result: CallResult, blocks: list[Json], context: RenderContext, provider: str) -> list[Json]:
@@ -42,7 +42,7 @@ def with_error_prefix(result: CallResult, blocks: list[Json], context: RenderCon
 def said_and_calls(turn: AssistantTurn) -> Iterator[tuple[list[Piece], list[Piece]]]:
     """Yield the pieces of each message of the assistant's, and its calls: the last one has all, results follow it."""
     calls = [piece for piece in turn.pieces if piece.block["type"] == "tool_call"]
-    said = list(by_message([piece for piece in turn.pieces if piece.block["type"] != "tool_call"]))
+    said = by_message([piece for piece in turn.pieces if piece.block["type"] != "tool_call"])
     if calls and not said:
         said.append([])
     for pieces in said:

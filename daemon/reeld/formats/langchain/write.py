@@ -75,18 +75,21 @@ def _message(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Json:
 
 def _signature(block: Json) -> str | None:
     """Return the signature of a text, a call or media (rule L4)."""
-    found = (block.get("provider_metadata") or {}).get("signature")
+    metadata = block.get("provider_metadata")
+    found = metadata.get("signature") if metadata else None
     return found if type(found) is str else None
 
 
 def _maker(first: Piece, pieces: Sequence[Piece]) -> Json:
     """Return the maker of a message in LangChain's terms, so that its integrations read the content (rule L4)."""
-    signed = [piece.block["provider_metadata"] for piece in pieces if _signature(piece.block)]
-    holders = [first.metadata, *(piece.block for piece in pieces), *signed]
-    known: Json = next((holder for holder in holders if holder.get("provider") not in (None, PROVIDER)), {})
-    named = {"model_provider": model_provider_of(known["provider"])} if known else {}
-    model = known.get("model")
-    return {**named, "model_name": model} if named and model else named
+    blocks = [piece.block for piece in pieces]
+    signed = [block["provider_metadata"] for block in blocks if _signature(block)]
+    for holder in (first.metadata, *blocks, *signed):
+        if holder.get("provider") not in (None, PROVIDER):
+            named = {"model_provider": model_provider_of(holder["provider"])}
+            model = holder.get("model")
+            return {**named, "model_name": model} if model else named
+    return {}
 
 
 def _call(block: Json) -> Json:
@@ -99,6 +102,8 @@ def _block(block: Json) -> Json:
 
 
 def _text(block: Json) -> Json:
+    if "provider_metadata" not in block:  # nearly always
+        return {"type": "text", "text": block["text"]}
     kept = restore_keys(block.get("provider_metadata"), PROVIDER, _OF_TEXTS)
     return {"type": "text", "text": block["text"], **_signed(block), **kept}
 

@@ -25,7 +25,7 @@ _BRIDGED = "the assistant must speak between results and the user's words"
 def write_turn(dialect: Dialect, turn: Turn, context: RenderContext) -> list[Json]:
     """Convert a turn to messages: results directly after their calls, each message separate."""
     if isinstance(turn, UserTurn):
-        return list(_user_turn(dialect, turn, context))
+        return _user_turn(dialect, turn, context)
     return list(_assistant(dialect, turn, context))
 
 
@@ -38,8 +38,25 @@ def write_prompt(dialect: Dialect, prompt: Prompt, context: RenderContext) -> Pr
     return PromptPart({}, [{"role": role, "content": prompt.text}])
 
 
-def _user_turn(dialect: Dialect, turn: UserTurn, context: RenderContext) -> Iterator[Json]:
+def _user_turn(dialect: Dialect, turn: UserTurn, context: RenderContext) -> list[Json]:
     """Return the results; the media of all of them follow in one user message, then the user's text (rule C6)."""
+    messages, shown = _results(dialect, turn, context) if turn.results else ([], [])
+    if dialect.alternates:
+        said = [_part(dialect, piece.block) for piece in turn.pieces]
+        for group in by_message(turn.pieces):
+            context.note_lost_role(group[0])
+        if shown or said:
+            messages.append({"role": "user", "content": _joined(dialect, [*shown, *said])})
+        return messages
+    if shown:
+        messages.append({"role": "user", "content": shown})
+    messages += [_user(dialect, pieces, context) for pieces in by_message(turn.pieces)]
+    return messages
+
+
+def _results(dialect: Dialect, turn: UserTurn, context: RenderContext) -> tuple[list[Json], list[Json]]:
+    """Return the messages of a turn's results, and the parts of the user message that shows their media."""
+    messages: list[Json] = []
     shown: list[Json] = []
     follows = list(turn.pieces[:1])
     for result in turn.results:
@@ -50,20 +67,11 @@ def _user_turn(dialect: Dialect, turn: UserTurn, context: RenderContext) -> Iter
             context.note(result.piece, "moved", "media of a result follow in a user message after all results")
             shown += [{"type": "text", "text": media_title(result.call.name, result.call.id)}, *media]
             follows.append(result.piece)
-        yield {"role": "tool", "tool_call_id": result.call.id, "content": _content(dialect, texts)}
-    if dialect.bridges and turn.results and follows:
+        messages.append({"role": "tool", "tool_call_id": result.call.id, "content": _content(dialect, texts)})
+    if dialect.bridges and follows:
         context.note(follows[0], "synthesized", _BRIDGED)
-        yield _NOTED
-    if dialect.alternates:
-        said = [_part(dialect, piece.block) for piece in turn.pieces]
-        for group in by_message(turn.pieces):
-            context.note_lost_role(group[0])
-        if shown or said:
-            yield {"role": "user", "content": _joined(dialect, [*shown, *said])}
-        return
-    if shown:
-        yield {"role": "user", "content": shown}
-    yield from (_user(dialect, pieces, context) for pieces in by_message(turn.pieces))
+        messages.append(_NOTED)
+    return messages, shown
 
 
 def _user(dialect: Dialect, pieces: Sequence[Piece], context: RenderContext) -> Json:
@@ -76,8 +84,11 @@ def _user(dialect: Dialect, pieces: Sequence[Piece], context: RenderContext) -> 
     """
     blocks = [piece.block for piece in pieces]
     role = pieces[0].privileged_role or "user"
-    accepted = dialect.instructions_anywhere and accepts_instruction_roles(context.model)
-    if role != "user" and not (accepted and all(block["type"] == "text" for block in blocks)):
+    if role != "user" and not (
+        dialect.instructions_anywhere
+        and accepts_instruction_roles(context.model)
+        and all(block["type"] == "text" for block in blocks)
+    ):
         context.note_lost_role(pieces[0])
         role = "user"
     if role == "developer" and not dialect.is_openai:
@@ -124,23 +135,28 @@ def _assistant_message(
     dialect: Dialect, pieces: Sequence[Piece], calls: Sequence[Piece], context: RenderContext
 ) -> Json:
     """Return a message of the assistant's without its reasoning."""
-    first = (*pieces, *calls)[0]
-    blocks = [piece.block for piece in pieces]
-    texts = [block for block in blocks if block["type"] == "text"]
-    refusals = [block["text"] for block in texts if dialect.is_openai and _is_refusal(block)]
-    said = [block for block in texts if not (dialect.is_openai and _is_refusal(block))]
-    sound = [opaque_object(block) or {} for block in blocks if block["type"] == "opaque"]
+    texts: list[Json] = []
+    refusals: list[str] = []
+    sound: Json | None = None
+    for piece in pieces:
+        block = piece.block
+        if block["type"] == "opaque":
+            sound = opaque_object(block)
+        elif block["type"] == "text" and dialect.is_openai and _is_refusal(block):
+            refusals.append(block["text"])
+        elif block["type"] == "text":
+            texts.append(block)
     # Null content is accepted only beside calls, a refusal or audio (rule C2); nothing else is left without a text.
     nothing = None if dialect.null_content else ""
-    message: Json = {"role": "assistant", "content": _content(dialect, said) if said else nothing}
-    message |= _name(dialect, first, context)
+    message: Json = {"role": "assistant", "content": _content(dialect, texts) if texts else nothing}
+    message |= _name(dialect, (pieces or calls)[0], context)
     if refusals:
         message["refusal"] = "\n".join(refusals)
-    if sound:
-        message["audio"] = {"id": sound[-1]["audio"]["id"]}
+    if sound is not None:
+        message["audio"] = {"id": sound["audio"]["id"]}
     if calls:
         message["tool_calls"] = [_call(dialect, call, context, is_first=index == 0) for index, call in enumerate(calls)]
-    for group in by_message([*pieces, *calls]):
+    for group in by_message([piece for piece in (*pieces, *calls) if piece.metadata]):
         if kept := restore_keys(group[0].metadata, PROVIDER, _SIGNED):
             message |= _noted(dialect.message_keys(group[0].metadata, context.model), kept, group[0], context)
     return message
@@ -179,7 +195,8 @@ def _with_reasoning(
 
 
 def _is_refusal(block: Json) -> bool:
-    return restore_keys(block.get("provider_metadata"), PROVIDER, ("refusal",)) != {}
+    metadata = block.get("provider_metadata")
+    return metadata is not None and restore_keys(metadata, PROVIDER, ("refusal",)) != {}
 
 
 def _name(dialect: Dialect, piece: Piece, context: RenderContext) -> Json:

@@ -1,7 +1,7 @@
 """Writes turns and the prompt for Responses: input items, in their original order."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby, zip_longest
+from itertools import groupby
 from typing import Any
 
 from reel.providers.content import shortest, texts_of, url_of
@@ -44,7 +44,7 @@ _NO_SCREENSHOT = (
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     """Convert a turn to items."""
-    return list(_user(turn, context) if isinstance(turn, UserTurn) else _assistant(turn.pieces, context))
+    return list(_user(turn, context)) if isinstance(turn, UserTurn) else _assistant(turn.pieces, context)
 
 
 def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
@@ -61,9 +61,10 @@ def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
 def _user(turn: UserTurn, context: RenderContext) -> Iterator[Json]:
     """Return results and messages in the order in which they came (rule R1); synthesized results come first."""
     if not turn.results:
-        ordered: list[CallResult | Piece] = [*turn.pieces]
-    else:
-        ordered = sorted([*turn.results, *turn.pieces], key=_place)
+        for pieces in by_message(turn.pieces):
+            yield from _message(pieces, context)
+        return
+    ordered: list[CallResult | Piece] = sorted([*turn.results, *turn.pieces], key=_place)
     for message, group in groupby(ordered, key=lambda found: found.message_index if isinstance(found, Piece) else None):
         if message is None:
             yield from (_output(found, context) for found in group if isinstance(found, CallResult))
@@ -80,7 +81,7 @@ def _message(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
     """Return one message of the user's or of an instruction role; an opaque item in it is an item by itself."""
     _note_lost_name(pieces[0], context)
     role = pieces[0].privileged_role or "user"
-    for is_item, group in groupby(pieces, key=lambda piece: _is_item(piece.block)):
+    for is_item, group in groupby(pieces, key=_is_item):
         blocks = [piece.block for piece in group]
         if is_item:
             yield from (sendable_item(block, CLIENT_ITEMS) or {} for block in blocks)
@@ -95,21 +96,22 @@ def _note_lost_name(piece: Piece, context: RenderContext) -> None:
         context.note(piece, "dropped", f"the name {name!r}: Responses has no names of speakers")
 
 
-def _is_item(block: Json) -> bool:
-    return block["type"] == "opaque" and content_part(block) is None
+def _is_item(piece: Piece) -> bool:
+    return piece.block["type"] == "opaque" and content_part(piece.block) is None
 
 
-def _assistant(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
+def _assistant(pieces: Sequence[Piece], context: RenderContext) -> list[Json]:
     """Return the assistant's output, in order; reasoning has its id if the item after it has one (rule R10)."""
     items = list(_made(pieces, context))
-    for item, after in zip_longest(items, items[1:], fillvalue=_NOTHING):
+    for index, item in enumerate(items, 1):
         if item.get("type") == "reasoning" and "id" in item:
+            after = items[index] if index < len(items) else _NOTHING
             tied = context.by_id and "id" in after and after["type"] != "reasoning"
             if not tied or item["id"] in context.sent_once:
                 del item["id"]
             else:
                 context.sent_once[item["id"]] = None
-        yield item
+    return items
 
 
 def _made(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
@@ -222,6 +224,8 @@ def _kind_of(metadata: Json, call_id: str) -> str:
         call_id: the id under which it is sent.
     """
     kind = restore_key(metadata, PROVIDER, "type")
+    if kind is None:  # nearly always
+        return "function_call"
     if kind == "custom_tool_call" or _kept_call(metadata, kind, call_id) is not None:
         return str(kind)
     return "function_call"
