@@ -8,25 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import Enum
 
 from reel.cli.output import Line, Span
 from reel.light_typing import NamedTuple
+from reel.reading.fences import Part, parts
 from reel.reading.wording import TAB, breaks, safe
 
-_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _BULLET = re.compile(r"\s*([-*+]|\d{1,9}[.)])\s+")
 _INLINE = re.compile(r"(?<!`)`(?P<code>[^`]+)`(?!`)|\*\*(?P<bold>[^\s*]|[^\s*].*?\S)\*\*(?!\*)")
-
-
-class _Part(Enum):
-    """What a line of a text is."""
-
-    TEXT = "text"
-    OPENING = "opening"
-    CODE = "code"
-    CLOSING = "closing"
 
 
 class Shown(NamedTuple):
@@ -44,36 +34,11 @@ def layout(text: str, width: int | None, *, styled: bool) -> Iterator[Shown]:
         width: how many columns a line may take that is not code; with ``None`` there is no limit.
         styled: whether Markdown has a style; else its signs are shown.
     """
-    for part, line in _parts(text):
-        if part is _Part.TEXT:
+    for part, line in parts(text):
+        if part is Part.TEXT:
             yield from (Shown(shown, is_code=False) for shown in _wrapped(line, width, styled=styled))
         else:
-            yield Shown([line] if part is _Part.CODE else [(line, "dim")], is_code=True)
-
-
-def code_blocks(text: str) -> list[str]:
-    """Return the code in each pair of fences of a text; the last fence may be open."""
-    blocks: list[list[str]] = []
-    for part, line in _parts(text):
-        if part is _Part.OPENING:
-            blocks.append([])
-        elif part is _Part.CODE:
-            blocks[-1].append(line)
-    return ["\n".join(block) for block in blocks]
-
-
-def _parts(text: str) -> Iterator[tuple[_Part, str]]:
-    closing: re.Pattern[str] | None = None
-    for line in text.replace("\r\n", "\n").split("\n"):
-        if closing is not None:
-            ends = closing.fullmatch(line) is not None
-            yield _Part.CLOSING if ends else _Part.CODE, line
-            closing = None if ends else closing
-        elif opened := _FENCE.match(line):
-            closing = re.compile(rf"\s*{opened[1][0]}{{{len(opened[1])},}}\s*")
-            yield _Part.OPENING, line
-        else:
-            yield _Part.TEXT, line
+            yield Shown([line] if part is Part.CODE else [(line, "dim")], is_code=True)
 
 
 def _wrapped(line: str, width: int | None, *, styled: bool) -> Iterator[Line]:

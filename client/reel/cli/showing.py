@@ -146,10 +146,10 @@ def _print_answer(ctx: Context, block: int | None) -> int:
         if block is None:
             ctx.out.piece(f"{text}\n")
             return OK
-        from reel.cli.markdown import code_blocks  # noqa: PLC0415 - only code needs it
+        from reel.reading.fences import code_blocks  # noqa: PLC0415 - only code needs it
 
         if blocks := code_blocks(text):
-            return _print_block(ctx, blocks, block)
+            return _print_block(ctx, [each.text for each in blocks], block)
     ctx.out.warn(_nothing_printed(ctx, block))
     return REFUSED
 

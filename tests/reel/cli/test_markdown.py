@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.markdown import code_blocks, layout
+from reel.cli.markdown import layout
 from reel.cli.output import render
 from reel.reading.wording import cells
 
@@ -25,23 +25,6 @@ def test_code_is_not_wrapped() -> None:
         "This one is, too,",
         "isn't it?",
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("```\na\n```", ["a"]),
-        ("  ~~~~ sh\na\n~~~\nb\n~~~~~ \nc", ["a\n~~~\nb"]),
-        ("```\na\n\nb", ["a\n\nb"]),
-        ("```a``` is no fence\nb", []),
-        ("````md\n```\na\n```\n````\n```\n```", ["```\na\n```", ""]),
-        ("no code", []),
-        ("```\r\na\r\n```", ["a"]),
-    ],
-)
-def test_code_between_fences(text: str, expected: list[str]) -> None:
-    """A fence is closed by one of its own sort that is not shorter, or by the end of the text."""
-    assert expected == code_blocks(text)
 
 
 @pytest.mark.parametrize(
