@@ -24,12 +24,13 @@ _TAKEN = {"if_seq?", "key?"}
 _ANSWERED = {"agent", "head", "command", "time", "repeated"}
 # What only `add` replies of a type that it shares with `ingest`.
 _OF_ADD = {"ingest": {"dropped", "was", "known"}}
-# What methods reply if they are about a provider's items, for which the clients have requests of their own.
-_OF_ITEMS = {"add": ("seqs?",), "messages": ("items?",)}
+# What methods reply if they are about a provider's items or about lines, for which the clients have requests of their own.
+_OF_ITEMS = {"add": ("seqs?",), "messages": ("lines?", "folds?", "headings?", "marks?", "items?")}
 # The replies for which the clients have no type.
 _OTHERS = {
     "ping": "`pong`",
     "methods": "`methods`",
+    "answer": "`agent` `head` `seq` `text` `language`",
     "call_async": "the push `reply`",
     "stats": "counters and sizes",
 }

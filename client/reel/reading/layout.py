@@ -183,6 +183,13 @@ class Section(NamedTuple):
                 self.marks.append((len(self.lines), f"… {len(line) - len(shown):,} more characters"))
             self.lines.append(shown)
 
+    def extend(self, other: Section, row: int) -> None:
+        """Append another section, which begins at a row of the buffer."""
+        self.lines.extend(other.lines)
+        self.folds.extend((row + first, row + last) for first, last in other.folds)
+        self.headings.extend(each._replace(row=row + each.row) for each in other.headings)
+        self.marks.extend((row + at, text) for at, text in other.marks)
+
     def add(self, shown: Shown) -> None:
         """Append a block, and a blank line."""
         first = len(self.lines)

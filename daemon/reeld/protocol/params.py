@@ -39,6 +39,9 @@ _Answering: TypeAlias = Annotated[str, to.one_of(*ANSWERING_FORMATS)]
 _ItemFormat: TypeAlias = Annotated[str, to.item_format]
 _Body: TypeAlias = Annotated[str, to.body]
 _View: TypeAlias = Annotated[Literal["messages", "conversation"], to.one_of("messages", "conversation")]
+_ReadingView: TypeAlias = Annotated[
+    Literal["messages", "conversation", "lines"], to.one_of("messages", "conversation", "lines")
+]
 _SubscriptionView: TypeAlias = Annotated[
     Literal["messages", "conversation", "none", "lines"], to.one_of("messages", "conversation", "none", "lines")
 ]
@@ -173,15 +176,21 @@ class Agents(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """A page of a conversation, current or at a seq, as messages, records or items of a format."""
+    """A page of a conversation, current or at a seq, as messages, records, lines or items of a format."""
 
     since: _Seq | None = None
     limit: _Items | None = None
     last: _Items | None = None
     at: _Seq | None = None
-    view: _View | None = None
+    view: _ReadingView | None = None
     max_bytes: _Bytes | None = None
     format: _ItemFormat | None = None
+
+
+class Answer(NamedTuple):
+    """Whether the last code block of an answer is meant."""
+
+    code: _Flag = False
 
 
 class History(NamedTuple):
@@ -290,12 +299,13 @@ class Wait(NamedTuple):
 
 
 class Subscribe(NamedTuple):
-    """Where a subscription begins, and what its pushes have."""
+    """Where a subscription begins, and what its pushes have; ``at`` is for lines."""
 
     since: _Seq | None = None
     view: _SubscriptionView = "messages"
     kinds: _Kinds | None = None
     time: Annotated[int, to.integer()] | None = None
+    at: _Seq | None = None
 
 
 class Unsubscribe(NamedTuple):

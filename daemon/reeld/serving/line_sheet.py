@@ -7,7 +7,7 @@ text.
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reel.messages import Message
@@ -72,6 +72,11 @@ class Sheet:
         """The row behind the messages."""
         return self._row(len(self._ids))
 
+    @property
+    def writers(self) -> list[int]:
+        """The connections that have a draft."""
+        return list(self._drafts)
+
     def _row(self, index: int) -> int:
         """Return the row at which the message with an index begins."""
         return self._prompt[0] + (self._ends[index - 1] if index else 0)
@@ -126,6 +131,23 @@ class Sheet:
     def _tools(self) -> dict[str, str]:
         return {call_id: tool for _, call_id, tool in self._calls}
 
+    def settle(self, ended: Container[int]) -> tuple[int, list[Section]]:
+        """Forget the drafts that have ended: their messages take their place.
+
+        Args:
+            ended: their connections.
+
+        Returns:
+            How many rows below the messages are replaced, and the sections of the other drafts in them.
+        """
+        drafts = list(self._drafts)
+        count = max((number for number, each in enumerate(drafts, 1) if each in ended), default=0)
+        replaced = {each: self._drafts[each] for each in drafts[:count]}
+        stay = {each: draft for each, draft in replaced.items() if each not in ended}
+        rows = sum(draft.rows for draft in replaced.values())
+        self._drafts = stay | {each: self._drafts[each] for each in drafts[count:]}
+        return rows, [draft_section(draft.client, draft.text) for draft in stay.values()]
+
     def draft(self, connection: int, client: str | None, text: str) -> Iterator[Patch]:
         """Show what another connection is writing; an empty text ends its draft."""
         known = self._drafts.get(connection)
@@ -163,10 +185,7 @@ def patches(first: int, last: int, sections: Iterable[Section]) -> Iterator[Patc
                 first += len(held.lines)
                 last, held, size = first, Section([], [], [], []), 0
             size += more
-            held.lines.extend(part.lines)
-            held.folds.extend((begin + start, begin + end) for start, end in part.folds)
-            held.headings.extend(each._replace(row=begin + each.row) for each in part.headings)
-            held.marks.extend((begin + row, text) for row, text in part.marks)
+            held.extend(part, begin)
     if held.lines or last > first:
         yield Patch(first, last, held)
 

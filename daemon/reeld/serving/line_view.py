@@ -5,10 +5,14 @@ it with what the subscriber has (:mod:`reeld.serving.line_sheet`), and pushes th
 So nothing is missed, and a conversation that changes faster than it can be sent is shown as it is at last. An entry of
 the log determines all that precedes it; so the messages that two states share are found by their ids alone.
 
+A draft that has ended is shown a moment longer, until a message comes: that then takes its place in one patch. So who
+reads the draft does not lose the place, and no editor has to know about this.
+
 The event loop is never held up: messages are laid out in slices of a few milliseconds, one subscriber at a time, and
 large ones in a thread.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
@@ -16,6 +20,7 @@ from itertools import islice
 from operator import attrgetter
 from time import perf_counter
 
+import anyio
 from anyio.lowlevel import checkpoint
 
 from reel.errors import NotFound
@@ -24,6 +29,7 @@ from reel.reading.layout import Section
 from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.core.events import Entry
+from reeld.core.state import Profile
 from reeld.serving.line_sheet import Patch, Sheet, patches
 from reeld.serving.long_work import LongWork
 from reeld.serving.pages import View, Window, read_entries
@@ -35,6 +41,8 @@ MOST_MESSAGES = 150_000
 # Seconds for which messages are laid out in one turn of the event loop, and then encoded, which takes about as
 # long. An add of another client needs two or three turns, and so waits for as many slices.
 _SLICE = 0.001
+# Seconds for which a draft that has ended is shown, if no message takes its place.
+_GRACE = 1.0
 # Messages that are read at once, and their bytes; and the bytes from which on a message is laid out in a thread.
 _PAGE, _PAGE_BYTES, _LARGE = 500, 1 << 18, 1 << 16
 _id = attrgetter("id")
@@ -50,6 +58,7 @@ class LineView(Subscription):
         whose: the agent.
         look: returns the conversation as it is.
         long_work: runs what takes milliseconds.
+        is_past: whether it is the conversation at an earlier seq, which only an erasure changes.
     """
 
     draws = True
@@ -59,26 +68,34 @@ class LineView(Subscription):
         number: int,
         sink: PushSink,
         bus: EventBus,
-        whose: Whose,
+        whose: Profile,
         look: Callable[[], Awaitable[View]],
         long_work: LongWork,
+        *,
+        is_past: bool,
     ) -> None:
         super().__init__(number, sink, bus, whose, "none", None)
-        self._agent = whose.uid
+        self._agent, self._name = whose.uid, whose.name
         self._look = look
         self._long_work = long_work
+        self._is_past = is_past
         self._changed = Signal()
         self._changed.set()
         self._sheet = Sheet()
         # Whether what was sent may not be what the log has, although it has the same ids.
         self._is_doubtful = False
-        # The drafts that have changed, by their connection.
+        # The drafts that have changed, by their connection; and until when those are shown that have ended.
         self._typed: dict[int, tuple[str | None, str]] = {}
+        self._ended: dict[int, float] = {}
+        # The patch that is sent next, as soon as it is known whether more follow; and whether one must follow.
+        self._next: Patch | None = None
+        self._owes = True
 
     def on_event(self, committed: CommittedEvent) -> None:
         """Look at the conversation again."""
         self._cursor = committed.event.seq
-        self._changed.set()
+        if not self._is_past:
+            self._changed.set()
 
     def on_elsewhere(self) -> None:
         """Look at the conversation again."""
@@ -96,14 +113,20 @@ class LineView(Subscription):
 
     def on_draft(self, _whose: Whose, writer: Typist, text: str) -> None:
         """Show what ``writer`` is writing."""
-        self._typed[writer.connection] = (writer.client, text)
+        if text:
+            self._typed[writer.connection] = (writer.client, text)
+            self._ended.pop(writer.connection, None)
+        else:
+            self._typed.pop(writer.connection, None)
+            self._ended[writer.connection] = anyio.current_time() + _GRACE
         self._changed.set()
 
     async def catch_up(self, store: Store) -> None:
         """Push whatever differs, for as long as the subscription lasts."""
         with self._scope:
             while True:
-                await self._changed.wait()
+                with anyio.CancelScope(deadline=min(self._ended.values(), default=math.inf)):
+                    await self._changed.wait()
                 try:
                     await self._update(store)
                 except NotFound:  # it was purged
@@ -115,19 +138,30 @@ class LineView(Subscription):
 
     async def _update(self, store: Store) -> None:
         shown = await self._look()
+        self._owes |= shown.profile.name != self._name
+        self._name = shown.profile.name
         count = 0 if self._is_doubtful else _shared(self._sheet, shown)
+        if self._is_doubtful:  # what a draft said may have been erased
+            await self._end_drafts(list(self._ended))
         self._is_doubtful = False
-        await self._push_all(self._sheet.keep(count))
-        await self._push_all(self._sheet.prompt(shown.system))
+        await self._hold(self._sheet.keep(count))
+        await self._hold(self._sheet.prompt(shown.system))
         while entries := await self._read(store, shown):
             while entries and not self._is_doubtful:
                 await self._append(entries)
             if self._is_doubtful or self._sheet.messages > MOST_MESSAGES:
                 return
+        await self._end_drafts([each for each, until in self._ended.items() if until <= anyio.current_time()])
         while self._typed:
             connection = next(iter(self._typed))
             client, text = self._typed.pop(connection)
-            await self._push_all(self._sheet.draft(connection, client, text))
+            await self._hold(self._sheet.draft(connection, client, text))
+        await self._complete()
+
+    async def _end_drafts(self, ended: Iterable[int]) -> None:
+        for connection in ended:
+            self._ended.pop(connection, None)
+            await self._hold(self._sheet.draft(connection, None, ""))
 
     async def _read(self, store: Store, shown: View) -> list[Entry]:
         """Return the next messages that the subscriber does not have, the last one first."""
@@ -141,25 +175,42 @@ class LineView(Subscription):
         first = self._sheet.end
         if len(entries[-1].message or b"") > _LARGE:
             large = entries.pop()
-            section = await self._long_work.in_thread(partial(_append, self._sheet, large))
-            await self._push_all(patches(first, first, [section]))
+            sections = [await self._long_work.in_thread(partial(_append, self._sheet, large))]
         else:
             sections = await self._long_work.in_turn(partial(_slice, self._sheet, entries))
-            await self._push_all(patches(first, first, sections))
+        rows, drafts = self._sheet.settle(self._ended)
+        self._ended.clear()
+        await self._hold(patches(first, first + rows, sections + drafts))
 
     async def _clear(self) -> None:
         """Leave nothing in the buffer, and say that the agent is gone."""
-        await self._push_all(self._sheet.keep(0))
-        await self._push_all(self._sheet.prompt(None))
+        await self._end_drafts(self._sheet.writers)
+        await self._hold(self._sheet.keep(0))
+        await self._hold(self._sheet.prompt(None))
+        await self._complete()
         data = self._sink.framing.notify("reset", {"agent": self._agent})
         self._sink.push_latest(("reset", self._row), data)
 
-    async def _push_all(self, changes: Iterator[Patch]) -> None:
+    async def _hold(self, changes: Iterator[Patch]) -> None:
+        """Send patches, but the last one only with the next."""
         for patch in changes:
-            data = self._sink.framing.notify("lines", {"sub": self.number, "agent": self._agent, **patch.fields()})
-            while not self._sink.push(data):
-                await self._sink.wait_for_room()
+            if self._next is not None:
+                await self._send(self._next, more=True)
+            self._next = patch
             await checkpoint()  # a large message is many patches
+
+    async def _complete(self) -> None:
+        """Send the last patch, after which the buffer is the conversation; a new name needs one as well."""
+        last, self._next = self._next, None
+        if last is not None or self._owes:
+            await self._send(last or Patch(0, 0, Section([], [], [], [])), more=False)
+
+    async def _send(self, patch: Patch, *, more: bool) -> None:
+        self._owes = more
+        about = {"sub": self.number, "agent": self._agent, "name": self._name}
+        data = self._sink.framing.notify("lines", {**about, **patch.fields(), "more": more})
+        while not self._sink.push(data):
+            await self._sink.wait_for_room()
 
 
 def _shared(sheet: Sheet, shown: View) -> int:

@@ -136,6 +136,7 @@ _ALL = (
     _plain(params.Agents, queries.agents, "List agents, the oldest or the most recently changed first"),
     _read(params.Nothing, queries.agent, "Describe an agent and its current state"),
     _read(params.Messages, queries.messages, "Read the current conversation, or an earlier state"),
+    _read(params.Answer, queries.answer, "Read the last answer, or the last code block of one"),
     _read(params.History, queries.history, "Read the log, including what was cleared, rewound or undone"),
     _plain(params.Histories, queries.histories, "Read the logs of several agents, one after the other"),
     _read(params.State, queries.state, "Read the values that are kept beside the conversation"),

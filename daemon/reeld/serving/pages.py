@@ -60,6 +60,12 @@ class View(NamedTuple):
     entries: list[Entry]
     system: str | None
 
+    @property
+    def messages(self) -> int:
+        """How many messages there are."""
+        before = 0 if self.base is None else self.base.extent.messages
+        return before + sum(entry.message is not None for entry in self.entries)
+
 
 def view_of(profile: Profile, conversation: Conversation, at: int, tip: int | None) -> View:
     """Return the prefix with this tip of a conversation, which has it."""

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.reading import layout
+from reel.reading.layout import Section
 from reeld.serving import line_sheet
 from reeld.serving.line_sheet import Patch, Sheet, patches
 from tests.reel.exporting.conversation import said
@@ -25,6 +26,7 @@ STEPS = st.one_of(
     st.tuples(st.just("prompt"), st.none() | TEXTS),
     st.tuples(st.just("draft"), st.tuples(st.integers(1, 3), st.none() | IDS, TEXTS)),
     st.tuples(st.just("type"), st.tuples(st.integers(1, 3), TEXTS)),
+    st.tuples(st.just("settle"), st.sets(st.integers(1, 3))),
 )
 
 
@@ -41,12 +43,13 @@ class Model:
         """Do something in both, and return the patches."""
         match name:
             case "append":
-                first, sections = sheet.end, []
-                for blocks in value:
-                    self.newest += 1
-                    self.messages.append(said(self.newest, "user", *blocks))
-                    sections.append(sheet.append(self.newest, self.messages[-1]))
-                return list(patches(first, first, sections))
+                first = sheet.end
+                return list(patches(first, first, self._said(sheet, value)))
+            case "settle":  # a message takes the place of drafts
+                first, sections = sheet.end, self._said(sheet, [[{"type": "text", "text": "said"}]])
+                self.drafts = {each: draft for each, draft in self.drafts.items() if each not in value}
+                rows, drafts = sheet.settle(value)
+                return list(patches(first, first + rows, sections + drafts))
             case "keep":
                 count = min(value, len(self.messages))
                 del self.messages[count:]
@@ -59,6 +62,14 @@ class Model:
                 client, text = self.drafts.get(connection, (None, ""))
                 return self._draft(sheet, connection, client, text + more)
         return self._draft(sheet, *value)
+
+    def _said(self, sheet: Sheet, messages: list[Any]) -> list[Section]:
+        sections = []
+        for blocks in messages:
+            self.newest += 1
+            self.messages.append(said(self.newest, "user", *blocks))
+            sections.append(sheet.append(self.newest, self.messages[-1]))
+        return sections
 
     def _draft(self, sheet: Sheet, connection: int, client: str | None, text: str) -> list[Patch]:
         if text:
@@ -138,3 +149,17 @@ def test_few_calls_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = sheet.append(9, said(9, "tool", *results)).lines
 
     assert ["### result c1", "### result of t8 c8"] == [line for line in lines if line.startswith("###")]
+
+
+def test_a_message_takes_the_place_of_its_draft() -> None:
+    """One patch replaces the drafts up to the one that has ended; the others in it come again."""
+    sheet = Sheet()
+    for connection, text in enumerate("abc"):
+        list(sheet.draft(connection, None, text))
+    first, message = sheet.end, sheet.append(1, said(1, "user", {"type": "text", "text": "b."}))
+    rows, drafts = sheet.settle({1})
+
+    assert (0, 8, ["a"]) == (first, rows, [each.lines[2] for each in drafts])
+    (patch,) = patches(first, first + rows, [message, *drafts])
+    assert [0, 8] == patch.fields()["replace"]
+    assert [0, 2] == sheet.writers

@@ -24,12 +24,13 @@ CONVERSATION = (
 
 
 class Follower:
-    """A connection that keeps a buffer of lines; the most lines of a push, those of all pushes, and other pushes."""
+    """A connection that keeps a buffer of lines, and remembers what its pushes say."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
         self.buffer = Buffer()
         self.most = self.sent = 0
+        self.is_whole, self.name, self.replaced = False, "", [0, 0]
         self.others: list[str] = []
 
     async def until(self, expected: State) -> None:
@@ -37,7 +38,7 @@ class Follower:
         with anyio.fail_after(PATIENCE):
             while True:
                 self._take(await self.peer.pushed())
-                if self.buffer.state == expected:
+                if self.is_whole and self.buffer.state == expected:
                     return
                 if not self.peer.unread_pushes:
                     self._take([await self.peer.push()])
@@ -46,6 +47,8 @@ class Follower:
         for name, push in pushes:
             if name == "lines":
                 self.buffer.apply(push)
+                self.is_whole, self.name = not push["more"], push["name"]
+                self.replaced = push["replace"]
                 self.most = max(self.most, len(push["lines"]))
                 self.sent += len(push["lines"])
             else:
@@ -58,12 +61,14 @@ async def follow(peer: Peer, agent: str = "demo") -> Follower:
     return Follower(peer)
 
 
-async def conversation(peer: Peer, agent: str = "demo", *drafts: tuple[str | None, str]) -> State:
+async def conversation(
+    peer: Peer, agent: str = "demo", *drafts: tuple[str | None, str], at: int | None = None
+) -> State:
     """Return the buffer that an agent should have, from what ``messages`` returns."""
     messages: list[Any] = []
     while True:
         since = messages[-1]["seq"] if messages else 0
-        page = await peer.call("messages", {"agent": agent, "since": since, "limit": 1000})
+        page = await peer.call("messages", {"agent": agent, "since": since, "limit": 1000, "at": at})
         messages += page["messages"]
         if not page["more"]:
             return laid_out(page["system"], messages, drafts)
@@ -105,6 +110,53 @@ async def test_drafts_for_two_subscriptions(connect: Connect) -> None:
 
     await peer.ask(("draft", "demo", "hm"))
     await follower.until(await conversation(peer, "demo", (None, "hm")))
+
+
+async def test_a_message_takes_the_place_of_its_draft(connect: Connect) -> None:
+    """A draft that has ended is replaced by its message in one patch; another one goes after a moment."""
+    peer, other = connect(), connect()
+    await peer.ask(*CONVERSATION, ("draft", "demo", "I think"))
+    follower = await follow(connect())
+    await follower.until(await conversation(peer, "demo", (None, "I think")))
+    end = len(follower.buffer.lines)
+
+    await peer.ask(("add", "demo", [{"role": "assistant", "content": "I think so."}]))
+    await follower.until(await conversation(peer))
+    assert [end - 4, end] == follower.replaced
+    await other.ask(("draft", "demo", "hm"), ("draft", "demo", ""))
+    await follower.until(await conversation(peer))
+
+
+async def test_a_name_and_an_empty_conversation(connect: Connect) -> None:
+    """An empty conversation has a patch without lines, and so has a new name."""
+    peer = connect()
+    await peer.ask(("create", "demo"))
+    follower = await follow(connect())
+    await follower.until(([], [], [], []))
+    assert "demo" == follower.name
+
+    await peer.ask(("change", "demo", {"name": "renamed"}))
+    with anyio.fail_after(PATIENCE):
+        while follower.name != "renamed":
+            await follower.until(([], [], [], []))
+
+
+async def test_an_earlier_state(connect: Connect) -> None:
+    """The conversation at a seq does not change with what is added, and has no drafts; but what is erased goes."""
+    peer = connect()
+    await peer.ask(*CONVERSATION)
+    then = await conversation(peer)
+    await peer.ask(("clear", "demo"), ("add", "demo", "another"), ("draft", "demo", "hm"))
+    reader = connect()
+    await reader.call("subscribe", {"agent": "demo", "view": "lines", "at": 5})
+    past = Follower(reader)
+
+    await past.until(then)
+    await peer.ask(("add", "demo", "more"))
+    await peer.call("redact", {"agent": "demo", "text": "seen"})
+    await past.until(await conversation(peer, at=5))
+    assert "more" not in past.buffer.lines
+    assert "seen" not in past.buffer.lines
 
 
 async def test_the_live_state_is_replaced(connect: Connect, services: Services) -> None:
@@ -220,6 +272,8 @@ async def test_a_conversation_that_is_not_in_memory(connect: Connect, services: 
         ({"agent": "demo", "view": "lines", "kinds": ["user"]}, InvalidParams),
         ({"agent": "demo", "view": "lines", "time": 1}, InvalidParams),
         ({"agent": "nobody", "view": "lines"}, NotFound),
+        ({"agent": "demo", "view": "lines", "at": 99}, InvalidParams),
+        ({"agent": "demo", "at": 1}, InvalidParams),
     ],
 )
 async def test_what_is_refused(connect: Connect, asked: dict[str, Any], error: type[ReelError]) -> None:

@@ -17,7 +17,9 @@ from reeld.protocol import params
 from reeld.protocol.converters import MAX_DEPTH, MAX_ITEMS
 from reeld.protocol.params import PAGE_BYTES
 from reeld.search.query import label_filter
+from reeld.serving.answers import last_answer
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
+from reeld.serving.line_pages import read_lines
 from reeld.serving.pages import View, Window, read_page, view_of
 from reeld.serving.stats import collect
 from reeld.serving.stats import details as describe
@@ -114,7 +116,9 @@ def messages(services: Services, _call: Call, agent: Agent, asked: params.Messag
     window = Window(asked.view or "messages", asked.since, asked.limit, asked.last, asked.max_bytes)
 
     async def run() -> Result:
-        shown = await _view(services, agent, asked.at)
+        shown = await view(services, agent, asked.at)
+        if asked.view == "lines":
+            return await read_lines(services.store, shown, window, services.long_work)
         if asked.format is None:
             return await read_page(services.store, shown, window, services.long_work.in_turn)
         from reeld.serving.item_pages import read_item_page  # noqa: PLC0415 - it needs all formats
@@ -124,7 +128,18 @@ def messages(services: Services, _call: Call, agent: Agent, asked: params.Messag
     return Deferred(run)
 
 
-async def view_now(services: Services, agent: Agent) -> View:
+def answer(services: Services, _call: Call, agent: Agent, asked: params.Answer) -> Deferred:
+    """Return the last answer, or the last code block of an answer."""
+
+    async def run() -> Result:
+        shown = await _view_now(services, agent)
+        found = await last_answer(services.store, shown, services.long_work, code=asked.code)
+        return {"agent": shown.profile.uid, "head": shown.profile.head, **found._asdict()}
+
+    return Deferred(run)
+
+
+async def _view_now(services: Services, agent: Agent) -> View:
     """Return the current conversation."""
 
     def look(state: State) -> View:
@@ -134,10 +149,10 @@ async def view_now(services: Services, agent: Agent) -> View:
     return now
 
 
-async def _view(services: Services, agent: Agent, at: int | None) -> View:
+async def view(services: Services, agent: Agent, at: int | None) -> View:
     """Return a conversation at a position; it is read from the log only if it is not in memory."""
     if at is None:
-        return await view_now(services, agent)
+        return await _view_now(services, agent)
     registry, store = services.registry, services.store
     profile = await profile_of(services, agent)
     require_position(at, profile.head, profile.name)

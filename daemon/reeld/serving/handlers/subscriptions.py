@@ -1,6 +1,7 @@
 """The handlers for clients that follow a conversation live: subscribe, wait, draft."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Self
 
 import anyio
@@ -14,8 +15,8 @@ from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.agents.jobs import Job, Read
 from reeld.core.state import State
 from reeld.protocol import params
-from reeld.serving.call import Call, Detached, Result, Services, Work
-from reeld.serving.handlers.queries import view_now
+from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
+from reeld.serving.handlers.queries import view
 from reeld.serving.line_view import MOST_MESSAGES, LineView
 from reeld.serving.pages import View
 from reeld.serving.subscriptions import Subscription
@@ -42,21 +43,24 @@ def subscribe(services: Services, call: Call, agent: Agent | None, asked: params
 
     if asked.view == "lines":
         return _lines(services, call, agent, asked)
+    if asked.at is not None:
+        raise InvalidParams("at: only lines are of an earlier state; leave out at, or give since", field="at")
     if agent is None:
         return begin(None, services.registry.bus.newest)
     return Read(lambda state: {**begin(state.profile, state.profile.head), "agent": state.profile.uid}, call.answer)
 
 
-def _lines(services: Services, call: Call, agent: Agent | None, asked: params.Subscribe) -> Job:
-    """Push the conversation of an agent as lines, and then each change of it."""
+def _lines(services: Services, call: Call, agent: Agent | None, asked: params.Subscribe) -> Deferred:
+    """Push the conversation of an agent as lines, and then each change of it; one at a seq is only erased in."""
     if agent is None:
         raise InvalidParams("view: lines are those of one conversation; give its agent", field="view")
     for field in ("since", "kinds", "time"):
         if getattr(asked, field) is not None:
             raise InvalidParams(f"{field}: lines begin with an empty buffer; leave out {field}, or view", field=field)
 
-    def begin(state: State) -> Result:
-        whose, number = state.profile, state.conversation.message_count
+    async def begin() -> Result:
+        shown = await view(services, agent, asked.at)
+        whose, number = shown.profile, shown.messages
         if number > MOST_MESSAGES:
             raise TooLarge(
                 f"view: the conversation has {number} messages, lines are pushed of {MOST_MESSAGES} at most;"
@@ -66,18 +70,20 @@ def _lines(services: Services, call: Call, agent: Agent | None, asked: params.Su
             )
 
         async def look() -> View:
-            return await view_now(services, await services.registry.find(whose.uid))
+            return await view(services, await services.registry.find(whose.uid), asked.at)
 
-        made = call.peer.subscriptions.make(LineView, whose, look, services.long_work)
+        kind = partial(LineView, is_past=asked.at is not None)
+        made = call.peer.subscriptions.make(kind, whose, look, services.long_work)
 
         def begin_pushing() -> None:
             call.peer.subscriptions.begin(made, whose.head, live=False)
-            services.drafts.show_to(made, whose.row)
+            if asked.at is None:
+                services.drafts.show_to(made, whose.row)
 
         call.then = begin_pushing
         return {"sub": made.number, "head": whose.head, "agent": whose.uid}
 
-    return Read(begin, call.answer)
+    return Deferred(begin)
 
 
 def unsubscribe(_services: Services, call: Call, asked: params.Unsubscribe) -> Result:

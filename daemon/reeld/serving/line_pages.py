@@ -1,0 +1,35 @@
+"""A page of a conversation as lines, for clients that read and do not follow."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from reel.msgpack_codec import unpack
+from reel.reading.layout import Layout, Section, prompt_section
+from reeld.serving.long_work import LongWork
+from reeld.serving.pages import View, Window, page_head, read_page
+from reeld.store.store import Store
+
+# The messages of a page, and their bytes, if the client names no limits: a thread lays them out in some milliseconds.
+_ITEMS, _BYTES = 500, 1 << 18
+
+
+async def read_lines(store: Store, shown: View, window: Window, long_work: LongWork) -> dict[str, Any]:
+    """Return the reply of the method ``messages``, with lines in place of messages.
+
+    The system prompt is on the page on which the conversation begins.
+    """
+    limits = {"limit": window.limit or _ITEMS, "max_bytes": window.max_bytes or _BYTES}
+    page = await read_page(store, shown, window._replace(view="messages", **limits), long_work.in_turn)
+    begins = not window.since and window.last is None
+    prompt = [prompt_section(shown.system)] if begins and shown.system is not None else []
+    section = await long_work.in_thread(partial(_laid_out, prompt, page["messages"].items))
+    return {**page_head(shown), **section._asdict(), "more": page["more"]}
+
+
+def _laid_out(sections: list[Section], messages: Iterable[bytes]) -> Section:
+    """Return sections and messages as one section; it may run in a thread."""
+    layout, page = Layout(), Section([], [], [], [])
+    for section in [*sections, *(layout.message(unpack(message)) for message in messages)]:
+        page.extend(section, len(page.lines))
+    return page
