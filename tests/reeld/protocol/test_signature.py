@@ -205,9 +205,9 @@ def test_no_booleans(value: Any) -> None:
 def test_one_of_some_words(value: Any) -> None:
     """A value outside the choices is refused; null counts as not given."""
     if value is None:
-        assert bound("messages", {"agent": "demo", "view": value}) == {"agent": "demo"}
+        assert bound("replay", {"agent": "demo", "view": value}) == {"agent": "demo"}
     else:
-        assert refused("messages", {"agent": "demo", "view": value}).message.startswith("view: expected messages or ")
+        assert refused("replay", {"agent": "demo", "view": value}).message.startswith("view: expected messages or ")
 
 
 @pytest.mark.parametrize(

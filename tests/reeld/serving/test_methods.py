@@ -33,6 +33,7 @@ PROTOCOL = {
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",
+    "answer": "agent code?",
     "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live?",
     "histories": "agents since? limit? kinds? max_bytes?",
     "state": "agent keys? at? after? limit? max_bytes?",
@@ -43,7 +44,7 @@ PROTOCOL = {
     "load": "agent format body model? create? *",
     "call_async": "token method params?",
     "wait": "agent since kinds? timeout?",
-    "subscribe": "agent? since? view? kinds? time?",
+    "subscribe": "agent? since? view? kinds? time? at?",
     "unsubscribe": "sub",
     "draft": "agent text",
     "verify": "agent?",
@@ -55,14 +56,15 @@ PROTOCOL = {
 FORMS = {"messages": ("messages", "conversation", "items"), "add": ("add", "add_items")}
 VIEWS = {form: name for name, forms in FORMS.items() for form in forms}
 # A subscription of the client has its own connection, and ends with it; the client waits and drafts in its own way.
-UNSENT = {"unsubscribe", "call_async"}
+# Editors copy answers.
+UNSENT = {"unsubscribe", "call_async", "answer"}
 # What the client computes from the replies to several requests, and what is no request.
 DERIVED = {"difference", "tree", "usage"}
 HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
 # Parameters of the client, which decides by them what to send.
 OURS = {"exist_ok", "pattern"}
-# What a subscription adds when it connects again, and no caller gives.
-ADDED = {"subscribe": ["time?"]}
+# What a subscription adds when it connects again, and what only editors give: no caller does.
+ADDED = {"subscribe": ["time?", "at?"]}
 
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:
