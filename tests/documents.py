@@ -24,7 +24,7 @@ _TAKEN = {"if_seq?", "key?"}
 _ANSWERED = {"agent", "head", "command", "time", "repeated"}
 # What only `add` replies of a type that it shares with `ingest`.
 _OF_ADD = {"ingest": {"dropped", "was", "known"}}
-# What methods reply if they are about a provider's items or about lines, for which the clients have requests of their own.
+# What methods reply if they are about items or about lines, for which the clients have requests of their own, or none.
 _OF_ITEMS = {"add": ("seqs?",), "messages": ("lines?", "folds?", "headings?", "marks?", "items?")}
 # The replies for which the clients have no type.
 _OTHERS = {
