@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
-from reel.errors import NotRunning
+from reel.base.errors import NotRunning
 from reel.sync.client import Client
 from tests.patience import PATIENCE
 from tests.places import FILES

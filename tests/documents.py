@@ -12,9 +12,9 @@ from reel import requests
 from reel.cli.command import Command
 from reel.cli.parser import examples_of, sentence, usage_of
 from reel.cli.table import GROUPS
-from reel.metrics import COUNTER, INFO, METRICS
 from reel.replies import AgentInfo
 from reel.requests.calls import annotation_names
+from reel.stats.metrics import COUNTER, INFO, METRICS
 from reeld import config
 from reeld.serving.methods import METHODS, Method
 

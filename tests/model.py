@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 
 
 class Said(NamedTuple):

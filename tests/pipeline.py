@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
-from reel.frames import Response
-from reel.session import MessagePack
+from reel.wire.frames import Response
+from reel.wire.session import MessagePack
 from tests.patience import PATIENCE
 
 

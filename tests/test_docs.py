@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.errors import BY_NAME
+from reel.base.errors import BY_NAME
 from tests import documents
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers

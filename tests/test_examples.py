@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from reel import Block, DraftPush
-from reel.pushes import Push
+from reel.wire.pushes import Push
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Json, serving

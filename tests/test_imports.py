@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeGuard
 
 import pytest
 
-from reel.installation import install_command
+from reel.base.installation import install_command
 
 ROOT = Path(__file__).parent.parent
 SOURCES = {"reel": ROOT / "client", "reeld": ROOT / "daemon"}
@@ -105,36 +105,16 @@ def reachable(start: str) -> set[str]:
 
 # From the bottom up. A module may import from its own layer and those below; it belongs to the longest name that fits.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    # what is said: errors, texts, values, messages, and how a stored row becomes a message
-    (
-        *(
-            "reel.database_url",
-            "reel.address",
-            "reel.blocks",
-            "reel.errors",
-            "reel.formats",
-            "reel.ids",
-            "reel.item_forms",
-            "reel.kinds",
-            "reel.garbage",
-            "reel.installation",
-            "reel.light_typing",
-            "reel.media",
-            "reel.messages",
-            "reel.msgpack_codec",
-            "reel.new_messages",
-        ),
-        *("reel.providers", "reel.records", "reel.strict_json", "reel.tool_calls", "reel.values", "reel.version"),
-    ),
+    # errors, texts and values
+    ("reel.base", "reel.version"),
+    # what is said, and how a stored row or an item of a provider becomes a message
+    ("reel.bedrock", "reel.said", "reel.providers", "reel.stats"),
     # how it travels
-    ("reel.frames", "reel.framing", "reel.json_framing", "reel.msgpack_reader", "reel.session", "reel.wakeup"),
-    # what may be asked, and what comes back
-    (
-        *("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.stop_marker", "reel.streams"),
-        *("reel.answer_state", "reel.drafted_response", "reel.histograms", "reel.metrics", "reel.reading"),
-        "reel.subscription_state",
-    ),
-    ("reel.process",),
+    ("reel.wire",),
+    # what may be asked, what comes back, and what a person is told of it
+    ("reel.replies", "reel.reading", "reel.requests", "reel.streams", "reel.exporting"),
+    # what both clients do, without I/O; where the daemon is, and how it is started
+    ("reel.machines", "reel.daemon"),
     # the clients
     ("reel.aio", "reel.sync"),
     ("reel",),
@@ -167,7 +147,7 @@ def test_there_is_something_to_read() -> None:
     """The modules that the rules below name exist."""
     modules = {module for module, _ in imports()}
 
-    assert {"reel.session", "reeld.core.events", "reeld.store.bridge", "reeld.app"} <= modules
+    assert {"reel.wire.session", "reeld.core.events", "reeld.store.bridge", "reeld.app"} <= modules
 
 
 def test_the_client_knows_nothing_of_the_daemon() -> None:
@@ -271,6 +251,16 @@ def test_no_import_cycle() -> None:
     }
 
     assert cycles == set()
+
+
+def test_the_client_is_as_drawn() -> None:
+    """The picture of the client in docs/architecture.md has each of its layers, in their order."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    (picture,) = re.findall(r"^```\n(cli .*?)^```", page, re.DOTALL | re.MULTILINE)
+    drawn = [name if name == "reel" else f"reel.{name}" for line in picture.splitlines() for name in line[:24].split()]
+
+    assert sorted(drawn) == sorted(name for name in HEIGHTS if inside(name, "reel"))
+    assert [HEIGHTS[name] for name in drawn] == sorted(map(HEIGHTS.__getitem__, drawn), reverse=True)
 
 
 def test_no_import_from_a_higher_layer() -> None:
@@ -379,7 +369,7 @@ def test_core_does_nothing() -> None:
 @pytest.mark.parametrize("statement", ["import reel", "import reel; reel.connect", "import reel.cli"])
 def test_the_client_is_thin(statement: str) -> None:
     """Neither the package nor its blocking client loads anyio or anything of the daemon."""
-    unwanted = ("anyio", "trio", "reeld", "reel.json_framing", "reel.wakeup")
+    unwanted = ("anyio", "trio", "reeld", "reel.wire.json_framing", "reel.base.wakeup")
     code = f"import sys; {statement}; print([name for name in {unwanted} if name in sys.modules])"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

@@ -23,64 +23,64 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reel import aio as aio
-    from reel.blocks import InvalidRecord as InvalidRecord
-    from reel.errors import Busy as Busy
-    from reel.errors import Cancelled as Cancelled
-    from reel.errors import Conflict as Conflict
-    from reel.errors import Exists as Exists
-    from reel.errors import Internal as Internal
-    from reel.errors import InvalidMessage as InvalidMessage
-    from reel.errors import InvalidParams as InvalidParams
-    from reel.errors import InvalidRequest as InvalidRequest
-    from reel.errors import Killed as Killed
-    from reel.errors import MethodNotFound as MethodNotFound
-    from reel.errors import NoSuchMark as NoSuchMark
-    from reel.errors import NotFound as NotFound
-    from reel.errors import NothingToUndo as NothingToUndo
-    from reel.errors import NotRunning as NotRunning
-    from reel.errors import ParseError as ParseError
-    from reel.errors import ProtocolMismatch as ProtocolMismatch
-    from reel.errors import ReelError as ReelError
-    from reel.errors import ShuttingDown as ShuttingDown
-    from reel.errors import Storage as Storage
-    from reel.errors import Timeout as Timeout
-    from reel.errors import TooLarge as TooLarge
-    from reel.formats import Format as Format
-    from reel.kinds import is_conversation_kind as is_conversation_kind
-    from reel.messages import Block as Block
-    from reel.messages import Event as Event
-    from reel.messages import Item as Item
-    from reel.messages import Message as Message
-    from reel.messages import NewMessage as NewMessage
-    from reel.messages import NewRecord as NewRecord
-    from reel.messages import Record as Record
-    from reel.new_messages import no_state as no_state
-    from reel.new_messages import state as state
-    from reel.new_messages import text as text
-    from reel.new_messages import tool_call as tool_call
-    from reel.new_messages import tool_result as tool_result
-    from reel.pushes import DraftPush as DraftPush
-    from reel.pushes import EventPush as EventPush
-    from reel.pushes import ResetPush as ResetPush
-    from reel.records import message_from_record as message_from_record
+    from reel.base.errors import Busy as Busy
+    from reel.base.errors import Cancelled as Cancelled
+    from reel.base.errors import Conflict as Conflict
+    from reel.base.errors import Exists as Exists
+    from reel.base.errors import Internal as Internal
+    from reel.base.errors import InvalidMessage as InvalidMessage
+    from reel.base.errors import InvalidParams as InvalidParams
+    from reel.base.errors import InvalidRequest as InvalidRequest
+    from reel.base.errors import Killed as Killed
+    from reel.base.errors import MethodNotFound as MethodNotFound
+    from reel.base.errors import NoSuchMark as NoSuchMark
+    from reel.base.errors import NotFound as NotFound
+    from reel.base.errors import NothingToUndo as NothingToUndo
+    from reel.base.errors import NotRunning as NotRunning
+    from reel.base.errors import ParseError as ParseError
+    from reel.base.errors import ProtocolMismatch as ProtocolMismatch
+    from reel.base.errors import ReelError as ReelError
+    from reel.base.errors import ShuttingDown as ShuttingDown
+    from reel.base.errors import Storage as Storage
+    from reel.base.errors import Timeout as Timeout
+    from reel.base.errors import TooLarge as TooLarge
+    from reel.said.blocks import InvalidRecord as InvalidRecord
+    from reel.said.formats import Format as Format
+    from reel.said.kinds import is_conversation_kind as is_conversation_kind
+    from reel.said.messages import Block as Block
+    from reel.said.messages import Event as Event
+    from reel.said.messages import Item as Item
+    from reel.said.messages import Message as Message
+    from reel.said.messages import NewMessage as NewMessage
+    from reel.said.messages import NewRecord as NewRecord
+    from reel.said.messages import Record as Record
+    from reel.said.new_messages import no_state as no_state
+    from reel.said.new_messages import state as state
+    from reel.said.new_messages import text as text
+    from reel.said.new_messages import tool_call as tool_call
+    from reel.said.new_messages import tool_result as tool_result
+    from reel.said.records import message_from_record as message_from_record
+    from reel.said.tool_calls import ToolCall as ToolCall
     from reel.sync.client import Client as Client
     from reel.sync.client import connect as connect
-    from reel.tool_calls import ToolCall as ToolCall
     from reel.version import __version__ as __version__
+    from reel.wire.pushes import DraftPush as DraftPush
+    from reel.wire.pushes import EventPush as EventPush
+    from reel.wire.pushes import ResetPush as ResetPush
 
 _NAMES = {
-    "reel.blocks": "InvalidRecord",
-    "reel.errors": "Busy Cancelled Conflict Exists Internal InvalidMessage InvalidParams InvalidRequest Killed"
+    "reel.said.blocks": "InvalidRecord",
+    "reel.base.errors": "Busy Cancelled Conflict Exists Internal InvalidMessage InvalidParams InvalidRequest Killed"
     " MethodNotFound NoSuchMark NotFound NotRunning NothingToUndo ParseError ProtocolMismatch ReelError"
     " ShuttingDown Storage Timeout TooLarge",
-    "reel.formats": "Format",
-    "reel.kinds": "is_conversation_kind",
-    "reel.messages": "Block Event Item Message NewMessage NewRecord Record",
-    "reel.new_messages": "no_state state text tool_call tool_result",
-    "reel.pushes": "DraftPush EventPush ResetPush",
-    "reel.records": "message_from_record",
+    "reel.said.formats": "Format",
+    "reel.said.kinds": "is_conversation_kind",
+    "reel.said.messages": "Block Event Item Message NewMessage NewRecord Record",
+    "reel.said.new_messages": "no_state state text tool_call tool_result",
+    "reel.wire.pushes": "DraftPush EventPush ResetPush",
+    "reel.said.records": "message_from_record",
     "reel.sync.client": "Client connect",
-    "reel.tool_calls": "ToolCall",
+    "reel.said.tool_calls": "ToolCall",
     "reel.version": "__version__",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

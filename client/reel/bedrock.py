@@ -3,7 +3,7 @@
 import binascii
 from typing import Any
 
-from reel.strict_json import parse
+from reel.base.strict_json import parse
 
 # The keys of bytes, and those of a tool's own values, which are left alone.
 _BYTES = ("bytes", "redactedContent")

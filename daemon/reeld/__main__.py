@@ -39,7 +39,7 @@ def _serve() -> int:
     try:
         from reeld import app, config  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
-        from reel.installation import install_command  # noqa: PLC0415 - only then
+        from reel.base.installation import install_command  # noqa: PLC0415 - only then
 
         advice = f"reeld: {error.name} is missing; install what it needs with: {install_command()}"
         print(advice, file=sys.stderr)  # noqa: T201 - it cannot log yet

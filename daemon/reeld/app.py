@@ -20,9 +20,9 @@ import anyio
 import trio
 from anyio.abc import TaskStatus
 
-from reel import stop_marker
-from reel.database_url import is_url, printable
-from reel.errors import Storage
+from reel.base.errors import Storage
+from reel.daemon import stop_marker
+from reel.daemon.database_url import is_url, printable
 from reel.version import PROTOCOL, __version__
 from reeld import logs, memory
 from reeld.agents.clock import now

@@ -12,9 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from reel.address import config_file, standard_database, standard_socket
-from reel.database_url import has_password, is_url, printable
-from reel.installation import install_command
+from reel.base.installation import install_command
+from reel.daemon.address import config_file, standard_database, standard_socket
+from reel.daemon.database_url import has_password, is_url, printable
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.residency import IDLE, MAX_LIVE, MEMORY

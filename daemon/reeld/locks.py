@@ -22,7 +22,7 @@ from glob import glob
 from pathlib import Path
 from shlex import join
 
-from reel.address import default_socket
+from reel.daemon.address import default_socket
 from reeld.startup import AlreadyRunning, StartupError, cannot
 from reeld.store.presence import Held, Identity, identity_of
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from reel.metrics import PROMETHEUS, exposition
+from reel.stats.metrics import PROMETHEUS, exposition
 from reeld.store.housekeeping import Housekeeping
 
 _MODE = 0o644

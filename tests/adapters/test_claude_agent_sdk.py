@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reel
-from reel.errors import InvalidMessage, InvalidParams, Killed, NothingToUndo, NotRunning, TooLarge
+from reel.base.errors import InvalidMessage, InvalidParams, Killed, NothingToUndo, NotRunning, TooLarge
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.reel.importing.claude_samples import every_entry

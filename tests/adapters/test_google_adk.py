@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import Killed, NotRunning
+from reel.base.errors import Killed, NotRunning
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon

@@ -15,8 +15,8 @@ from typing import Any
 
 from msgpack import Packer
 
-from reel.frames import Response
-from reel.session import MessagePack
+from reel.wire.frames import Response
+from reel.wire.session import MessagePack
 from reeld.store.checksums import COLUMNS
 from reeld.store.schema import prepare
 from tests.bench.setting import TEXT, Setting

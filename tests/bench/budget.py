@@ -19,11 +19,7 @@ Function: TypeAlias = tuple[str, int, str]
 # The first that a path contains is the stage of what is in the file.
 STAGES = {
     "/reeld/serving/": "requests and replies",
-    "/reel/session": "wire",
-    "/reel/framing": "wire",
-    "/reel/frames": "wire",
-    "/reel/json_framing": "wire",
-    "/reel/msgpack": "wire",
+    "/reel/wire/": "wire",
     "/reeld/agents/": "agents",
     "/reeld/core/": "core",
     "/reel/": "messages and values",

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from reel.frames import Notification, Response
-from reel.session import MessagePack
+from reel.wire.frames import Notification, Response
+from reel.wire.session import MessagePack
 from tests.bench.search import caught_up
 from tests.bench.setting import TEXT, Setting, running
 from tests.bench.table import Line, median, percentile

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reel.errors import TooLarge
+from reel.base.errors import TooLarge
 from reel.sync.client import Client
 from tests.bench.setting import TEXT, Daemon, running
 from tests.bench.table import percentile

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from reel.frames import Notification
+from reel.wire.frames import Notification
 from tests.bench.adds import adds_a_second
 from tests.bench.followers import delays, subscribed
 from tests.bench.reads import fill

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.core.events import Entry, entry, read
 from reeld.core.validation import rows_from
 from reeld.formats.body import RenderRequest

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from threading import Event
 from typing import Any
 
-from reel.errors import from_wire
-from reel.frames import Response
-from reel.session import MessagePack
+from reel.base.errors import from_wire
+from reel.wire.frames import Response
+from reel.wire.session import MessagePack
 from tests.crash.command_generator import Asked, CommandGenerator, Names, one_restore
 from tests.crash.history import Call
 from tests.patience import PATIENCE

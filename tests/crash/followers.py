@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from threading import Event as Flag
 from typing import Any
 
-from reel.errors import ReelError
-from reel.pushes import EventPush, ResetPush
+from reel.base.errors import ReelError
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
+from reel.wire.pushes import EventPush, ResetPush
 from tests.crash.history import Event, FinalAgent, said
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 import psycopg
 
-from reel.errors import Internal, NotFound, ReelError
-from reel.pushes import EventPush, ResetPush
+from reel.base.errors import Internal, NotFound, ReelError
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
+from reel.wire.pushes import EventPush, ResetPush
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE
 from tests.postgres import own_server

@@ -17,7 +17,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from threading import Thread
 
-from reel.errors import NotFound, ReelError
+from reel.base.errors import NotFound, ReelError
 from reel.sync.client import Client
 from tests.daemon import Daemon, until
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from reel.errors import NotFound, ReelError
-from reel.ids import new_id
+from reel.base.errors import NotFound, ReelError
+from reel.base.ids import new_id
 from reel.sync.client import Client
 from tests.crash.crash_points import CLEARING, ERASING
 from tests.crash.crashing_daemon import CrashingDaemon

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.frames import Response
-from reel.session import MessagePack
+from reel.wire.frames import Response
+from reel.wire.session import MessagePack
 from reeld.store.schema import DURABILITIES
 from tests.crash import stats
 from tests.crash.crashing_daemon import CrashingDaemon

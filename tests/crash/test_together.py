@@ -9,7 +9,7 @@ from threading import Event, Thread
 import pytest
 
 from reel import requests
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 from reel.sync.client import Client
 from tests.crash.crash_points import CALLS, STATEMENTS
 from tests.crash.crashing_daemon import CrashingDaemon

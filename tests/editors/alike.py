@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from reel.messages import NewMessage
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.daemon import until_indexed
 

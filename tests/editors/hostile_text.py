@@ -2,7 +2,7 @@
 
 import json
 
-from reel.messages import NewMessage
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 
 # What runs code where Vim takes a text for a 'statusline', a 'titlestring', a command or keys.

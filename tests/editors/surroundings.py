@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.errors import NotRunning
+from reel.base.errors import NotRunning
 from reel.sync.client import Client
 from tests.daemon import Daemon
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from reel.messages import Record
+from reel.said.messages import Record
 from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon
 from tests.model import Marked, ModelAgent, Said, refusal

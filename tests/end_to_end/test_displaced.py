@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from reel.base.errors import Storage
 from reel.cli import main
-from reel.errors import Storage
-from reel.pushes import EventPush, ResetPush
 from reel.sync.client import Client
+from reel.wire.pushes import EventPush, ResetPush
 from tests import documents
 from tests.daemon import Daemon, until
 from tests.end_to_end.shell import run

@@ -16,8 +16,8 @@ import anyio
 import pytest
 
 import reel
-from reel.pushes import EventPush, Push
 from reel.sync.client import Client
+from reel.wire.pushes import EventPush, Push
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from reel.errors import Busy, ReelError
+from reel.base.errors import Busy, ReelError
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 

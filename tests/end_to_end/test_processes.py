@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.installation import install_command
-from reel.process import lock_holder
+from reel.base.installation import install_command
+from reel.daemon.process import lock_holder
 from reel.sync.client import Client
 from reeld.startup import CANNOT_START
 from tests.daemon import Daemon, until

@@ -18,9 +18,9 @@ import pytest
 
 from reel import aio
 from reel.aio.subscription import Subscription
+from reel.base.errors import InvalidParams, Storage
 from reel.cli import main
-from reel.errors import InvalidParams, Storage
-from reel.pushes import DraftPush, EventPush
+from reel.wire.pushes import DraftPush, EventPush
 from reeld.startup import FAILED
 from tests.daemon import Daemon
 from tests.forkserver import ForkedDaemon

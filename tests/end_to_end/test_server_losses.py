@@ -9,9 +9,9 @@ from contextlib import ExitStack, closing, contextmanager
 import psycopg
 import pytest
 
-from reel.errors import Conflict, InvalidParams, NotFound, ReelError, Storage
-from reel.pushes import EventPush, ResetPush
+from reel.base.errors import Conflict, InvalidParams, NotFound, ReelError, Storage
 from reel.sync.client import Client
+from reel.wire.pushes import EventPush, ResetPush
 from reeld.core.events import UNUSED
 from tests.daemon import Daemon, short_directory, until, until_indexed
 from tests.forkserver import ForkedDaemon

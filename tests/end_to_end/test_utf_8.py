@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgpack
 import pytest
 
-from reel.formats import ANSWERING_FORMATS, FORMATS
+from reel.said.formats import ANSWERING_FORMATS, FORMATS
 from reeld.serving.methods import METHODS
 from tests.daemon import Daemon, short_directory, until_indexed
 from tests.forkserver import ForkedDaemon

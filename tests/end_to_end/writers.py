@@ -3,7 +3,7 @@
 import threading
 from typing import Self
 
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgpack
 from hypothesis import strategies as st
 
-from reel.kinds import KNOWN
+from reel.said.kinds import KNOWN
 from reel.streams.stream import ASSEMBLERS
 from reeld.serving.methods import METHODS
 

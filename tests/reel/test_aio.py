@@ -15,9 +15,9 @@ from trio.testing import MockClock
 
 import reel
 from reel.aio import Client
-from reel.errors import ReelError
-from reel.frames import Request
-from reel.session import MessagePack
+from reel.base.errors import ReelError
+from reel.wire.frames import Request
+from reel.wire.session import MessagePack
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE

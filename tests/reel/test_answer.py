@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 import reel
-from reel.pushes import DraftPush
+from reel.wire.pushes import DraftPush
 from tests.daemon import Daemon
 from tests.reel.both_clients import CLIENTS, Run, runner
 from tests.reel.streams.samples.openai_chat import CHAT, chunk

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from reel import process
 from reel.cli import main
 from reel.cli.daemon import open_process
-from reel.peer import Peer, peer_of
-from reel.process import lock_holder
+from reel.daemon import process
+from reel.daemon.peer import Peer, peer_of
+from reel.daemon.process import lock_holder
 from reeld.serving import stats
 from reeld.store.presence import sync_descriptor
 from tests.daemon import Daemon, short_directory

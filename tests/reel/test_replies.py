@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel import replies, requests
+from reel.base.values import Numeral
 from reel.requests import Call, next_page
-from reel.values import Numeral
 
 SOURCE = {"agent": "a0", "at": 3}
 ROW = {

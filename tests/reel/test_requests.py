@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reel import replies, requests
-from reel.errors import InvalidMessage, InvalidParams
+from reel.base.errors import InvalidMessage, InvalidParams
 from reel.requests import Call
 
 # PROTOCOL, section 5: the parameters in order; with ``*`` the two that every command has besides.

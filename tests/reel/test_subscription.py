@@ -21,15 +21,15 @@ import reel
 from reel import requests
 from reel.aio.subscription import Subscription as AsyncSubscription
 from reel.aio.time_limit import TimeLimit
-from reel.pushes import DraftPush, EventPush
-from reel.subscription_state import SubscriptionState
+from reel.machines.subscription_state import SubscriptionState
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
+from reel.wire.pushes import DraftPush, EventPush
 from tests.daemon import Daemon, full_listener, short_directory
 from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 from tests.reel.both_clients import CLIENTS, Run, runner
-from tests.reel.process.running import end
+from tests.reel.daemon.running import end
 
 pytestmark = pytest.mark.slow
 

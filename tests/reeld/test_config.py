@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.address import config_file
+from reel.daemon.address import config_file
 from reel.version import PROTOCOL, __version__
 from reeld import memory_budget
 from reeld.config import SETTINGS, Agents, Config, parse

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.metrics_file import keep_written, write
 from reeld.store.housekeeping import Housekeeping
 from tests.patience import PATIENCE

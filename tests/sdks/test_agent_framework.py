@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reel
-from reel.errors import Killed, NotRunning, TooLarge
-from reel.messages import NewMessage
-from reel.strict_json import encode
+from reel.base.errors import Killed, NotRunning, TooLarge
+from reel.base.strict_json import encode
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.daemon import Daemon
 
@@ -193,7 +193,7 @@ def test_what_is_of_a_newer_version(provider: ReelHistoryProvider, session: str,
         ({"role": "user", "contents": [{"type": "function_approval_request", "function_call": {"a": 1}}]}, '"a": 1'),
         ({"python_json": "not JSON"}, '{"python_json":"not JSON"}'),
         ({"python_json": "[1]"}, '{"python_json":"[1]"}'),
-        ({"number": reel.values.Numeral("9" * 5_000)}, "9999"),
+        ({"number": reel.base.values.Numeral("9" * 5_000)}, "9999"),
     ],
 )
 def test_what_cannot_be_read(

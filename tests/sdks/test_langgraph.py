@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.errors import InvalidParams, Killed, NotRunning, TooLarge
+from reel.base.errors import InvalidParams, Killed, NotRunning, TooLarge
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon

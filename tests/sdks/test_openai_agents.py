@@ -9,10 +9,10 @@ from typing import Any, get_args
 import pytest
 
 import reel
-from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
-from reel.strict_json import encode
+from reel.base.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
+from reel.base.strict_json import encode
+from reel.base.values import Numeral
 from reel.sync.client import Client
-from reel.values import Numeral
 from tests.daemon import Daemon
 from tests.sdks.examples import Json, variants
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reel
-from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
-from reel.strict_json import encode
+from reel.base.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
+from reel.base.strict_json import encode
+from reel.base.values import Numeral
 from reel.sync.client import Client
-from reel.values import Numeral
 from tests.daemon import Daemon
 
 framework = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from msgpack import packb
 
-from reel.errors import Conflict, Exists, NoSuchMark, NotFound, NothingToUndo
+from reel.base.errors import Conflict, Exists, NoSuchMark, NotFound, NothingToUndo
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
 from tests.patience import PATIENCE

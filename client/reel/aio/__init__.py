@@ -1,4 +1,7 @@
-"""The async client, on anyio; :mod:`reel.sync` has the same modules for blocking programs."""
+"""The async client, on anyio; :mod:`reel.sync` has the same modules for blocking programs.
+
+It imports what is below both clients, and anyio; nothing of the blocking client. Begin with :mod:`reel.aio.client`.
+"""
 
 try:
     from reel.aio.client import Client
@@ -7,7 +10,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "anyio":
         raise
-    from reel.installation import needs
+    from reel.base.installation import needs
 
     raise ModuleNotFoundError(needs("reel.aio", "anyio"), name=error.name) from None
 

@@ -6,11 +6,11 @@ from typing import Protocol, TypeVar
 
 import anyio
 
-from reel.answer_state import AnswerState
-from reel.errors import ReelError
-from reel.formats import Body
+from reel.base.errors import ReelError
+from reel.machines.answer_state import AnswerState
 from reel.replies import Rendered
 from reel.requests import Call
+from reel.said.formats import Body
 
 R = TypeVar("R")
 

@@ -22,14 +22,14 @@ from reel.aio.methods import Methods
 from reel.aio.outgoing import Outgoing, Waiting
 from reel.aio.subscription import LOST, Subscription
 from reel.aio.time_limit import TimeLimit
-from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
-from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
-from reel.peer import ATTEMPT, RETRY_INTERVAL, connection_refused, require_trusted
+from reel.base.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
+from reel.base.wakeup import Signal
+from reel.daemon.peer import ATTEMPT, RETRY_INTERVAL, connection_refused, require_trusted
+from reel.machines.subscription_state import SubscriptionState
 from reel.requests import Call, greeting, with_idempotency_key
 from reel.requests.calls import describe, require_size
-from reel.session import MessagePack
-from reel.subscription_state import SubscriptionState
-from reel.wakeup import Signal
+from reel.wire.frames import MAX_REPLY, Id, InvalidFrame, Response
+from reel.wire.session import MessagePack
 
 if TYPE_CHECKING:
     import asyncio
@@ -225,7 +225,7 @@ class Client(Methods):
         except OSError:
             if not self._autostart:
                 raise
-            from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
+            from reel.daemon.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
             with self._limit.paused():
                 await anyio.to_thread.run_sync(partial(autostart, self.path))

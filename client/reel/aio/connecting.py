@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 from anyio.abc import SocketStream
 
-from reel.address import default_socket
 from reel.aio.client import Client
-from reel.peer import RECONNECT_SECONDS
+from reel.daemon.address import default_socket
+from reel.daemon.peer import RECONNECT_SECONDS
 
 
 def connect(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from reel import replies, requests
-from reel.errors import Exists, ReelError
+from reel.base.errors import Exists, ReelError
 from reel.requests import Call, next_page, providers
 from reel.requests.calls import describe
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from reel.aio.answer import Answer
-    from reel.messages import Event, Item, Message, Record
-    from reel.tool_calls import ToolCall
+    from reel.said.messages import Event, Item, Message, Record
+    from reel.said.tool_calls import ToolCall
 
 R = TypeVar("R")
 P = ParamSpec("P")

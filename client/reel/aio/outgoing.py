@@ -11,8 +11,8 @@ from typing import Any
 
 import anyio
 
-from reel.errors import ReelError
-from reel.frames import Id
+from reel.base.errors import ReelError
+from reel.wire.frames import Id
 
 # How many calls a daemon that does not say so accepts at once.
 _IN_FLIGHT = 256

@@ -9,10 +9,10 @@ import anyio
 from anyio.abc import SocketStream
 
 from reel.aio.time_limit import TimeLimit
-from reel.errors import NotRunning, ReelError, ShuttingDown
-from reel.peer import ATTEMPT, RETRY_INTERVAL
-from reel.pushes import Push
-from reel.subscription_state import SubscriptionState
+from reel.base.errors import NotRunning, ReelError, ShuttingDown
+from reel.daemon.peer import ATTEMPT, RETRY_INTERVAL
+from reel.machines.subscription_state import SubscriptionState
+from reel.wire.pushes import Push
 
 # The exceptions by which anyio reports that a connection was lost.
 LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)

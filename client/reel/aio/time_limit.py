@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import anyio
 
-from reel.errors import Timeout
+from reel.base.errors import Timeout
 
 
 class TimeLimit:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
+from reel.base.errors import InvalidMessage, TooLarge
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.values import clean_deep, fit_messagepack, why_not_plain
 from reel.cli.arguments import VARIABLE, UsageError
 from reel.cli.context import Context
 from reel.cli.files import STDIN, read_stdin
-from reel.errors import InvalidMessage, TooLarge
-from reel.frames import MAX_ELEMENTS, MAX_MESSAGE
-from reel.light_typing import TYPE_CHECKING, NamedTuple
-from reel.new_messages import text, tool_result
 from reel.reading.wording import count, seq_range
-from reel.values import clean_deep, fit_messagepack, why_not_plain
+from reel.said.new_messages import text, tool_result
+from reel.wire.frames import MAX_ELEMENTS, MAX_MESSAGE
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from reel.messages import Addable, NewMessage
+    from reel.said.messages import Addable, NewMessage
 
 # Messages that fit into one command, unless they are very long.
 _MESSAGES_PER_PART = 5000
@@ -140,7 +140,7 @@ def parse_lines(lines: Iterable[bytes], source: str, *, may_be_empty: bool = Fal
         InvalidMessage: a line is not one of these.
         UsageError: the file has no message.
     """
-    from reel.strict_json import parse  # noqa: PLC0415 - a plain add needs no JSON parser
+    from reel.base.strict_json import parse  # noqa: PLC0415 - a plain add needs no JSON parser
 
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not numbered and not may_be_empty:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from reel.base.light_typing import NamedTuple
 from reel.cli.output import Line, Span
-from reel.light_typing import NamedTuple
 from reel.reading.wording import PLUMBING, cells, cut, flat, pad, safe, writing
 from reel.replies import AgentRow
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from reel.base.errors import Conflict
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.names import Names
-from reel.errors import Conflict
 from reel.reading.wording import flat
 from reel.replies import AgentInfo
 

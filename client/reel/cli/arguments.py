@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reel.ids import is_id, is_name
-from reel.light_typing import NamedTuple
-from reel.values import MAX_INTEGER, clean
+from reel.base.ids import is_id, is_name
+from reel.base.light_typing import NamedTuple
+from reel.base.values import MAX_INTEGER, clean
 
 AGENT = "[AGENT]"
 VARIABLE = "REEL_AGENT"

@@ -3,6 +3,8 @@
 import sys
 from typing import NamedTuple
 
+from reel.base.errors import InvalidMessage, ReelError
+from reel.base.values import clean
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
@@ -10,12 +12,10 @@ from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, describe_end
 from reel.cli.files import STDIN, keep_text, read_stdin, read_text
 from reel.cli.output import Echo
 from reel.cli.via import Provider, Run, provider_of
-from reel.errors import InvalidMessage, ReelError
-from reel.new_messages import text
 from reel.reading.wording import seq_range
 from reel.replies import Added
+from reel.said.new_messages import text
 from reel.sync.answer import Answer
-from reel.values import clean
 
 
 class Outcome(NamedTuple):

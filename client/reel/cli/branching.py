@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.context import Context
 from reel.cli.pager import paged
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.wording import cells, count, cut, safe, seq_range
 
 if TYPE_CHECKING:

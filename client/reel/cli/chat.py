@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from reel.base.errors import NotFound, ReelError
 from reel.cli.arguments import UsageError
 from reel.cli.asking import add_question, answer
 from reel.cli.composing import write_in_editor
@@ -18,12 +19,11 @@ from reel.cli.exits import OK
 from reel.cli.showing import text_of
 from reel.cli.transcript import Transcript
 from reel.cli.via import Provider, provider_of
-from reel.errors import NotFound, ReelError
-from reel.messages import Message
-from reel.new_messages import text
 from reel.reading.failures import explain
 from reel.reading.wording import count, cut, flat, safe_lines
 from reel.replies import AgentInfo
+from reel.said.messages import Message
+from reel.said.new_messages import text
 
 try:
     import readline

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.arguments import arity, text, time_limit
 from reel.cli.positions import absolute_position, position
-from reel.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias

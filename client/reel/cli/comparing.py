@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.pager import paged
 from reel.cli.positions import resolve_position
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.positions import FORMS, split_name
 from reel.reading.wording import count, cut, flat
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import NoReturn
 
+from reel.base.errors import ReelError
+from reel.base.values import clean
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED, describe_end
 from reel.cli.files import keep_text
 from reel.cli.output import render
-from reel.errors import ReelError
-from reel.new_messages import text
 from reel.replies import Added
-from reel.values import clean
+from reel.said.new_messages import text
 
 # Seconds between two drafts, and until an unchanged one is sent again, in case the daemon was restarted.
 _DRAFT_INTERVAL = 0.05

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from types import SimpleNamespace
 
-from reel.address import state_directory
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.names import Names, PrefixResolvingClient
 from reel.cli.output import Output
 from reel.cli.settings import Settings
-from reel.light_typing import TYPE_CHECKING
+from reel.daemon.address import state_directory
 from reel.reading.wording import full_time, short_time
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ import select
 import time
 from typing import Any, Protocol
 
+from reel.base.errors import NotRunning, Storage, Timeout
 from reel.cli.context import Context
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.output import plain
 from reel.cli.retention_notice import retention_notice
-from reel.database_url import is_url, printable
-from reel.errors import NotRunning, Storage, Timeout
+from reel.daemon.database_url import is_url, printable
+from reel.daemon.stop_marker import mark, unmark
 from reel.reading.wording import duration, name_counts, size
 from reel.replies import Hello
-from reel.stop_marker import mark, unmark
 from reel.sync.client import Client
 
 # How long a daemon may take to finish the requests in flight.
@@ -39,7 +39,7 @@ _FIGURES = {
 
 def start(ctx: Context) -> int:
     """Start the daemon unless it is running, and wait until it answers."""
-    from reel import process  # noqa: PLC0415 - status does without subprocess
+    from reel.daemon import process  # noqa: PLC0415 - status does without subprocess
 
     wanted = ctx.args.database
     if wanted and not is_url(wanted):
@@ -77,7 +77,7 @@ def stop_daemon(path: str, limit: float) -> bool:
     Raises:
         ReelError: it refuses to stop, or takes longer.
     """
-    from reel import process  # noqa: PLC0415 - as above
+    from reel.daemon import process  # noqa: PLC0415 - as above
 
     new = mark(path)
     activated = process.is_activated(path)
@@ -112,7 +112,7 @@ def _shut_down(path: str, limit: float) -> bool:
 
 def _connect(client: Client, limit: float) -> Hello | None:
     """Connect and return the daemon's greeting, or ``None`` if none runs. Wait for one that is starting or ending."""
-    from reel.process import lock_holder  # noqa: PLC0415 - as above
+    from reel.daemon.process import lock_holder  # noqa: PLC0415 - as above
 
     deadline = time.monotonic() + limit
     while True:

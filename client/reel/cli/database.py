@@ -4,20 +4,20 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from reel.address import default_database
+from reel.base.errors import NotRunning, ReelError
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.daemon import STOP_TIMEOUT, stop_daemon
 from reel.cli.exits import OK, REFUSED
 from reel.cli.file_work import watch_backup, work_on_file
 from reel.cli.output import Line
-from reel.database_url import has_password, is_url, printable
-from reel.errors import NotRunning, ReelError
-from reel.process import start
+from reel.daemon.address import default_database
+from reel.daemon.database_url import has_password, is_url, printable
+from reel.daemon.process import start
+from reel.daemon.stop_marker import is_marked, unmark
 from reel.reading.wording import count
 from reel.replies import Problem, Verified
 from reel.requests.calls import reply_reader
-from reel.stop_marker import is_marked, unmark
 
 # What to do about each kind of problem; every other kind is damage.
 _REMEDIES = {

@@ -9,14 +9,14 @@ import sys
 from importlib import import_module
 from types import SimpleNamespace
 
-from reel.address import default_socket, standard_socket
+from reel.base.errors import NotRunning, ReelError
 from reel.cli.arguments import UsageError
 from reel.cli.command import Command
 from reel.cli.context import Context
 from reel.cli.exits import OK, status_of
 from reel.cli.output import Output
 from reel.cli.settings import NO_START, Settings
-from reel.errors import NotRunning, ReelError
+from reel.daemon.address import default_socket, standard_socket
 from reel.reading.failures import explain
 
 

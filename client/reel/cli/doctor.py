@@ -5,7 +5,7 @@ The checks are in :mod:`reel.cli.checks`; this module runs and shows them.
 
 from collections.abc import Iterable, Iterator
 
-from reel.address import default_database, default_socket, standard_database
+from reel.base.errors import NotRunning, ReelError, Timeout
 from reel.cli.checks.connection import check_directory, check_installed, check_lock, check_path, check_versions
 from reel.cli.checks.contents import check_contents, verified_by_daemon, verified_by_program
 from reel.cli.checks.database import (
@@ -26,9 +26,9 @@ from reel.cli.checks.finding import BAD, WARN, Finding
 from reel.cli.checks.settings import check_own_settings, check_settings
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
-from reel.database_url import is_url, printable
-from reel.errors import NotRunning, ReelError, Timeout
-from reel.process import checked_settings
+from reel.daemon.address import default_database, default_socket, standard_database
+from reel.daemon.database_url import is_url, printable
+from reel.daemon.process import checked_settings
 from reel.reading.failures import explain
 from reel.reading.wording import wrap
 from reel.sync.client import Client

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from reel.base.errors import NotFound
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.names import Names
-from reel.errors import NotFound
 from reel.reading.wording import count
 from reel.replies import Purged, Redacted, Retained
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from reel.cli.output import Line
-from reel.messages import Event
 from reel.reading.gist import gist
 from reel.reading.wording import cut
+from reel.said.messages import Event
 
 # How much of an event's content is shown if there is no terminal to set the limit.
 _GIST = 200

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import suppress
 
-from reel.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import NoReturn

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from reel import requests
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.output import to_json
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.wording import count
 
 if TYPE_CHECKING:
     from reel.exporting.story import Heading
-    from reel.messages import Event, Message
     from reel.replies import AgentInfo, MessagesPage
+    from reel.said.messages import Event, Message
 
 # The suffix of a file of each form; provider formats are JSON.
 _ENDINGS = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl"}

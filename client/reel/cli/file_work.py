@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from reel.base.errors import NotRunning, ReelError, from_wire
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.output import Output
-from reel.errors import NotRunning, ReelError, from_wire
-from reel.light_typing import TYPE_CHECKING
-from reel.process import executable, trusted_environment
+from reel.daemon.process import executable, trusted_environment
 from reel.reading.wording import count, size
 from reel.sync.client import Client
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import UsageError
-from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
@@ -63,7 +63,7 @@ def read_json(path: str) -> Any:
     Raises:
         UsageError: it is not valid JSON.
     """
-    from reel.strict_json import parse  # noqa: PLC0415 - only some commands read JSON
+    from reel.base.strict_json import parse  # noqa: PLC0415 - only some commands read JSON
 
     try:
         return parse(read_text(path))

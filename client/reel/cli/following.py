@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from reel import requests
+from reel.base.errors import InvalidParams, NotFound
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.event_lines import EventLines
@@ -17,10 +18,9 @@ from reel.cli.reconnecting import retry_until_running
 from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
 from reel.cli.transcript import Transcript, in_short
-from reel.errors import InvalidParams, NotFound
-from reel.pushes import DraftPush, EventPush, Push, ResetPush
 from reel.reading.wording import count, cut, wrap, writing
 from reel.replies import AgentInfo
+from reel.wire.pushes import DraftPush, EventPush, Push, ResetPush
 
 # How many seconds one request waits at most, before the next one is sent.
 _LONGEST_WAIT = 30.0

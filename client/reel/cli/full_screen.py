@@ -16,9 +16,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.keys import Key, Keys
 from reel.cli.output import cells_of, render
-from reel.light_typing import TYPE_CHECKING
 from reel.sync.client import Client
 
 if TYPE_CHECKING:

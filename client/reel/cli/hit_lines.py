@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from reel.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from reel.address import state_directory
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import INTERRUPTED, OK, REFUSED
 from reel.cli.output import Line
 from reel.cli.reconnecting import retry_until_running
 from reel.cli.suggestions import like
+from reel.daemon.address import state_directory
+from reel.daemon.peer import RECONNECT_SECONDS
 from reel.importing import MODULES, tool_named
 from reel.importing.conversation import CLIENT
 from reel.importing.importer import Importer, Totals
@@ -23,7 +24,6 @@ from reel.importing.log_importer import LogImporter
 from reel.importing.pipeline import Pipeline
 from reel.importing.seen import Seen
 from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
-from reel.peer import RECONNECT_SECONDS
 from reel.reading.wording import age, count, duration, full_time, pad, size
 from reel.sync.client import Client
 

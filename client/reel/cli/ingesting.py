@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from reel.base.errors import InvalidMessage, ReelError
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
@@ -15,15 +17,13 @@ from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
 from reel.cli.files import keep_text, name_of, open_input, read_text
 from reel.cli.output import Echo
 from reel.cli.rendering import format_of, from_report, show_changes
-from reel.errors import InvalidMessage, ReelError
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.wording import seq_range
 from reel.replies import Added, Loaded
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from reel.drafted_response import DraftedResponse
+    from reel.machines.drafted_response import DraftedResponse
     from reel.streams.response import IncomingResponse
 
 _CHUNK = 1 << 16
@@ -94,7 +94,7 @@ def _added(reply: Added, *, interrupted: bool = False) -> str:
 def _ingest_stream(ctx: Context) -> int:
     """Read a stream to its end, print its text, and add the response."""
     # All that takes time is done while the stream has not begun, so that its first text is not late.
-    from reel.drafted_response import DraftedResponse  # noqa: PLC0415 - only a stream needs the assemblers
+    from reel.machines.drafted_response import DraftedResponse  # noqa: PLC0415 - only a stream needs the assemblers
 
     drafted, echo = DraftedResponse(ctx.agent, format_of(ctx)), Echo(ctx.out)
     if not ctx.args.create:

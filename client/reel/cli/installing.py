@@ -10,11 +10,11 @@ from itertools import dropwhile
 from pathlib import Path
 
 import reel
-from reel.address import config_home
+from reel.base.installation import install_command
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.shells import SHELLS
-from reel.installation import install_command
+from reel.daemon.address import config_home
 
 _PACKAGE = Path(reel.__file__).parent
 _DATA = _PACKAGE / "data"

@@ -6,7 +6,7 @@ import re
 from codecs import getincrementaldecoder
 from enum import Enum
 
-from reel.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from reel.base.light_typing import NamedTuple
 from reel.cli.output import Line, Span
-from reel.light_typing import NamedTuple
 from reel.reading.fences import Part, parts
 from reel.reading.wording import TAB, breaks, safe
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from reel import requests
+from reel.base.errors import InvalidParams, NotFound
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.output import Output
-from reel.errors import InvalidParams, NotFound
-from reel.light_typing import TYPE_CHECKING
 from reel.requests import Call
 from reel.sync.client import Client
 from reel.sync.methods import Methods
@@ -116,7 +116,7 @@ class PrefixResolvingClient(Methods):
             self._out.hint("started the daemon, which runs until: reel stop")
 
     def _start(self, path: str) -> None:
-        from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
+        from reel.daemon.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
         self._doing = "starting the daemon"
         autostart(path)

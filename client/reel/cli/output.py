@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from stat import S_ISREG
 
-from reel.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING
+from reel.base.values import clean
 from reel.reading.wording import cells, cut, safe, safe_lines
-from reel.values import clean
 
 if TYPE_CHECKING:
     from types import FrameType

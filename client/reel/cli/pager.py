@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.context import Context
 from reel.cli.output import screen_height
-from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from subprocess import Popen

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import InvalidValue, UsageError
 from reel.cli.command import COMMON, Command, Option, common_options, particular_options
-from reel.light_typing import TYPE_CHECKING
 from reel.version import VERSIONS
 
 if TYPE_CHECKING:

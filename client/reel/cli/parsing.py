@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import InvalidValue, UsageError
 from reel.cli.command import COMMON, common_options, particular_options
 from reel.cli.table import look_up
-from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

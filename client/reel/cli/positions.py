@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.values import MAX_INTEGER
 from reel.cli.arguments import InvalidValue, UsageError
-from reel.light_typing import TYPE_CHECKING, NamedTuple
 from reel.reading.positions import FORMS, FromEnd, parse_position
 from reel.reading.wording import seq_range
-from reel.values import MAX_INTEGER
 
 if TYPE_CHECKING:
     from reel.sync.methods import Methods

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
+from reel.base.errors import NotRunning, Timeout
 from reel.cli.context import Context
-from reel.errors import NotRunning, Timeout
-from reel.peer import RETRY_INTERVAL
+from reel.daemon.peer import RETRY_INTERVAL
 
 R = TypeVar("R")
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, cast
 
+from reel.base.strict_json import encode, parse
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.files import read_json
 from reel.cli.output import plain, to_json
-from reel.formats import FORMATS, Format
 from reel.replies import Change
-from reel.strict_json import encode, parse
+from reel.said.formats import FORMATS, Format
 
 # How many changes are listed; nobody reads more on stderr.
 _SHOWN = 12

@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import VARIABLE, SettingsError, UsageError, is_lone, resolve, text
 from reel.cli.command import Command
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.output import open_streams
 from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.table import look_up
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.wording import safe
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import os
 import sys
 
 from reel import requests
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.hit_lines import heading, opening, snippet, title
 from reel.cli.pager import paged
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.hits import grouped
 from reel.reading.wording import age, count, full_time
 

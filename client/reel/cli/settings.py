@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from reel.address import config_directory
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.arguments import SettingsError
-from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.daemon.address import config_directory
 
 if TYPE_CHECKING:
     from typing import Any
@@ -121,7 +121,7 @@ def _check_words(value: Any) -> str | None:
 
 
 def _check_agent(value: Any) -> str | None:
-    from reel.ids import is_id, is_name  # noqa: PLC0415 - only if it is set
+    from reel.base.ids import is_id, is_name  # noqa: PLC0415 - only if it is set
 
     if isinstance(value, str) and (is_name(value) or is_id(value)):
         return None
@@ -129,7 +129,7 @@ def _check_agent(value: Any) -> str | None:
 
 
 def _check_providers(value: Any) -> str | None:
-    from reel.formats import ANSWERING_FORMATS, DIALECTS  # noqa: PLC0415 - only if there are providers
+    from reel.said.formats import ANSWERING_FORMATS, DIALECTS  # noqa: PLC0415 - only if there are providers
 
     expected = 'write a table: [providers.NAME], then command = "..." and format = "..."'
     if not isinstance(value, dict):
@@ -151,7 +151,7 @@ def _check_providers(value: Any) -> str | None:
 
 
 def _check_fields(value: Any) -> str | None:
-    from reel.values import why_not_plain  # noqa: PLC0415 - only if there are providers
+    from reel.base.values import why_not_plain  # noqa: PLC0415 - only if there are providers
 
     if not isinstance(value, dict):
         return f'write a table, such as {{ model = "NAME", max_tokens = 1024 }}, not {value!r}'

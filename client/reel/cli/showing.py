@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from reel import requests
+from reel.base.errors import InvalidParams
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
@@ -13,12 +15,10 @@ from reel.cli.output import screen_height
 from reel.cli.pager import paged
 from reel.cli.positions import Range, parse_range
 from reel.cli.transcript import Fold, Transcript
-from reel.errors import InvalidParams
-from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reel.messages import Message
     from reel.replies import ConversationPage, MessagesPage
+    from reel.said.messages import Message
 
 # How many messages are read to find the last answer, at first and then.
 _LOOK_BACK = (10, 10_000)

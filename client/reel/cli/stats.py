@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import UsageError
-from reel.histograms import histogram_of
-from reel.light_typing import TYPE_CHECKING
-from reel.metrics import exposition
 from reel.reading.wording import count, duration, latency, size
+from reel.stats.histograms import histogram_of
+from reel.stats.metrics import exposition
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from reel.base.light_typing import NamedTuple
 from reel.cli.command import Command
-from reel.light_typing import NamedTuple
 
 
 class Group(NamedTuple):

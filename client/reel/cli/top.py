@@ -7,11 +7,11 @@ import time
 from collections import deque
 from contextlib import suppress
 
+from reel.base.errors import ReelError
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.exits import INTERRUPTED, OK
 from reel.cli.top_figures import figures
 from reel.cli.top_screen import TopScreen, frame
-from reel.errors import ReelError
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.wording import duration
 
 if TYPE_CHECKING:

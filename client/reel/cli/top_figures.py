@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reel.histograms import Histogram, histogram_of
-from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.stats.histograms import Histogram, histogram_of
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias

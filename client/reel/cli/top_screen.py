@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.keys import Key
 from reel.cli.output import cells_of, cut_line
 from reel.cli.top_tables import TABLES, chosen_rows, layout, rate, seconds
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.wording import count, cut_front, duration, name_counts, size
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.top_figures import AgentFigures, ConnectionFigures, Figures, MethodFigures
-from reel.light_typing import TYPE_CHECKING, NamedTuple
 from reel.reading.wording import age, cells, cut, latency, name_counts, pad, size
 
 if TYPE_CHECKING:

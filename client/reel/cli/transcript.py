@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli import markdown
 from reel.cli.output import Line, Span
-from reel.light_typing import TYPE_CHECKING, NamedTuple
-from reel.media import media_in_short
 from reel.reading.layout import Layout, Shown
 from reel.reading.wording import count, flat, wrap
+from reel.said.media import media_in_short
 
 if TYPE_CHECKING:
-    from reel.messages import Message, Record
+    from reel.said.messages import Message, Record
 
 _STEP = "  "
 # The blocks of tools, each in its own style, and folded if they are long.

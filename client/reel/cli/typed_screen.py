@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.hit_lines import heading, snippet, title
 from reel.cli.keys import Key
 from reel.cli.output import cut_line
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.hits import grouped
 from reel.reading.wording import age, cells, count, cut, cut_front
 

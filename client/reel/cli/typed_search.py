@@ -10,13 +10,13 @@ import sys
 from contextlib import suppress
 
 from reel import requests
+from reel.base.errors import ReelError
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.exits import INTERRUPTED, REFUSED
 from reel.cli.full_screen import KeyPressed, cancellable_client, opened, paint, size_of
 from reel.cli.hit_lines import opening
 from reel.cli.keys import Key
 from reel.cli.typed_screen import Screen
-from reel.errors import ReelError
-from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reel.cli.context import Context

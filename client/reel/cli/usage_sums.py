@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.light_typing import TYPE_CHECKING
 from reel.reading.usage import Sum, whole
 from reel.reading.wording import cells, cut, flat, pad
 

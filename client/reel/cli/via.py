@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.rendering import body_settings, format_of, only_tools
-from reel.formats import Dialect, Format
+from reel.said.formats import Dialect, Format
 
 _CHUNK = 1 << 16
 # Seconds for a command to end after it was told to.

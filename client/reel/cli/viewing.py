@@ -24,7 +24,7 @@ def view(ctx: Context) -> int:
     try:
         from reel.viewing.server import view as serve  # noqa: PLC0415 - it costs a quarter of a second
     except ModuleNotFoundError as error:
-        from reel.installation import install_command  # noqa: PLC0415 - only then
+        from reel.base.installation import install_command  # noqa: PLC0415 - only then
 
         ctx.out.warn(f"{error.name} is missing, which reel view needs; install it with: {install_command()}")
         return REFUSED

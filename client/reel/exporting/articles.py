@@ -6,8 +6,8 @@ from typing import Any
 
 from reel.exporting.rich_text import rich_text
 from reel.exporting.story import Happened, Part, Said, pretty_json, shown_time, title_of, told
-from reel.messages import Event, Message
 from reel.reading.layout import Layout, Shown
+from reel.said.messages import Event, Message
 
 ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 # The types that a browser shows as a picture without running anything.

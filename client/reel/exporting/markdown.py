@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from reel.exporting.story import Heading, pretty_json, title_of
-from reel.messages import Message
 from reel.reading.layout import Layout, Shown, fence_around
+from reel.said.messages import Message
 
 _ROLES = {"user": "User", "assistant": "Assistant"}
 # CommonMark 4.5: the fence that opens or closes a code block.

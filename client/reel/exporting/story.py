@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.blocks import InvalidRecord
-from reel.messages import Event, Message
 from reel.reading.layout import Shown
-from reel.records import message_from_record
+from reel.said.blocks import InvalidRecord
+from reel.said.messages import Event, Message
+from reel.said.records import message_from_record
 
 # Events between messages that explain how the conversation continues.
 _TOLD = ("mark", "rewind", "clear", "restore", "clone", "interrupted", "note")

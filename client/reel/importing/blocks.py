@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from reel.blocks import ALLOWED, check_name
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
+from reel.base.strict_json import Json, encode
 from reel.providers import anthropic
 from reel.providers.refusals import Refusals
 from reel.providers.roles import split_by_role
-from reel.strict_json import Json, encode
+from reel.said.blocks import ALLOWED, check_name
 
 
 def text_block(text: str) -> Json:

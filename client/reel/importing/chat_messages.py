@@ -6,7 +6,8 @@ Each is read as by ``reel load`` in the format that its parts belong to; what th
 from collections import Counter
 from typing import Any, NamedTuple
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
+from reel.base.strict_json import Json
 from reel.importing.blocks import by_role
 from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, text_in
@@ -17,7 +18,6 @@ from reel.providers.openai import PROVIDER as OPENAI
 from reel.providers.prompt import system_message
 from reel.providers.refusals import Refusals
 from reel.providers.roles import INSTRUCTION_ROLES
-from reel.strict_json import Json
 
 _ROLES = {
     **dict.fromkeys(("user", "human"), "user"),

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
+from reel.base.strict_json import Json, encode
 from reel.importing.blocks import result_block, text_block
 from reel.importing.chatgpt_images import Images
 from reel.importing.chatgpt_messages import PROVIDER, Message, read_message
 from reel.importing.exports import Files, export_tool
 from reel.importing.steps import About, Back, Counts, Kept, Part, Problem, Said, Source, Step
 from reel.importing.values import digest, id_in_name, list_in, map_in, milliseconds, tags_of, text_in, title_of
-from reel.strict_json import Json, encode
 
 _NAME = "chatgpt"
 _FIRST_KEYS = ("title", "id", "conversation_id", "create_time", "mapping")

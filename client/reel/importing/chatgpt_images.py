@@ -2,9 +2,9 @@
 
 from base64 import b64encode
 
+from reel.base.strict_json import Json
 from reel.importing.exports import Files
 from reel.importing.steps import Counts, Problem, Said, Source
-from reel.strict_json import Json
 
 # The maximum size of a message's images in bytes of base64: the daemon's limit for a message is 16 MiB, with texts.
 _MOST = 14 << 20

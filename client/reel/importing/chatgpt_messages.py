@@ -6,9 +6,9 @@ No schema is published. The meaning of a message is derived from its content.
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from reel.base.strict_json import Json, encode, parse
 from reel.importing.blocks import call_block, text_block
 from reel.importing.values import list_in, map_in, text_in
-from reel.strict_json import Json, encode, parse
 
 PROVIDER = "chatgpt"
 # Content types whose text is in these fields.

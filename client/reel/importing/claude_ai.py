@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from reel.base.strict_json import Json, encode
 from reel.importing.blocks import anthropic_blocks, by_role, text_block
 from reel.importing.exports import Files, export_tool
 from reel.importing.steps import About, Back, Counts, Kept, Part, Said, Source, Step
@@ -10,7 +11,6 @@ from reel.importing.values import digest, id_in_name, list_in, milliseconds, ref
 from reel.providers.anthropic import PROVIDER
 from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
-from reel.strict_json import Json, encode
 
 _NAME = "claude-ai"
 _FIRST_KEYS = ("uuid", "name", "account", "chat_messages", "created_at", "updated_at", "summary")

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count, islice
 from pathlib import Path
 
+from reel.base.strict_json import Json
 from reel.importing.claude_records import (
     FACTS,
     link_in,
@@ -15,7 +16,6 @@ from reel.importing.claude_thread import Thread
 from reel.importing.files import Entry, JsonLines, files_below, lines_of, open_regular
 from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
 from reel.importing.values import id_in_name, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
-from reel.strict_json import Json
 
 _NAME = "claude-code"
 _SUFFIX = ".jsonl"

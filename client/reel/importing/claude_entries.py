@@ -1,6 +1,6 @@
 """Converts entries of a Claude Code transcript to steps that also keep the entries themselves.
 
-An entry with content becomes messages. The rest of the entry is kept as its form, which :mod:`reel.item_forms`
+An entry with content becomes messages. The rest of the entry is kept as its form, which :mod:`reel.said.item_forms`
 explains. Every other entry becomes a note with the whole entry. Both can be restored deeply equal.
 """
 
@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from reel.blocks import InvalidRecord, check_blocks, check_map
+from reel.base.strict_json import Json, encode, parse
+from reel.base.values import clean_deep, is_clean, numbers_as_text
 from reel.importing.claude_records import FACTS, parent_of, rule_for, unknown_record
 from reel.importing.claude_thread import Thread
 from reel.importing.steps import Compacted, Kept, Part, Said, Step
 from reel.importing.values import text_in
-from reel.item_forms import ITEM, check_of, form_of, item_from, texts_of
 from reel.providers.anthropic import PROVIDER
-from reel.strict_json import Json, encode, parse
-from reel.values import clean_deep, is_clean, numbers_as_text
+from reel.said.blocks import InvalidRecord, check_blocks, check_map
+from reel.said.item_forms import ITEM, check_of, form_of, item_from, texts_of
 
 FORMAT = "x-claude-agent-sdk"
 # The key of a note's data that holds the entry.

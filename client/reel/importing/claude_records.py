@@ -5,12 +5,12 @@ No schema is published. The meaning of a record is derived from its content, not
 
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json, encode
 from reel.importing.blocks import anthropic_blocks, by_role, fitting
 from reel.importing.steps import Kept, Part, Said
 from reel.importing.values import digest, map_in, milliseconds, text_in
 from reel.providers.anthropic import PROVIDER
 from reel.providers.refusals import Refusals
-from reel.strict_json import Json, encode
 
 # Records that contribute nothing to the conversation, or only repeat others.
 IGNORED = {

@@ -9,13 +9,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 
+from reel.base.strict_json import Json
 from reel.importing.claude_records import Record, parent_of, read_record, unknown_record
 from reel.importing.id_tables import Ids, NamedIds
 from reel.importing.steps import Back, Compacted, Kept, Said, Step
 from reel.importing.values import list_in, map_in, text_in
 from reel.providers.anthropic import PROVIDER
 from reel.providers.refusals import Refusals
-from reel.strict_json import Json
 
 # The kind of a person's message, and of one that continues a message. Others have the number of their answer.
 _PROMPT, _JOINS = -1, -2

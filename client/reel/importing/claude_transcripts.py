@@ -20,16 +20,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
 
-from reel.blocks import InvalidRecord
+from reel.base.strict_json import Json
+from reel.base.values import clean_deep
 from reel.importing.claude_entries import entry_from, entry_in_note, entry_of, follow, is_part, parts_of
 from reel.importing.claude_thread import Thread
 from reel.importing.log import ref_for
 from reel.importing.values import text_in
-from reel.kinds import is_conversation_kind
-from reel.messages import Event, Record
-from reel.records import read_exactly
-from reel.strict_json import Json
-from reel.values import clean_deep
+from reel.said.blocks import InvalidRecord
+from reel.said.kinds import is_conversation_kind
+from reel.said.messages import Event, Record
+from reel.said.records import read_exactly
 
 # Commands that set the point at which a conversation continues, and those of them that may bring another one.
 _MOVES = ("clear", "rewind", "restore", "clone")

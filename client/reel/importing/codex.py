@@ -5,11 +5,11 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from reel.base.strict_json import Json
 from reel.importing.codex_rollout import COMPRESSED, NAME, Rollout, open_rollout
 from reel.importing.files import Entry, files_below, lines_of
 from reel.importing.steps import Found, Problem, Source, Tool, forks_last
 from reel.importing.values import map_in, name_of, parse_record, text_in
-from reel.strict_json import Json
 
 _SUFFIXES = (".jsonl", ".jsonl" + COMPRESSED)
 _PLACES = ("sessions", "archived_sessions")

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import BinaryIO
 
+from reel.base.strict_json import Json, encode
 from reel.importing.blocks import text_block
 from reel.importing.files import JsonLines, lines_of, open_regular, open_zstd
 from reel.importing.responses_items import Item, Items
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Said, Source, Step
 from reel.importing.values import digest, list_in, map_in, milliseconds, parse_record, tags_of, text_in, title_of
 from reel.providers.openai import PROVIDER
-from reel.strict_json import Json, encode
 
 NAME = "codex"
 COMPRESSED = ".zst"

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 from msgpack import packb
 
 from reel import replies, requests
-from reel.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.base.strict_json import Json, encode
+from reel.base.values import fit_messagepack
 from reel.importing.id_tables import IdMap
 from reel.importing.log import Log, ref_for
 from reel.importing.pipeline import Commands
@@ -22,8 +24,6 @@ from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Sa
 from reel.importing.stored import Stored
 from reel.requests import Call
 from reel.requests.calls import call, reply_reader
-from reel.strict_json import Json, encode
-from reel.values import fit_messagepack
 
 # The name under which the importer's events are stored.
 CLIENT = "reel import"

@@ -7,11 +7,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from reel.base.strict_json import Json
+from reel.base.values import clean_deep
 from reel.importing.files import MAX_LINE, files_below, open_regular
 from reel.importing.steps import Found, Problem, Source
 from reel.importing.values import parse_record
-from reel.strict_json import Json
-from reel.values import clean_deep
 
 # The suffix of a log's name.
 _WAL = "-wal"

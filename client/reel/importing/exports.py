@@ -11,11 +11,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from reel.base.strict_json import Json
 from reel.importing.files import Entry, files_below, open_regular
 from reel.importing.json_elements import MAX_ELEMENT, Element, Elements, Readable
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Problem, Source, Step, Tool
 from reel.importing.values import parse_record
-from reel.strict_json import Json
 
 # How much of a file is read to determine its service.
 _HEAD = 1 << 18

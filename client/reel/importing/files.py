@@ -10,10 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from reel.base.installation import install_command
+from reel.base.strict_json import Json
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Problem, Source, Step
 from reel.importing.values import parse_record
-from reel.installation import install_command
-from reel.strict_json import Json
 
 # The longest line that is read. The daemon accepts no longer message, and a parsed line has to fit into memory
 # three times: as bytes, as text and as values.

@@ -7,6 +7,7 @@ from io import BytesIO
 from json import JSONDecodeError
 from pathlib import Path
 
+from reel.base.strict_json import Json
 from reel.importing.files import Entry, JsonLines, files_below, open_regular
 from reel.importing.gemini_history import History
 from reel.importing.gemini_messages import NAME, Message, kept_note, kind_of, read_message, without_results
@@ -23,7 +24,6 @@ from reel.importing.values import (
     text_in,
     title_of,
 )
-from reel.strict_json import Json
 
 _LINES, _OBJECT = ".jsonl", ".json"
 _CHATS = "chats"

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reel.base.strict_json import Json
 from reel.importing.gemini_messages import Message, kept_note
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import Back, Kept, Part, Said, Step
 from reel.importing.values import digest
-from reel.strict_json import Json
 
 # The counts of tokens, and their names in Gemini's API.
 _TOKENS = {

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json, encode
 from reel.importing.blocks import call_block, result_block, text_block
 from reel.importing.gemini_parts import Parts, parts_in
 from reel.importing.steps import Kept
 from reel.importing.values import digest, list_in, map_in, milliseconds, text_in
 from reel.providers.gemini import PROVIDER
-from reel.strict_json import Json, encode
 
 NAME = "gemini-cli"
 # Output that Gemini CLI shows to the person, apart from the conversation.

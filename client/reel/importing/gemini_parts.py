@@ -3,11 +3,11 @@
 from collections import Counter
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.importing.blocks import fitting
 from reel.providers.gemini import PROVIDER, read_part
 from reel.providers.message_builder import MessageBuilder
 from reel.providers.refusals import Refusals
-from reel.strict_json import Json
 
 
 def parts_in(content: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reel import requests
-from reel.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
 from reel.importing.conversation import TAG, Conversation, Target, read_log
 from reel.importing.log import Log
 from reel.importing.pipeline import Pipeline

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from reel.base.strict_json import Json, encode
 from reel.importing.blocks import anthropic_blocks
 from reel.importing.chat_messages import REASONING, Chat, Spoken, read_prompt, role_in, said_from
 from reel.importing.files import JsonLines, files_below
@@ -11,7 +12,6 @@ from reel.importing.steps import About, Found, Problem, Source, Step, Tool
 from reel.importing.values import id_in_name, list_in, map_in, milliseconds, name_of, tags_of, text_in, title_of
 from reel.providers.openai import PROVIDER
 from reel.providers.refusals import Refusals
-from reel.strict_json import Json, encode
 
 _NAME = "jsonl"
 # The keys of a conversation's messages: Chat Completions and Anthropic, ShareGPT, Gemini, Responses.

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from reel.base.strict_json import Json
 from reel.importing.blocks import by_role, text_block
 from reel.importing.databases import Damaged, Database, databases_below, open_database
 from reel.importing.llm_rows import PROVIDER, message_blocks, response_messages
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, milliseconds, origins_first, tags_of, text_in, title_of
 from reel.providers.refusals import Refusals
-from reel.strict_json import Json
 
 _ROLES = {"user": "user", "tool": "user", "assistant": "assistant", "system": "system"}
 _FILE = "logs.db"

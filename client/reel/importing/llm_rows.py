@@ -4,13 +4,13 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reel.blocks import ALLOWED
+from reel.base.strict_json import Json, encode
 from reel.importing.blocks import call_block, result_block, text_block
 from reel.importing.databases import Database
 from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, map_in, milliseconds, parse_record, text_in
 from reel.providers.metadata import opaque_block
-from reel.strict_json import Json, encode
+from reel.said.blocks import ALLOWED
 
 PROVIDER = "llm"
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from reel.importing.id_tables import IdMap
 from reel.importing.values import digest
-from reel.kinds import NODE_KINDS, is_conversation_kind, tip_after
 from reel.reading.log_tree import LogTree
+from reel.said.kinds import NODE_KINDS, is_conversation_kind, tip_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,17 +5,17 @@ from itertools import chain
 from typing import Any
 
 from reel import requests
-from reel.errors import NotFound, NotRunning, ReelError
-from reel.ids import is_name
+from reel.base.errors import NotFound, NotRunning, ReelError
+from reel.base.ids import is_name
+from reel.base.strict_json import Json
 from reel.importing.importer import Totals
 from reel.importing.pipeline import Pipeline
 from reel.importing.reel_log import LogFile, Logged, data_of, source_of
 from reel.importing.replay import Replay, element_of, groups
 from reel.importing.steps import Problem, Source, Tool
 from reel.importing.values import map_in, text_in
-from reel.kinds import ADDABLE
 from reel.replies import AgentRow
-from reel.strict_json import Json
+from reel.said.kinds import ADDABLE
 
 
 class LogImporter:

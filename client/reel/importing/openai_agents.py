@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from reel.base.strict_json import Json
 from reel.importing.databases import Damaged, Database, databases_below, open_database
 from reel.importing.responses_items import Items
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, milliseconds, parse_record, tags_of, text_in, title_of
 from reel.providers.openai import PROVIDER
-from reel.strict_json import Json
 
 _NAME = "openai-agents"
 _TABLE = "agent_messages"

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from reel.base.strict_json import Json
 from reel.importing.databases import Connection, reading, record_in, rows_of, tables_in
 from reel.importing.files import MAX_LINE, open_regular
 from reel.importing.opencode_messages import UNFINISHED, Messages, is_unfinished
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Problem, Source, Step, Tool, forks_last
 from reel.importing.values import map_in, name_of, tags_of, text_in, title_of
-from reel.strict_json import Json
 
 _NAME = "opencode"
 _DATABASES = "opencode*.db"

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from reel.blocks import check_name
+from reel.base.strict_json import Json, encode
 from reel.importing.blocks import call_block, text_block
 from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
 from reel.importing.values import list_in, map_in, milliseconds, text_in
 from reel.providers.metadata import opaque_block
-from reel.strict_json import Json, encode
+from reel.said.blocks import check_name
 
 PROVIDER = "opencode"
 # The prompt that opencode sends in place of the compacted messages; the summary is its answer.

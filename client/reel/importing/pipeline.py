@@ -6,15 +6,15 @@ from contextlib import AbstractContextManager
 from threading import RLock
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from reel.errors import NotRunning, ReelError, ShuttingDown, from_wire
-from reel.frames import MAX_REPLY, Response
+from reel.base.errors import NotRunning, ReelError, ShuttingDown, from_wire
 from reel.replies import Hello
 from reel.requests import Call, with_idempotency_key
 from reel.requests.calls import require_size
-from reel.session import MessagePack
 from reel.sync.client import Client
 from reel.sync.connection import Connection, Deadline
 from reel.sync.methods import Methods
+from reel.wire.frames import MAX_REPLY, Response
+from reel.wire.session import MessagePack
 
 R = TypeVar("R")
 

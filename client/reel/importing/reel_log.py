@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json
 from reel.importing.files import MAX_LINE, files_below, lines_of, open_regular
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import parse_record, text_in
-from reel.kinds import KNOWN, ROLES, is_conversation_kind
-from reel.strict_json import Json
+from reel.said.kinds import KNOWN, ROLES, is_conversation_kind
 
 # The supported version of the format; the export writes it on the first line.
 _VERSION = 1

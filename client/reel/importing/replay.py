@@ -9,13 +9,13 @@ from itertools import groupby
 from typing import Any
 
 from reel import requests
-from reel.errors import Conflict, NotRunning, ReelError
+from reel.base.errors import Conflict, NotRunning, ReelError
+from reel.base.strict_json import Json
 from reel.importing.pipeline import Pipeline
 from reel.importing.reel_log import Logged, data_of
 from reel.importing.steps import Problem
-from reel.kinds import ADDABLE, is_conversation_kind
 from reel.requests import Call
-from reel.strict_json import Json
+from reel.said.kinds import ADDABLE, is_conversation_kind
 
 # The maximum number of consecutive missing events. A larger gap is a damaged seq rather than lost lines.
 _LONGEST_GAP = 10_000

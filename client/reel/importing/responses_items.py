@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
+from reel.base.strict_json import Json
 from reel.importing.blocks import fitting, is_named
 from reel.providers.message_builder import MessageBuilder
 from reel.providers.openai import PROVIDER
 from reel.providers.openai_responses import ItemReader
 from reel.providers.refusals import Refusals
-from reel.strict_json import Json
 
 
 class Item(NamedTuple):

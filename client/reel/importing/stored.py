@@ -7,13 +7,13 @@ something else. So what is read again at a known place is compared with what is 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reel.blocks import InvalidRecord
+from reel.base.strict_json import encode
+from reel.base.values import clean_deep
 from reel.importing.log import ref_for
 from reel.importing.steps import Part
 from reel.importing.values import digest
-from reel.records import read_row
-from reel.strict_json import encode
-from reel.values import clean_deep
+from reel.said.blocks import InvalidRecord
+from reel.said.records import read_row
 
 
 class Stored:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from reel.ids import is_name
-from reel.strict_json import Json, encode, parse
-from reel.values import clean, clean_deep
+from reel.base.ids import is_name
+from reel.base.strict_json import Json, encode, parse
+from reel.base.values import clean, clean_deep
 
 _IN_IDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_ID = 48

@@ -13,19 +13,19 @@ try:
     from agent_framework._sessions import filter_new_messages
     from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException
 except ImportError as error:
-    from reel.installation import needs
+    from reel.base.installation import needs
 
     raise ImportError(needs("reel.integrations.agent_framework", "agent-framework-core", "agent-framework")) from error
 
 from reel import requests
-from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge
 from reel.integrations.agent_framework_items import Json, messages_of
 from reel.integrations.agent_framework_reading import ADDITIONAL, PYTHON_JSON, messages_in
 from reel.integrations.naming import Named, named
 from reel.integrations.worker import Worker
-from reel.messages import NewMessage
 from reel.replies import ItemsPage
 from reel.requests import Call
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 
 R = TypeVar("R")

@@ -10,9 +10,9 @@ from itertools import groupby
 from mimetypes import guess_type
 from typing import Any, Final
 
-from reel.blocks import check_name
-from reel.messages import Message
-from reel.values import is_clean
+from reel.base.values import is_clean
+from reel.said.blocks import check_name
+from reel.said.messages import Message
 
 Json = dict[str, Any]
 

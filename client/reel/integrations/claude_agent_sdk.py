@@ -11,15 +11,16 @@ from uuid import uuid4
 try:
     from claude_agent_sdk import fold_session_summary
 except ImportError as error:
-    from reel.installation import needs
+    from reel.base.installation import needs
 
     raise ImportError(needs("reel.integrations.claude_agent_sdk", "claude-agent-sdk", "claude-agent-sdk")) from error
 
 from msgpack import packb
 
 from reel import requests
-from reel.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound
-from reel.frames import too_large
+from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound
+from reel.base.strict_json import Json, encode, parse_bounded
+from reel.base.values import is_clean
 from reel.importing.claude_entries import json_of, steps_of
 from reel.importing.claude_thread import Thread, larger
 from reel.importing.claude_transcripts import Transcript
@@ -30,11 +31,10 @@ from reel.importing.steps import Compacted, Kept, Source
 from reel.importing.values import text_in, title_of
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker
-from reel.messages import Event
 from reel.replies import AgentInfo, AgentRow
-from reel.strict_json import Json, encode, parse_bounded
+from reel.said.messages import Event
 from reel.sync.client import Client
-from reel.values import is_clean
+from reel.wire.frames import too_large
 
 if TYPE_CHECKING:
     from claude_agent_sdk import SessionKey, SessionStoreEntry, SessionStoreListEntry, SessionSummaryEntry

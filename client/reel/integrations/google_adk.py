@@ -21,13 +21,13 @@ try:
     from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
     from google.adk.sessions.session import Session
 except ImportError as error:
-    from reel.installation import needs
+    from reel.base.installation import needs
 
     raise ImportError(needs("reel.integrations.google_adk", "google-adk", "google-adk")) from error
 
 
 from reel import replies, requests
-from reel.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, TooLarge
+from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, TooLarge
 from reel.integrations.google_adk_events import FORMAT, events_after, events_at
 from reel.integrations.google_adk_items import messages_of
 from reel.integrations.google_adk_places import (

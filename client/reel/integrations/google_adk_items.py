@@ -8,9 +8,9 @@ import json
 from itertools import groupby
 from typing import Any, Final
 
-from reel.blocks import check_name
-from reel.messages import Message
-from reel.values import is_clean
+from reel.base.values import is_clean
+from reel.said.blocks import check_name
+from reel.said.messages import Message
 
 Json = dict[str, Any]
 

@@ -11,10 +11,10 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from reel import replies, requests
-from reel.errors import NotFound
+from reel.base.errors import NotFound
 from reel.integrations.naming import Named, is_hashed, named, tag_value
-from reel.new_messages import state as value
 from reel.requests import Call
+from reel.said.new_messages import state as value
 from reel.sync.client import Client
 
 Json = dict[str, Any]

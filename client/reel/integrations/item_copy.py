@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple, TypeAlias
 
 from reel import requests
-from reel.kinds import REPLACING
+from reel.base.strict_json import parse
 from reel.replies import ItemsPage
-from reel.strict_json import parse
+from reel.said.kinds import REPLACING
 from reel.sync.client import Client
 
 # The maximum number of messages on a page.

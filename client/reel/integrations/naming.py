@@ -4,8 +4,8 @@ import unicodedata
 from hashlib import sha256
 from typing import NamedTuple
 
-from reel.errors import InvalidParams
-from reel.ids import is_name
+from reel.base.errors import InvalidParams
+from reel.base.ids import is_name
 
 # The start of a session's name if its id is not a valid name.
 _HASHED = "sha256-"

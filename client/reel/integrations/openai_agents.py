@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 try:
     from agents.memory.session_settings import SessionSettings, coerce_session_settings
 except ImportError as error:
-    from reel.installation import needs
+    from reel.base.installation import needs
 
     raise ImportError(needs("reel.integrations.openai_agents", "openai-agents", "openai-agents")) from error
 
 from reel import requests
-from reel.errors import Conflict, Killed, NotFound
+from reel.base.errors import Conflict, Killed, NotFound
+from reel.base.strict_json import parse
 from reel.integrations.item_copy import ItemCopy, Place
 from reel.integrations.naming import named
 from reel.integrations.openai_agents_compaction import Read, Snapshot
 from reel.integrations.openai_agents_order import arranged, readable
 from reel.integrations.worker import Worker
-from reel.messages import Item
 from reel.replies import AddedItems
-from reel.strict_json import parse
+from reel.said.messages import Item
 from reel.sync.client import Client
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ limited or encrypted one.
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from reel.errors import Conflict, NotFound
+from reel.base.errors import Conflict, NotFound
 from reel.sync.client import Client
 
 

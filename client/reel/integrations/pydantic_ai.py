@@ -33,12 +33,12 @@ try:
     )
     from pydantic_ai.exceptions import UserError
 except ImportError as error:
-    from reel.installation import needs
+    from reel.base.installation import needs
 
     raise ImportError(needs("reel.integrations.pydantic_ai", "pydantic-ai-slim", "pydantic-ai")) from error
 
 from reel import requests
-from reel.errors import Conflict, Exists, NotFound, ReelError
+from reel.base.errors import Conflict, Exists, NotFound, ReelError
 from reel.integrations.naming import Named, is_hashed, named, tag_value
 from reel.integrations.pydantic_ai_entries import (
     FORMAT,

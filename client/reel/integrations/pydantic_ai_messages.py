@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from reel.blocks import InvalidRecord, check_blocks
+from reel.said.blocks import InvalidRecord, check_blocks
 
 Json: TypeAlias = dict[str, Any]
 

@@ -12,9 +12,9 @@ from pydantic_ai.conversation_store import ConversationRecord
 from pydantic_ai.exceptions import UserError
 from pydantic_core import PydanticSerializationError
 
-from reel.errors import NotFound
+from reel.base.errors import NotFound
 from reel.integrations.pydantic_ai_entries import is_current, may_be_deep, seq_of, tip, unreadable
-from reel.messages import Event
+from reel.said.messages import Event
 from reel.sync.client import Client
 
 # The key of a note's data that holds a record, as JSON text: it may be nested deeper than data may.

@@ -9,7 +9,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from reel.errors import Timeout
+from reel.base.errors import Timeout
 from reel.sync.client import Client
 
 R = TypeVar("R")

@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import PartReader, blocks_of, by_type, text_part, tool_call, tool_result
 from reel.providers.content import ANY_PICTURE, shortest
 from reel.providers.elements import Element, require_str
 from reel.providers.message_builder import MessageBuilder
 from reel.providers.refusals import Refusals
 from reel.providers.roles import INSTRUCTION_ROLES
-from reel.strict_json import Json
 
 PROVIDER = "anthropic"
 PDF = "application/pdf"

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
+from reel.base.strict_json import Json
 from reel.providers.elements import Element, arguments_of, require_elements, require_map
 from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
 from reel.providers.roles import INSTRUCTION_ROLES
-from reel.strict_json import Json
 
 # Reads a part of a content; ``None`` if the part has no neutral form.
 PartReader: TypeAlias = Callable[[Element], Json | None]

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 
 Action: TypeAlias = Literal["dropped", "synthesized", "merged", "moved", "renamed", "downgraded", "prefix_changed"]
 

@@ -2,7 +2,7 @@
 
 import re
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 
 # The type of a picture for which a request has only a URL.
 ANY_PICTURE = "image/*"

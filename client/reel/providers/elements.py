@@ -7,12 +7,12 @@ In all formats ``type(value) is`` asks for the type of a JSON value: it is exact
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from reel.blocks import kind_of
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
+from reel.base.strict_json import Json
 from reel.providers.json_values import dump
 from reel.providers.metadata import preserve_keys
 from reel.providers.refusals import Refusals
-from reel.strict_json import Json
+from reel.said.blocks import kind_of
 
 # The roles of all APIs. Programs that convert histories mix them up, but each has one meaning (rule X12).
 _ROLES = {

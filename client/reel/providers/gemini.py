@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import PartReader, made_by, privileged, text, tool_call, tool_result
 from reel.providers.content import standard_base64
 from reel.providers.elements import Element, require_elements, require_map, require_str
@@ -12,7 +13,6 @@ from reel.providers.json_values import dump
 from reel.providers.message_builder import MessageBuilder
 from reel.providers.metadata import opaque_block, preserve_keys
 from reel.providers.refusals import Refusals, or_kept
-from reel.strict_json import Json
 
 PROVIDER = "gemini"
 API = "Gemini"

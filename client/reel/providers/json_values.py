@@ -7,8 +7,8 @@ too deep (rule X8). Only a number in a provider's own block goes back unchanged,
 import math
 from typing import Any
 
-from reel.strict_json import Json, encode, parse
-from reel.values import Numeral, clean_deep, is_clean
+from reel.base.strict_json import Json, encode, parse
+from reel.base.values import Numeral, clean_deep, is_clean
 
 # No known parser refuses 100 levels, and a few refuse not much more.
 _DEPTH = 100

@@ -7,12 +7,12 @@ is paired with its call (rule X12).
 from collections.abc import Mapping
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import text, tool_call
 from reel.providers.changes import Change
 from reel.providers.elements import Element
 from reel.providers.pairing import Pairing
 from reel.providers.roles import split_by_role
-from reel.strict_json import Json
 
 _NOTHING: Json = {}
 

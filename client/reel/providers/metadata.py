@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from reel.base.strict_json import Json
+from reel.base.values import clean, has_large_number, why_not_plain
 from reel.providers.json_values import dump, load_sendable
-from reel.strict_json import Json
-from reel.values import clean, has_large_number, why_not_plain
 
 # The suffix of a key whose value is kept as JSON text, because metadata holds only plain values.
 _AS_TEXT = "_json"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import PartReader, blocks_of, by_type, own_media, text, text_part, tool_result
 from reel.providers.content import ANY_PICTURE, media_from, shortest
 from reel.providers.elements import Element, require_elements, require_str
@@ -12,7 +13,6 @@ from reel.providers.openai import PROVIDER, custom_tool_arguments
 from reel.providers.openai_chat_reasoning import read_reasoning, thinking_part
 from reel.providers.refusals import or_kept
 from reel.providers.roles import INSTRUCTION_ROLES
-from reel.strict_json import Json
 
 # Also the mark of opaque blocks: the two APIs of OpenAI do not accept each other's.
 NAME = "openai-chat"

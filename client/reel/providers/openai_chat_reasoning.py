@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import made_by
 from reel.providers.elements import Element, invalid_at
 from reel.providers.metadata import preserve_keys
 from reel.providers.openai import PROVIDER
-from reel.strict_json import Json
 
 # What goes back in place of the text of a thought: an encrypted one has none.
 KEPT_OF_THOUGHTS = ("reasoning_details", "thinking")

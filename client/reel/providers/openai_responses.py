@@ -4,6 +4,7 @@ import re
 from functools import partial
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import PartReader, blocks_of, by_type, own_media, text, text_part, tool_call, tool_result
 from reel.providers.content import ANY_PICTURE, media_from, shortest
 from reel.providers.elements import Element, invalid_at, require_map
@@ -13,7 +14,6 @@ from reel.providers.metadata import opaque_block, preserve_keys
 from reel.providers.openai import PROVIDER, custom_tool_arguments
 from reel.providers.refusals import Refusals
 from reel.providers.roles import INSTRUCTION_ROLES
-from reel.strict_json import Json
 
 _API = "Responses"
 # Client items that are neither messages nor outputs.

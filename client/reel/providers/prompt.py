@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.elements import invalid_at
 from reel.providers.json_values import dump
-from reel.strict_json import Json
 
 
 def system_message(provider: str, leading: Sequence[Json]) -> list[Json]:

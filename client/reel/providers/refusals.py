@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from reel.blocks import kind_of
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
+from reel.base.strict_json import Json
 from reel.providers.metadata import opaque_block
-from reel.strict_json import Json
+from reel.said.blocks import kind_of
 
 
 class Refusals:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 
 # The blocks of the model's reasoning.
 THOUGHTS = ("thinking", "redacted_thinking")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 
-from reel.kinds import CONVERSATION, NODE_KINDS
-from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.reading.gist import gist
 from reel.reading.log_tree import LogTree, parent_of, place_of
 from reel.reading.wording import flat
+from reel.said.kinds import CONVERSATION, NODE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from reel.messages import Event
     from reel.reading.log_tree import Place
     from reel.replies import AgentRow
+    from reel.said.messages import Event
 
 # The nodes, and what decides where the conversation goes on.
 KINDS = sorted(NODE_KINDS | {"created", "rewind", "restore", "clear", "clone"})

@@ -6,7 +6,7 @@ import json
 from difflib import SequenceMatcher
 from itertools import islice
 
-from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,8 +2,8 @@
 
 from collections.abc import Container
 
-from reel.errors import ReelError
-from reel.ids import is_name
+from reel.base.errors import ReelError
+from reel.base.ids import is_name
 
 # What to do about an error, by its name. This replaces the daemon's advice, which is in terms of the protocol, by a
 # command to type into a shell.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 
-from reel.light_typing import NamedTuple
+from reel.base.light_typing import NamedTuple
 
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reel.media import media_in_short
-from reel.messages import Event
 from reel.reading.tokens import tokens_in
 from reel.reading.wording import flat
+from reel.said.media import media_in_short
+from reel.said.messages import Event
 
 
 def gist(event: Event, name_of: Callable[[str], str] = str) -> str:

@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from reel.light_typing import TYPE_CHECKING, NamedTuple
-from reel.media import media_in_short, media_size
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.reading.wording import safe, writing
+from reel.said.media import media_in_short, media_size
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from reel.messages import Message
+    from reel.said.messages import Message
 
 # The bytes of a line of a section; editors need seconds for a line of a megabyte. A mark says how much was cut.
 MAX_LINE = 1 << 16

@@ -16,14 +16,14 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 
-from reel.kinds import NODE_KINDS, tip_after
-from reel.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING
+from reel.said.kinds import NODE_KINDS, tip_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
-    from reel.messages import Event
+    from reel.said.messages import Event
 
     # An event: the id of its agent, and its seq.
     Place: TypeAlias = tuple[str, int]

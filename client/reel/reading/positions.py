@@ -7,8 +7,8 @@ one of these.
 
 from __future__ import annotations
 
-from reel.light_typing import NamedTuple
-from reel.values import MAX_INTEGER
+from reel.base.light_typing import NamedTuple
+from reel.base.values import MAX_INTEGER
 
 _FORM = r"#?(\d{1,16})|(?:@last|@|-)?~(\d{1,4})|@last|@|-"
 FORMS = "12, #12, @last (the newest message) or @~2 (two before it)"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import time
 
-from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.reading.tokens import Tokens, tokens_in, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from reel.messages import Event
     from reel.replies import AgentInfo, AgentRow
+    from reel.said.messages import Event
 
 # The group of responses without a model, or of agents without the tag.
 NONE = "(none)"

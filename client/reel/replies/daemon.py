@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from reel.messages import Event
+    from reel.said.messages import Event
 
 
 class Subscribed(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reel.light_typing import NamedTuple
+from reel.base.light_typing import NamedTuple
 
 
 class Moved(NamedTuple):

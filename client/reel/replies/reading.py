@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from reel.messages import Event, Item, Message, Record
     from reel.replies.agents import Mark, Value
+    from reel.said.messages import Event, Item, Message, Record
 
 
 class MessagesPage(NamedTuple):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from reel import replies
-from reel.frames import too_large
-from reel.ids import new_id
-from reel.light_typing import TYPE_CHECKING, Generic, NamedTuple
+from reel.base.ids import new_id
+from reel.base.light_typing import TYPE_CHECKING, Generic, NamedTuple
+from reel.wire.frames import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -142,8 +142,8 @@ def annotation_names() -> dict[str, Any]:
     import typing  # noqa: PLC0415 - see above
     from collections.abc import Sequence  # noqa: PLC0415 - see above
 
-    from reel import formats, messages  # noqa: PLC0415 - see above
     from reel.reading import branches, difference, usage  # noqa: PLC0415 - see above
+    from reel.said import formats, messages  # noqa: PLC0415 - see above
 
     return {
         **{name: getattr(formats, name) for name in ("Body", "Dialect", "Format")},
@@ -202,7 +202,7 @@ def _nested_reader(field: str) -> Callable[[dict[str, Any]], Any]:
 
 def _read_value(found: dict[str, Any]) -> replies.Value:
     """Read a value that is stored beside a conversation."""
-    from reel.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
+    from reel.base.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
 
     data = parse(found["data_json"] or "{}")
     value, text = data.get("value"), data.get("value_json")

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from reel import replies
-from reel.errors import InvalidMessage, InvalidParams
-from reel.light_typing import TYPE_CHECKING
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.light_typing import TYPE_CHECKING
+from reel.base.values import fit_messagepack
 from reel.requests.calls import Call, call, reply_reader
-from reel.values import fit_messagepack
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from reel.messages import Addable
+    from reel.said.messages import Addable
 
 # Characters of a wrong value that an error shows.
 _SHOWN = 100

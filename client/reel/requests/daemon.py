@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reel import replies
-from reel.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 from reel.version import PROTOCOL, __version__
 

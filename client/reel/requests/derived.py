@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from reel.errors import NotFound
-from reel.light_typing import TYPE_CHECKING
+from reel.base.errors import NotFound
+from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, next_page, read_pages
 from reel.requests.queries import agent as agent_info
 from reel.requests.queries import agents, histories, history, messages

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from reel import replies
-from reel.errors import InvalidParams
-from reel.light_typing import TYPE_CHECKING
+from reel.base.errors import InvalidParams
+from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 
 if TYPE_CHECKING:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from reel import replies
-from reel.errors import InvalidMessage, InvalidParams
-from reel.light_typing import TYPE_CHECKING
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from reel.formats import Body
-    from reel.messages import NewMessage
+    from reel.said.formats import Body
+    from reel.said.messages import NewMessage
 
 
 def add_items(  # noqa: PLR0913 - the parameters of the protocol
@@ -89,7 +89,7 @@ def _items(given: str | Iterable[Body]) -> str:
         return given
     if isinstance(given, Mapping | bytes | bytearray | memoryview) or not isinstance(given, Iterable):
         raise InvalidParams(f"items: expected an iterable of items, got a {type(given).__name__}", field="items")
-    from reel.formats import json_text  # noqa: PLC0415 - most requests have no items
+    from reel.said.formats import json_text  # noqa: PLC0415 - most requests have no items
 
     texts = []
     for index, item in enumerate(given):
@@ -140,7 +140,7 @@ def items(
 
 
 def _read_page(result: dict[str, Any]) -> replies.ItemsPage:
-    from reel.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
+    from reel.base.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
 
     def read(found: dict[str, Any]) -> dict[str, Any]:
         beside = {field: value for field, value in found.items() if field != "item_json"}

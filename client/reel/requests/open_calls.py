@@ -6,7 +6,7 @@ from typing import Any
 from reel.requests.calls import Call
 from reel.requests.queries import agent as agent_info
 from reel.requests.queries import messages
-from reel.tool_calls import ToolCall, calls_in
+from reel.said.tool_calls import ToolCall, calls_in
 
 
 def read_open_calls(agent: str) -> Generator[Call[Any], Any, list[ToolCall]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from reel import replies
-from reel.errors import InvalidParams
-from reel.light_typing import TYPE_CHECKING
+from reel.base.errors import InvalidParams
+from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from reel.formats import Body, Dialect, Format
+    from reel.said.formats import Body, Dialect, Format
 
 
 def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
@@ -207,7 +207,7 @@ def load(
 
 
 def _text_of(body: Body, *, is_answer: bool = False) -> str:
-    from reel.formats import json_text  # noqa: PLC0415 - most requests have no body
+    from reel.said.formats import json_text  # noqa: PLC0415 - most requests have no body
 
     try:
         return json_text(body, is_answer=is_answer)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 
 from reel import replies
-from reel.errors import InvalidParams, TooLarge
-from reel.frames import MAX_MESSAGE
-from reel.light_typing import TYPE_CHECKING
-from reel.msgpack_codec import packer
+from reel.base.errors import InvalidParams, TooLarge
+from reel.base.light_typing import TYPE_CHECKING
+from reel.base.strict_json import parse
 from reel.requests.calls import Call, next_page
 from reel.requests.queries import agent as agent_info
 from reel.requests.queries import conversation, history, replay
-from reel.strict_json import parse
+from reel.wire.frames import MAX_MESSAGE
+from reel.wire.msgpack_codec import packer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 from typing import Any
 
+from reel.base.strict_json import encode
 from reel.streams.incremental import (
     IncrementalMap,
     dict_or_empty,
@@ -12,7 +13,6 @@ from reel.streams.incremental import (
     list_or_empty,
     text_or_empty,
 )
-from reel.strict_json import encode
 
 # The keys that a part may have if it is joined with the previous part.
 _TEXT_KEYS = frozenset({"text", "thought", "thoughtSignature"})

@@ -4,6 +4,7 @@ import binascii
 from base64 import b64decode, b64encode
 from typing import Any
 
+from reel.base.strict_json import parse_bounded
 from reel.streams.incremental import (
     IncrementalMap,
     dict_or_empty,
@@ -12,7 +13,6 @@ from reel.streams.incremental import (
     list_or_empty,
     text_or_empty,
 )
-from reel.strict_json import parse_bounded
 
 _LIFE = ("interaction.created", "interaction.completed", "interaction.status_update")
 _OF_AN_EVENT = ("event_type", "event_id", "interaction", "interaction_id")

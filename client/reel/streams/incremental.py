@@ -5,8 +5,8 @@ A provider may send anything. So a value of the wrong type counts as empty, and 
 
 from typing import Any
 
-from reel.strict_json import parse_bounded
-from reel.values import is_clean
+from reel.base.strict_json import parse_bounded
+from reel.base.values import is_clean
 
 
 def dict_or_empty(value: Any) -> dict[str, Any]:

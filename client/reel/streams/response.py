@@ -9,10 +9,10 @@ import codecs
 from collections.abc import Mapping
 from typing import Any
 
-from reel.formats import Body, Format, json_map, json_text
+from reel.base.strict_json import encode, parse_answer
+from reel.base.values import clean
+from reel.said.formats import Body, Format, json_map, json_text
 from reel.streams.stream import Stream, is_whole
-from reel.strict_json import encode, parse_answer
-from reel.values import clean
 
 _BLANK = "\ufeff \t\r\n"
 # A field and its value that a whole response has, but an event of a stream does not. A whole response of Gemini looks

@@ -8,6 +8,7 @@ stream is not ``complete``, and a call with truncated arguments has them as raw 
 import codecs
 from typing import Any, Protocol
 
+from reel.base.strict_json import parse_answer
 from reel.streams.anthropic import Anthropic
 from reel.streams.bedrock_converse import BedrockConverse
 from reel.streams.decoders import IN_ARRAY, IN_SEQUENCE, Event, JsonObjects, ServerSentEvents
@@ -18,7 +19,6 @@ from reel.streams.langchain import LangChain
 from reel.streams.ollama import Ollama
 from reel.streams.openai_chat import OpenAIChat
 from reel.streams.openai_responses import OpenAIResponses
-from reel.strict_json import parse_answer
 
 # The longest stream that is read, in characters. An event for every token is many times longer than the token.
 MAX_STREAM = 256 << 20

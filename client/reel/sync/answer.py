@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol, TypeVar
 
-from reel.answer_state import AnswerState
-from reel.errors import ReelError
-from reel.formats import Body
+from reel.base.errors import ReelError
+from reel.machines.answer_state import AnswerState
 from reel.replies import Rendered
 from reel.requests import Call
+from reel.said.formats import Body
 
 R = TypeVar("R")
 

@@ -10,10 +10,10 @@ import time
 from _thread import allocate_lock  # documented; all of threading takes a millisecond to import
 
 from reel import requests
-from reel.address import default_socket
-from reel.errors import NotRunning, ShuttingDown, Timeout
-from reel.light_typing import TYPE_CHECKING
-from reel.peer import ATTEMPT, RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, was_there
+from reel.base.errors import NotRunning, ShuttingDown, Timeout
+from reel.base.light_typing import TYPE_CHECKING
+from reel.daemon.address import default_socket
+from reel.daemon.peer import ATTEMPT, RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, was_there
 from reel.requests import with_idempotency_key
 from reel.requests.calls import describe
 from reel.sync.connection import Connection, Deadline, dial
@@ -39,7 +39,7 @@ def _subscription(
     """Return the method that subscribes, on a connection of its own."""
 
     def method(self: "Client", /, *args: "P.args", **kwargs: "P.kwargs") -> "Subscription":
-        from reel.subscription_state import SubscriptionState  # noqa: PLC0415 - most clients follow nothing
+        from reel.machines.subscription_state import SubscriptionState  # noqa: PLC0415 - most clients follow nothing
         from reel.sync.subscription import Subscription  # noqa: PLC0415 - as above
 
         state = SubscriptionState(request(*args, **kwargs), self.name)
@@ -49,7 +49,7 @@ def _subscription(
 
 
 def _start(path: str) -> None:
-    from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
+    from reel.daemon.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
     autostart(path)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import _socket as socket  # as in reel.peer
+import _socket as socket  # as in reel.daemon.peer
 import math
 import time
 from contextlib import suppress
 
-from reel.errors import ParseError, from_wire
-from reel.frames import MAX_REPLY, InvalidFrame, Response
-from reel.light_typing import TYPE_CHECKING
-from reel.peer import connect_within, require_trusted
+from reel.base.errors import ParseError, from_wire
+from reel.base.light_typing import TYPE_CHECKING
+from reel.daemon.peer import connect_within, require_trusted
 from reel.requests import greeting
 from reel.requests.calls import require_size
-from reel.session import MessagePack
+from reel.wire.frames import MAX_REPLY, InvalidFrame, Response
+from reel.wire.session import MessagePack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from reel import replies, requests
-from reel.errors import Exists, ReelError
-from reel.light_typing import TYPE_CHECKING
+from reel.base.errors import Exists, ReelError
+from reel.base.light_typing import TYPE_CHECKING
 from reel.requests import Call, next_page, providers
 from reel.requests.calls import describe
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-    from reel.messages import Event, Item, Message, Record
+    from reel.said.messages import Event, Item, Message, Record
+    from reel.said.tool_calls import ToolCall
     from reel.sync.answer import Answer
-    from reel.tool_calls import ToolCall
 
     R = TypeVar("R")
     P = ParamSpec("P")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _socket as socket  # as in reel.peer
+import _socket as socket  # as in reel.daemon.peer
 import os
 import time
 from collections import deque
@@ -11,11 +11,11 @@ from contextlib import suppress
 from threading import Event
 from types import TracebackType
 
-from reel.errors import NotRunning, ReelError, ShuttingDown, Timeout
-from reel.light_typing import TYPE_CHECKING
-from reel.peer import ATTEMPT, RETRY_INTERVAL
-from reel.pushes import Push
-from reel.subscription_state import SubscriptionState
+from reel.base.errors import NotRunning, ReelError, ShuttingDown, Timeout
+from reel.base.light_typing import TYPE_CHECKING
+from reel.daemon.peer import ATTEMPT, RETRY_INTERVAL
+from reel.machines.subscription_state import SubscriptionState
+from reel.wire.pushes import Push
 
 if TYPE_CHECKING:
     from typing import Self

@@ -9,9 +9,9 @@ from reel.exporting.articles import Articles
 from reel.exporting.page import prompt, title
 from reel.exporting.rich_text import rich_text
 from reel.exporting.story import Heading, Part, Said
-from reel.pushes import DraftPush
 from reel.replies import AgentInfo
 from reel.viewing.frame import link, tabs
+from reel.wire.pushes import DraftPush
 
 # A longer text is cut. A tool may return megabytes, and a page has many messages.
 _LONGEST = 100_000

@@ -13,13 +13,13 @@ import anyio
 
 from reel import requests
 from reel.aio import Client
-from reel.errors import Busy, NotFound, NotRunning, ReelError, ShuttingDown, Storage
+from reel.base.errors import Busy, NotFound, NotRunning, ReelError, ShuttingDown, Storage
+from reel.daemon.peer import RETRY_INTERVAL
 from reel.exporting.story import Happened, Said
-from reel.peer import RETRY_INTERVAL
-from reel.pushes import DraftPush, EventPush, Push
 from reel.viewing.conversation import draft, new_articles, pieces_of
 from reel.viewing.exchange import Send
 from reel.viewing.reading import piece
+from reel.wire.pushes import DraftPush, EventPush, Push
 
 # Seconds between two updates of the list, and of a draft.
 _LIST_EVERY, _DRAFT_EVERY = 1.0, 0.1

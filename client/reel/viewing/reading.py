@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 from reel import requests
 from reel.aio import Client
-from reel.errors import InvalidParams, NotFound
+from reel.base.errors import InvalidParams, NotFound
 from reel.exporting.story import Part, story
-from reel.messages import Event, Message
 from reel.reading.difference import Hunk
 from reel.reading.positions import FromEnd, split_name
 from reel.replies import AgentRow, Hit
+from reel.said.messages import Event, Message
 from reel.viewing.conversation import Piece
 
 # The number of events before a piece that are read for the tool names of its results.

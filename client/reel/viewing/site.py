@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 
 from reel.aio import Client
-from reel.errors import NotFound, NotRunning, ReelError
+from reel.base.errors import NotFound, NotRunning, ReelError
 from reel.exporting.page import style
 from reel.reading.failures import explain
 from reel.replies import AgentInfo

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound
 from reeld.agents import many_rows
 from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, Target, Work

@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from functools import partial
 
-from reel.errors import Busy, Internal, NotFound, ReelError, Storage, no_memory
-from reel.wakeup import Signal
+from reel.base.errors import Busy, Internal, NotFound, ReelError, Storage, no_memory
+from reel.base.wakeup import Signal
 from reeld.agents.event_bus import EventBus
 from reeld.agents.jobs import Exclusive, Job, Read, Write, WriteTexts
 from reeld.agents.live_state import MOST_HELD, Held, LiveState

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import anyio
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.agents.agent import Agent
 from reeld.agents.clock import now
 from reeld.agents.commit import commit

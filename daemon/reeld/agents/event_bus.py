@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from reel.frames import SharedPush
+from reel.wire.frames import SharedPush
 from reeld.core.conversation import Conversation
 from reeld.core.events import Event
 from reeld.core.milestones import Extent

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.errors import Exists
-from reel.ids import new_id
+from reel.base.errors import Exists
+from reel.base.ids import new_id
 from reeld.agents.agent import Agent
 from reeld.agents.clock import now
 from reeld.agents.commit import commit

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from msgpack import Packer, unpackb
 
-from reel.errors import Conflict, ReelError, Storage
-from reel.msgpack_codec import LastingPacker
+from reel.base.errors import Conflict, ReelError, Storage
+from reel.wire.msgpack_codec import LastingPacker
 from reeld.agents.packing import loop_packer
 from reeld.core.stage import Reply
 from reeld.store import queries

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence, Sized
 
 import anyio
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.core.stage import Reply, Stage
 from reeld.core.validation import CheckedRow
 from reeld.store.store import Store

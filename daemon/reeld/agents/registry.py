@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 from reeld.agents import many_rows
 from reeld.agents.agent import MAILBOX, Agent
 from reeld.agents.event_bus import EventBus

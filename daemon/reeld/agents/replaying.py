@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.agents.agent import Agent
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 
 import anyio
 
-from reel.errors import Busy
+from reel.base.errors import Busy
 from reeld.agents.agent import Agent
 from reeld.agents.live_state import MOST_HELD, Held
 from reeld.core.conversation import Conversation

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import anyio
 
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 from reeld.agents.clock import now
 from reeld.agents.commit import commit
 from reeld.agents.erasing import LISTED, ContentHolders, Erasure, erase

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 from reeld.agents.clock import now
 from reeld.agents.idempotency import key_row
 from reeld.agents.jobs import Job, Write, WriteTexts

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
-from reel.errors import InvalidParams, NotFound, ReelError
+from reel.base.errors import InvalidParams, NotFound, ReelError
 from reeld.agents import adding
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent

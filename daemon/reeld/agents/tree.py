@@ -1,6 +1,6 @@
 """Commands that move the tip of a conversation other than forward: clear, rewind, restore, undo, redo, clone into."""
 
-from reel.errors import InvalidParams, NothingToUndo
+from reel.base.errors import InvalidParams, NothingToUndo
 from reeld.agents.agent import Agent
 from reeld.agents.executor import Target, Work
 from reeld.core import commands

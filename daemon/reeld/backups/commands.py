@@ -13,8 +13,8 @@ import sys
 import time
 from typing import Any
 
-from reel.database_url import is_url
-from reel.errors import Cancelled, ReelError, as_map
+from reel.base.errors import Cancelled, ReelError, as_map
+from reel.daemon.database_url import is_url
 from reeld.backups.moving import move
 from reeld.backups.restoring import prepared
 from reeld.startup import OK

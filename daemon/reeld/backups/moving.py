@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
-from reel.database_url import is_url, printable
-from reel.errors import Conflict, InvalidParams, Storage
-from reel.installation import install_command
+from reel.base.errors import Conflict, InvalidParams, Storage
+from reel.base.installation import install_command
+from reel.daemon.database_url import is_url, printable
 from reeld.locks import lock_database
 from reeld.startup import StartupError
 from reeld.store.connection import Error

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 
 log = logging.getLogger(__name__)
 

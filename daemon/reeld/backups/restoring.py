@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
-from reel.errors import Conflict, Storage
+from reel.base.errors import Conflict, Storage
 from reeld.backups.comparing import Difference, compare, is_empty
 from reeld.backups.remains import free_name, remove_second_names, workplace
 from reeld.locks import lock_database

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 from reeld.backups.schedule import (
     Schedule,
     ScheduledFile,

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from reel.errors import Storage, from_wire
-from reel.process import trusted_environment
+from reel.base.errors import Storage, from_wire
+from reel.daemon.process import trusted_environment
 from reeld.store.backup import Copy
 from reeld.store.store import Store
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reel.errors import InvalidParams, NoSuchMark, NotFound
+from reel.base.errors import InvalidParams, NoSuchMark, NotFound
 from reeld.core.conversation import Replacement, Takeover
 from reeld.core.events import Mark
 from reeld.core.milestones import Extent

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
-from reel.kinds import CONVERSATION, ROLES
-from reel.values import new_tuple
+from reel.base.values import new_tuple
+from reel.said.kinds import CONVERSATION, ROLES
 from reeld.core.events import Entry, Event, Mark, Node, label_of, system_of
 from reeld.core.milestones import MAX_OPEN_CALLS, STEP, Extent, Foundation, Milestone
 from reeld.core.open_calls import OpenCall, OpenCalls

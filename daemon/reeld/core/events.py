@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.blocks import InvalidRecord
-from reel.kinds import ROLES
-from reel.msgpack_codec import packer, unpack
-from reel.records import Parts, parse_data, read_row, system_text
-from reel.values import new_tuple
+from reel.base.values import new_tuple
+from reel.said.blocks import InvalidRecord
+from reel.said.kinds import ROLES
+from reel.said.records import Parts, parse_data, read_row, system_text
+from reel.wire.msgpack_codec import packer, unpack
 
 Pack: TypeAlias = Callable[[Any], bytes]
 

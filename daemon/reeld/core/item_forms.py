@@ -1,14 +1,14 @@
 """Where the form of a provider's item is stored: in the metadata of the first of its messages.
 
-:mod:`reel.item_forms` describes forms. This module knows just enough to remove one.
+:mod:`reel.said.item_forms` describes forms. This module knows just enough to remove one.
 """
 
 import re
 from typing import Any
 
-from reel.blocks import InvalidRecord
-from reel.item_forms import ITEM
-from reel.records import Parts, read_exactly
+from reel.said.blocks import InvalidRecord
+from reel.said.item_forms import ITEM
+from reel.said.records import Parts, read_exactly
 from reeld.core.validation import Row, row_from_blocks
 
 # Formats with this prefix are never the daemon's.

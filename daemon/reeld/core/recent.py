@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from reel.kinds import ROLES
+from reel.said.kinds import ROLES
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
 from reeld.core.milestones import STEP, Milestone

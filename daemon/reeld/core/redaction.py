@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from reel.blocks import InvalidRecord
-from reel.kinds import ROLES
-from reel.records import Parts, parse_data, read_exactly
-from reel.strict_json import encode, parse
-from reel.values import Numeral
+from reel.base.strict_json import encode, parse
+from reel.base.values import Numeral
+from reel.said.blocks import InvalidRecord
+from reel.said.kinds import ROLES
+from reel.said.records import Parts, parse_data, read_exactly
 from reeld.core.validation import MAX_KEY, MAX_VALUE, Row, row_as_blocks, row_from_blocks
 
 # With more matches than this in one text, the whole text is replaced: a marker is longer than most matches.

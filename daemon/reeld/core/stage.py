@@ -6,10 +6,10 @@ Several ``add`` and ``mark`` commands may share one; a command that moves the ti
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from reel.errors import Conflict, Killed
-from reel.msgpack_codec import packer
-from reel.strict_json import encode
-from reel.values import new_tuple
+from reel.base.errors import Conflict, Killed
+from reel.base.strict_json import encode
+from reel.base.values import new_tuple
+from reel.wire.msgpack_codec import packer
 from reeld.core.events import (
     BEFORE_SEQ,
     BEFORE_TIME,

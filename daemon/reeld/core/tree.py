@@ -14,7 +14,7 @@ A storage engine needs to know nothing else about the model: it stores ``parent`
 """
 
 # The rule itself is shared with the client, which folds logs as well.
-from reel.kinds import NODE_KINDS, tip_after
+from reel.said.kinds import NODE_KINDS, tip_after
 
 __all__ = ["NODE_KINDS", "is_node", "tip_after"]
 

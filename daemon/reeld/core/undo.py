@@ -21,7 +21,7 @@ Each step is one indexed query.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from reel.kinds import CONVERSATION
+from reel.said.kinds import CONVERSATION
 
 # Commands count by kind, not by effect: an `add` of nothing new counts, a `note` or a renaming does not.
 UNDOABLE_KINDS = CONVERSATION | {"clear", "mark", "rewind", "restore", "clone"}

@@ -7,13 +7,13 @@ anything else that is wrong is refused, with the index of the message and the pa
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from reel.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
-from reel.errors import InvalidMessage, InvalidParams
-from reel.ids import is_id, is_name
-from reel.kinds import ADDABLE, KNOWN, LEGACY, ROLES
-from reel.records import Parts, parse_data, read_exactly, with_numbers_as_text
-from reel.strict_json import encode, parse_bounded
-from reel.values import MAX_INTEGER, clean, clean_deep, is_clean, new_tuple
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.ids import is_id, is_name
+from reel.base.strict_json import encode, parse_bounded
+from reel.base.values import MAX_INTEGER, clean, clean_deep, is_clean, new_tuple
+from reel.said.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
+from reel.said.kinds import ADDABLE, KNOWN, LEGACY, ROLES
+from reel.said.records import Parts, parse_data, read_exactly, with_numbers_as_text
 from reeld.core.events import Origin
 
 # Characters of a call's name and arguments that the readable content shows.

@@ -4,10 +4,10 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-from reel.errors import TooLarge
-from reel.frames import EncodedText
+from reel.base.errors import TooLarge
+from reel.base.strict_json import Json, encode
 from reel.providers.changes import Change
-from reel.strict_json import Json, encode
+from reel.wire.frames import EncodedText
 from reeld.core.recent import Recent
 from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut

@@ -8,8 +8,8 @@ they are useful (rule A15).
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from reel.base.strict_json import Json, encode, parse
 from reel.providers.changes import Change
-from reel.strict_json import Json, encode, parse
 from reeld.formats.format import Caching
 from reeld.formats.render_state import EncodedTurns
 

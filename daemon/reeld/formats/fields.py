@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json
+from reel.base.values import clean_deep
 from reel.providers.changes import Change
 from reel.providers.elements import Element, elements_of, invalid_at, require_elements
 from reel.providers.json_values import dump
 from reel.providers.metadata import preserve_keys
-from reel.strict_json import Json
-from reel.values import clean_deep
 
 # The keys of a message's metadata that the formats use.
 _OWN_METADATA = ("provider", "role", "name")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from reel.base.strict_json import Json
 from reel.providers.changes import Action
-from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response
 from reeld.formats.model import HistorySettings, RenderContext, Turn, is_thought
 from reeld.formats.naming import sent_id

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import privileged, text
 from reel.providers.message_builder import MessageBuilder
 from reel.providers.prompt import system_message
 from reel.providers.roles import INSTRUCTION_ROLES
-from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response, report_unused_keys, response_metadata
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reel.errors import InvalidMessage, InvalidParams
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.strict_json import Json, parse_answer, parse_bounded
 from reel.providers.elements import invalid_at, require_map
 from reel.providers.json_values import dump
 from reel.streams.stream import Stream, is_whole
-from reel.strict_json import Json, parse_answer, parse_bounded
 from reeld.formats.fields import LoadedRequest
 from reeld.formats.naming import note_asked_model
 from reeld.formats.table import FORMATS

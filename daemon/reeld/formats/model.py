@@ -7,9 +7,9 @@ format needs no turn there.
 
 from typing import NamedTuple, TypeAlias
 
+from reel.base.strict_json import Json
 from reel.providers.changes import Action, Change
 from reel.providers.roles import INSTRUCTION_ROLES, THOUGHTS
-from reel.strict_json import Json
 
 
 class Piece(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 
 # The metadata key for the requested model if another name answered: the request named an alias or a deployment.
 ASKED_MODEL = "asked_model"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.json_values import arguments_as_object
-from reel.strict_json import Json
 from reeld.formats.tool_names import ToolNames
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")

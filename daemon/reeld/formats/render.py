@@ -7,15 +7,15 @@ Messages are unpacked, repaired (:mod:`~reeld.formats.repair`), written turn by 
 
 from collections.abc import Sequence
 
-from reel.blocks import InvalidRecord
-from reel.errors import Conflict, InvalidParams
-from reel.msgpack_codec import unpack
+from reel.base.errors import Conflict, InvalidParams
+from reel.base.strict_json import Json, encode, parse
+from reel.base.values import has_number_as_text
 from reel.providers.changes import Change
 from reel.providers.json_values import is_sendable
 from reel.providers.metadata import restore_keys
-from reel.records import Parts, metadata_in, parse_data, read_exactly, system_text
-from reel.strict_json import Json, encode, parse
-from reel.values import has_number_as_text
+from reel.said.blocks import InvalidRecord
+from reel.said.records import Parts, metadata_in, parse_data, read_exactly, system_text
+from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Entry
 from reeld.core.recent import Earlier, Recent
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble

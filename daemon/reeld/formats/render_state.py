@@ -28,8 +28,8 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
+from reel.base.strict_json import Json, encode
 from reel.providers.changes import Change
-from reel.strict_json import Json, encode
 from reeld.core.events import Entry
 from reeld.core.recent import Recent
 from reeld.formats.format import Caching

@@ -33,8 +33,8 @@ message is added, because a repair for one API would damage the conversation for
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from reel.base.strict_json import Json
 from reel.providers.changes import Change
-from reel.strict_json import Json
 from reeld.formats.format import Format, LoopThinking
 from reeld.formats.model import AssistantTurn, HistorySettings, ToolCall, UserTurn, is_thought, placeholder
 from reeld.formats.repair_assistant import repair_assistant_turn

@@ -1,8 +1,8 @@
 """Repair of an assistant turn: selects the blocks that can be sent, and their form and order."""
 
+from reel.base.strict_json import Json
+from reel.base.values import new_tuple
 from reel.providers.changes import Change
-from reel.strict_json import Json
-from reel.values import new_tuple
 from reeld.formats.model import AssistantTurn, Piece, ToolCall, placeholder
 from reeld.formats.naming import why_signature_lost
 from reeld.formats.repair_rules import Rules

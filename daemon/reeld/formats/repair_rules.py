@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 from reeld.formats.format import Format, Position
 from reeld.formats.model import HistorySettings
 from reeld.formats.server_tools import ServerToolStatus

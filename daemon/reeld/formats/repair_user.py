@@ -1,9 +1,9 @@
 """Repair of a user turn: the results of the calls before it, then the user's blocks."""
 
+from reel.base.strict_json import Json
+from reel.base.values import new_tuple
 from reel.providers.changes import Action, Change
 from reel.providers.content import as_error, media_title, texts_of
-from reel.strict_json import Json
-from reel.values import new_tuple
 from reeld.formats.format import Position
 from reeld.formats.model import CallResult, Piece, ToolCall, UserTurn, placeholder
 from reeld.formats.repair_rules import Rules

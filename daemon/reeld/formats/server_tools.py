@@ -8,7 +8,7 @@ continues it after the results of the client's tools (rule A11).
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 from reeld.formats.format import Format, ServerToolHalf
 
 # A block by its place: the number of its message in the batch that is repaired, and its number in that message.

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 
 
 class ToolNames(NamedTuple):

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
+from reel.base.strict_json import Json
 from reel.providers.content import as_error
 from reel.providers.metadata import is_own
-from reel.strict_json import Json
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext
 from reeld.formats.prompt import original_prompt_pieces

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.blocks import check_name, kind_of
-from reel.errors import InvalidParams
-from reel.formats import FORMATS
-from reel.frames import MAX_MESSAGE
-from reel.kinds import KNOWN
-from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
+from reel.base.errors import InvalidParams
+from reel.base.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
+from reel.said.blocks import check_name, kind_of
+from reel.said.formats import FORMATS
+from reel.said.kinds import KNOWN
+from reel.wire.frames import MAX_MESSAGE
 from reeld.core.item_forms import is_own
 from reeld.core.validation import why_not_a_name
 

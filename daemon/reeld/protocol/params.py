@@ -6,7 +6,7 @@ null counts as left out. The order of the fields is that of positional parameter
 
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from reel.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
+from reel.said.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 from reeld.protocol import converters as to
 
 PAGE_ITEMS = 1000

@@ -6,8 +6,8 @@ They are made from the classes of :mod:`reeld.protocol.params`, which declare th
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
-from reel.blocks import kind_of
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
+from reel.said.blocks import kind_of
 from reeld.protocol.converters import (
     Convert,
     Free,

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from reel.kinds import ROLES, STATE
+from reel.said.kinds import ROLES, STATE
 from reeld.search import volumes
 from reeld.search.index import log_of
 from reeld.search.query import Term

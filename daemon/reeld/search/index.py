@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.search import volumes
 from reeld.search.texts import text_of
 from reeld.search.volumes import Document

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from reel.address import state_directory
-from reel.errors import Storage
+from reel.base.errors import Storage
+from reel.daemon.address import state_directory
 from reeld.search import finding, index
 from reeld.search.finding import Criteria, Paths
 from reeld.search.index import Outdated, Text

@@ -8,11 +8,11 @@ searched.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from reel.blocks import InvalidRecord
-from reel.kinds import ROLES
-from reel.records import read_row
-from reel.strict_json import parse
-from reel.values import clean
+from reel.base.strict_json import parse
+from reel.base.values import clean
+from reel.said.blocks import InvalidRecord
+from reel.said.kinds import ROLES
+from reel.said.records import read_row
 from reeld.core.events import data_of
 
 # Characters of one block, and of all blocks of an event.

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from reel.msgpack_codec import unpack
 from reel.reading.fences import code_blocks
+from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Entry
 from reeld.serving.long_work import LongWork
 from reeld.serving.pages import View, Window, read_entries

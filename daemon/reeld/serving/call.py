@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from reel.errors import ReelError
-from reel.frames import Id
-from reel.framing import Framing
+from reel.base.errors import ReelError
+from reel.wire.frames import Id
+from reel.wire.framing import Framing
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.jobs import Job
 from reeld.agents.registry import Registry

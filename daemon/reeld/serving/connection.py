@@ -28,10 +28,10 @@ from typing import Any
 import anyio
 from anyio.abc import ByteStream, SocketAttribute, TaskGroup
 
-from reel.frames import Frame, InvalidFrame, Notification, Request, Response
-from reel.framing import Framing
-from reel.peer import peer_of
-from reel.session import detect
+from reel.daemon.peer import peer_of
+from reel.wire.frames import Frame, InvalidFrame, Notification, Request, Response
+from reel.wire.framing import Framing
+from reel.wire.session import detect
 from reeld.agents.event_bus import Typist
 from reeld.core.state import Profile
 from reeld.serving.call import Call, ClientInfo, Services

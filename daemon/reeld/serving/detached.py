@@ -5,7 +5,7 @@ from typing import Protocol
 
 import anyio
 
-from reel.errors import Busy
+from reel.base.errors import Busy
 from reeld.serving.call import Call
 from reeld.serving.flow import InFlight, Limits, do_nothing
 

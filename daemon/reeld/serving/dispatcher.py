@@ -17,9 +17,9 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown, no_memory
-from reel.frames import Id, Request
-from reel.msgpack_codec import unpack
+from reel.base.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown, no_memory
+from reel.wire.frames import Id, Request
+from reel.wire.msgpack_codec import unpack
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_of, repeated
 from reeld.agents.packing import loop_packer

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import anyio
 
-from reel.errors import Busy, TooLarge
-from reel.wakeup import Signal
+from reel.base.errors import Busy, TooLarge
+from reel.base.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Subscriber, Typist, Whose
 
 # Seconds between two pushes of one draft: more frequent ones are not visible on a screen.

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from reel.frames import MAX_MESSAGE, MAX_VALUES
-from reel.histograms import Recorder
+from reel.stats.histograms import Recorder
+from reel.wire.frames import MAX_MESSAGE, MAX_VALUES
 from reeld.core.batch import Batch
 
 log = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ from functools import partial
 from itertools import chain, dropwhile
 from typing import Any
 
-from reel.frames import PackedList
-from reel.msgpack_codec import packer, unpack
-from reel.strict_json import Json
+from reel.base.strict_json import Json
+from reel.wire.frames import PackedList
+from reel.wire.msgpack_codec import packer, unpack
 from reeld.core.events import Entry, Pack
 from reeld.core.item_forms import place_of
 from reeld.core.paging import take_page

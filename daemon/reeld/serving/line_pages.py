@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from reel.msgpack_codec import unpack
 from reel.reading.layout import Layout, Section, prompt_section
+from reel.wire.msgpack_codec import unpack
 from reeld.serving.long_work import LongWork
 from reeld.serving.pages import View, Window, page_head, read_page
 from reeld.store.store import Store

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from reel.messages import Message
 from reel.reading.layout import Layout, Section, draft_section, prompt_section, text_section
+from reel.said.messages import Message
 
 # The most lines of a patch, and characters of its lines unless it has only one.
 MOST_LINES, MOST_CHARACTERS = 500, 1 << 17

@@ -23,10 +23,10 @@ from time import perf_counter
 import anyio
 from anyio.lowlevel import checkpoint
 
-from reel.errors import NotFound
-from reel.msgpack_codec import unpack
+from reel.base.errors import NotFound
+from reel.base.wakeup import Signal
 from reel.reading.layout import Section
-from reel.wakeup import Signal
+from reel.wire.msgpack_codec import unpack
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.core.events import Entry
 from reeld.core.state import Profile

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskStatus
 
-from reel.address import MAX_PATH, fallback_directory
-from reel.errors import Busy
-from reel.peer import peer_of
-from reel.session import detect
+from reel.base.errors import Busy
+from reel.daemon.address import MAX_PATH, fallback_directory
+from reel.daemon.peer import peer_of
+from reel.wire.session import detect
 from reeld.serving.call import Services
 from reeld.serving.connection import Connection
 from reeld.serving.flow import Limits, Traffic

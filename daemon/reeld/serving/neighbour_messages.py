@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from reel.values import clean_deep, has_large_number
+from reel.base.values import clean_deep, has_large_number
 
 # Bytes of a message: PostgreSQL takes less than 8000.
 MOST = 7800

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from reel.errors import Busy, TooLarge
-from reel.wakeup import Signal
+from reel.base.errors import Busy, TooLarge
+from reel.base.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Typist, Whose
 from reeld.serving.drafts import MAX_DRAFT, Drafts
 from reeld.serving.neighbour_messages import MOST, are_numbers, pieces, read, written

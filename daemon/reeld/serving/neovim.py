@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Hashable
 
 import anyio
 
-from reel.session import MessagePack
+from reel.base.wakeup import Signal
 from reel.version import __version__
-from reel.wakeup import Signal
+from reel.wire.session import MessagePack
 
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
 _ANY_ORDER_SINCE = (0, 10)

@@ -7,8 +7,8 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from reel.frames import PackedList
-from reel.msgpack_codec import packer
+from reel.wire.frames import PackedList
+from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Event, Pack, system_of
 from reeld.core.milestones import Milestone

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import Any, TypeAlias
 
-from reel.errors import InvalidParams
-from reel.frames import Id, Request
-from reel.values import is_clean
+from reel.base.errors import InvalidParams
+from reel.base.values import is_clean
+from reel.wire.frames import Id, Request
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import IdempotencyKey, key_of
 from reeld.agents.jobs import WriteTexts

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from reel.errors import Internal, MethodNotFound, ReelError, no_memory
-from reel.frames import Id
-from reel.framing import Framing
-from reel.session import MessagePack
-from reel.wakeup import Signal
+from reel.base.errors import Internal, MethodNotFound, ReelError, no_memory
+from reel.base.wakeup import Signal
+from reel.wire.frames import Id
+from reel.wire.framing import Framing
+from reel.wire.session import MessagePack
 from reeld.serving import neovim
 from reeld.serving.call import Call, ClientInfo, Outcome, Result
 from reeld.serving.flow import ClientWarnings, do_nothing

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.agents.registry import Registry
 from reeld.serving.call import Result, Services
 from reeld.serving.drafts import Drafts

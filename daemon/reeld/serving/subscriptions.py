@@ -22,11 +22,11 @@ from typing import Any, Protocol, TypeVar
 
 import anyio
 
-from reel.errors import Busy, NotFound, ReelError
-from reel.frames import SharedPush
-from reel.framing import Framing
-from reel.kinds import CONVERSATION
-from reel.msgpack_codec import packer
+from reel.base.errors import Busy, NotFound, ReelError
+from reel.said.kinds import CONVERSATION
+from reel.wire.frames import SharedPush
+from reel.wire.framing import Framing
+from reel.wire.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.agents.packing import loop_packer
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover

@@ -17,8 +17,8 @@ from typing import NamedTuple, TypeAlias
 
 from anyio.abc import TaskGroup
 
-from reel.errors import ReelError
-from reel.wakeup import Signal
+from reel.base.errors import ReelError
+from reel.base.wakeup import Signal
 from reeld.agents.registry import Registry
 from reeld.serving.call import Call
 from reeld.serving.flow import do_nothing

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import mkdtemp
 
-from reel.errors import Cancelled, InvalidParams, Storage
+from reel.base.errors import Cancelled, InvalidParams, Storage
 from reeld.store.presence import sync_descriptor
 from reeld.store.room import MARGIN, require_room
 from reeld.store.unavailable import Unavailable

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.core.events import Pack
 
 log = logging.getLogger(__name__)

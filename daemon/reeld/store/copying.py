@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.errors import Conflict, Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Conflict, Storage
+from reel.wire.msgpack_codec import packer
 from reeld.store.connection import Connection
 from reeld.store.erasures import newest
 

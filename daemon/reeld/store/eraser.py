@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import anyio
 
-from reel.errors import Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Storage
+from reel.wire.msgpack_codec import packer
 from reeld.store import erasures
 from reeld.store.database import Job
 from reeld.store.engine import Engine, Exclusion

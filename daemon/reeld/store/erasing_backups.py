@@ -12,8 +12,8 @@ from contextlib import closing, contextmanager
 from typing import TypeAlias
 from urllib.parse import quote
 
-from reel.errors import InvalidParams, Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import InvalidParams, Storage
+from reel.wire.msgpack_codec import packer
 from reeld.store import erasures
 from reeld.store.backup import require_foreign
 from reeld.store.connection import transaction

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.store.bridge import AsyncioBridge
 from reeld.store.copying import require_whole
 from reeld.store.database import open_database

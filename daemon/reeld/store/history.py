@@ -5,8 +5,8 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from reel.blocks import InvalidRecord
-from reel.values import clean_deep
+from reel.base.values import clean_deep
+from reel.said.blocks import InvalidRecord
 from reeld.core.events import Event, Pack, read
 from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import anyio
 
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import os
 from struct import Struct, error
 from typing import NamedTuple
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store.pages import (
     DamagedPageError,
     Range,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from reel.msgpack_codec import unpack
+from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Pack, data_of
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.core.commands import gone
 from reeld.core.conversation import Conversation
 from reeld.core.milestones import Milestone

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import anyio
 
-from reel.errors import ReelError, Storage, no_memory
-from reel.wakeup import Signal
+from reel.base.errors import ReelError, Storage, no_memory
+from reel.base.wakeup import Signal
 from reeld.core.batch import Batch
 from reeld.store import queries
 from reeld.store.connection import Error

@@ -8,7 +8,7 @@ was staged over them.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 
 
 class Known(NamedTuple):

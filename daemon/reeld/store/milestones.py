@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
-from reel.msgpack_codec import unpack
+from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Mark, Pack
 from reeld.core.milestones import Extent, Milestone, Waypoint
 from reeld.core.open_calls import OpenCall

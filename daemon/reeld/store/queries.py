@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from reel.errors import NotFound
-from reel.msgpack_codec import packer
+from reel.base.errors import NotFound
+from reel.wire.msgpack_codec import packer
 from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable

@@ -15,9 +15,9 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.errors import InvalidParams
-from reel.kinds import CONVERSATION, INERT
-from reel.msgpack_codec import packer, unpack
+from reel.base.errors import InvalidParams
+from reel.said.kinds import CONVERSATION, INERT
+from reel.wire.msgpack_codec import packer, unpack
 from reeld.core.events import data_of
 from reeld.core.item_forms import place_in, without_form
 from reeld.core.redaction import Redacted, Redaction

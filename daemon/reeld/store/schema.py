@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from reel.errors import Storage
-from reel.kinds import KNOWN
+from reel.base.errors import Storage
+from reel.said.kinds import KNOWN
 from reeld.store.backup import file_size, keep_copy
 from reeld.store.checksums import NO_CHECKSUM, write_checksums
 from reeld.store.room import MARGIN, require_room

@@ -9,8 +9,8 @@ from contextlib import closing, suppress
 from sys import intern
 from typing import Any, NamedTuple
 
-from reel.blocks import InvalidRecord
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
+from reel.said.blocks import InvalidRecord
 from reeld.core.events import Mark, Node, Origin, Pack, data_of, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after

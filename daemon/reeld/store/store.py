@@ -12,10 +12,10 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import anyio
 
-from reel.database_url import is_url, printable
-from reel.errors import InvalidParams, Storage
-from reel.installation import install_command
-from reel.msgpack_codec import packer
+from reel.base.errors import InvalidParams, Storage
+from reel.base.installation import install_command
+from reel.daemon.database_url import is_url, printable
+from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Branch, Conversation, Takeover
 from reeld.core.events import Entry
 from reeld.core.milestones import Milestone

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import quote
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store.image import Image
 from reeld.store.pages import DamagedPageError
 from reeld.store.presence import sync_descriptor

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.errors import Exists, Internal, ReelError, Storage
-from reel.msgpack_codec import LastingPacker, packer
-from reel.values import new_tuple
+from reel.base.errors import Exists, Internal, ReelError, Storage
+from reel.base.values import new_tuple
+from reel.wire.msgpack_codec import LastingPacker, packer
 from reeld.core.events import Event, Pack
 from reeld.core.milestones import Milestone
 from reeld.core.state import Profile

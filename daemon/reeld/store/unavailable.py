@@ -3,7 +3,7 @@
 import errno
 import sqlite3
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 
 _SYSTEM = frozenset(
     {

@@ -23,9 +23,9 @@ from typing import TypeAlias
 import anyio
 from anyio.abc import TaskStatus
 
-from reel.errors import Internal, Storage
-from reel.histograms import SIZES, Recorder
-from reel.wakeup import Signal
+from reel.base.errors import Internal, Storage
+from reel.base.wakeup import Signal
+from reel.stats.histograms import SIZES, Recorder
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.housekeeping import Housekeeping

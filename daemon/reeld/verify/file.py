@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeAlias
 from urllib.parse import quote
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store.schema import MIGRATIONS, VERSION, migrate, open_regular, opening, require_ours
 from reeld.verify.logs import LogChecker
 from reeld.verify.rows import Report

@@ -9,7 +9,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from reel.msgpack_codec import packer, unpack
+from reel.wire.msgpack_codec import packer, unpack
 from reeld.core.conversation import Conversation
 from reeld.core.events import Mark, Pack, label_of
 from reeld.core.reading import Reader

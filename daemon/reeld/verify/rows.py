@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from reel.blocks import InvalidRecord, kind_of
-from reel.ids import is_id
-from reel.kinds import CONVERSATION, KNOWN
-from reel.records import parse_data, read_row
-from reel.values import clean, is_clean
+from reel.base.ids import is_id
+from reel.base.values import clean, is_clean
+from reel.said.blocks import InvalidRecord, kind_of
+from reel.said.kinds import CONVERSATION, KNOWN
+from reel.said.records import parse_data, read_row
 from reeld.core.validation import why_not_a_name
 from reeld.store.checksums import DAMAGED
 

@@ -11,7 +11,7 @@ either of them cannot go unnoticed here.
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from reel.kinds import CONVERSATION, INERT, KNOWN
+from reel.said.kinds import CONVERSATION, INERT, KNOWN
 from reeld.core.events import UNUSED, Mark
 from reeld.core.tree import is_node, tip_after
 from reeld.verify.rows import AgentRow, EventRow, Problem, read_event, tags_of

@@ -8,7 +8,7 @@ from functools import partial
 
 import anyio
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile
 from reeld.store.database import Database

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.messages import Message
+from reel.said.messages import Message
 from reel.sync.client import Client
 from tests.editors.emacs.driver import Emacs
 from tests.editors.surroundings import Require

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.messages import NewMessage
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.daemon import later
 from tests.editors.emacs.driver import Emacs

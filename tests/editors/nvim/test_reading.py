@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.messages import NewMessage
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import opened

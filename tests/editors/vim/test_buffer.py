@@ -1,6 +1,6 @@
 """What the buffer of a conversation shows in Vim."""
 
-from reel.messages import NewMessage, Role
+from reel.said.messages import NewMessage, Role
 from reel.sync.client import Client
 from tests.editors import alike
 from tests.editors.alike import MESSAGES, without_times

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reel.messages import NewMessage
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.editors.vim.driver import PLUGIN, Start, Vim
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.stop_marker import mark
+from reel.daemon.stop_marker import mark
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.backup import backup

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.new_messages import tool_call
+from reel.said.new_messages import tool_call
 from reel.sync.client import Client
 from tests.editors import alike
 from tests.editors.alike import without_times

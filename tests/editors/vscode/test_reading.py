@@ -1,6 +1,6 @@
 """Reading and writing in VS Code: composing, code blocks, messages, the status bar, the list."""
 
-from reel.messages import NewMessage
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.daemon import later
 from tests.editors.texts import texts

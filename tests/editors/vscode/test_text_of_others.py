@@ -1,6 +1,6 @@
 """VS Code executes nothing that other people wrote."""
 
-from reel.new_messages import tool_call
+from reel.said.new_messages import tool_call
 from reel.sync.client import Client
 from tests.editors.vscode.driver import VSCode
 

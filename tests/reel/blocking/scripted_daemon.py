@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from reel.errors import ReelError
-from reel.frames import Request
-from reel.session import MessagePack
+from reel.base.errors import ReelError
+from reel.wire.frames import Request
+from reel.wire.session import MessagePack
 from tests.patience import PATIENCE
 
 HELLO = {

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from reel import requests
-from reel.errors import ShuttingDown
+from reel.base.errors import ShuttingDown
 from reel.importing.pipeline import Pipeline
 from reel.sync.client import Client
 from tests.daemon import Daemon

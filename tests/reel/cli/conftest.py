@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 
 from reel.cli import main
-from reel.process import answers
+from reel.daemon.process import answers
 from reel.sync.client import Client
 from tests.patience import PATIENCE
 from tests.places import FILES

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from reel.base.errors import InvalidMessage
 from reel.cli.adding import Input, parse_lines, tool_calls
 from reel.cli.arguments import UsageError
-from reel.errors import InvalidMessage
 
 from .conftest import Reel, texts
 

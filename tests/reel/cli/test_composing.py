@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.pushes import EventPush
 from reel.sync.client import Client
+from reel.wire.pushes import EventPush
 from tests.patience import PATIENCE
 
 from .conftest import Reel, texts

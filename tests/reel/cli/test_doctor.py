@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from reel.base.installation import install_command
 from reel.cli.checks.connection import check_directory, check_installed, check_lock, check_path, check_versions
 from reel.cli.checks.contents import check_contents, verified_by_program
 from reel.cli.checks.database import (
@@ -29,7 +30,6 @@ from reel.cli.checks.database import (
 )
 from reel.cli.checks.finding import BAD, FINE, NOTHING, WARN, Finding
 from reel.cli.checks.settings import program_of
-from reel.installation import install_command
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 from reeld.store.database import SQLITE

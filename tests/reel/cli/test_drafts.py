@@ -2,7 +2,7 @@
 
 from reel.cli.following import LiveDrafts
 from reel.cli.output import render
-from reel.pushes import DraftPush
+from reel.wire.pushes import DraftPush
 
 
 def shown(drafts: LiveDrafts, width: int = 40, height: int = 24) -> list[str]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from reel.base.errors import Storage
 from reel.cli.exits import NOT_FOUND
-from reel.errors import Storage
-from reel.new_messages import tool_call, tool_result
+from reel.said.new_messages import tool_call, tool_result
 from reel.sync.client import Client
 from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel import no_state, requests, state
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon

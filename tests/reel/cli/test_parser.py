@@ -14,8 +14,8 @@ from reel.cli.command import options_of
 from reel.cli.parser import command_parser, top_parser
 from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.table import all_commands, command_names
-from reel.formats import ANSWERING_FORMATS, FORMATS
 from reel.reading.positions import FORMS
+from reel.said.formats import ANSWERING_FORMATS, FORMATS
 
 
 def parsed(*argv: str) -> SimpleNamespace:

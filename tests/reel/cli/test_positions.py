@@ -2,10 +2,10 @@
 
 import pytest
 
+from reel.base.values import MAX_INTEGER
 from reel.cli.arguments import UsageError
 from reel.cli.positions import Range, is_range, parse_range
 from reel.reading.positions import FromEnd, parse_position
-from reel.values import MAX_INTEGER
 
 from .conftest import Reel, texts
 

@@ -15,8 +15,8 @@ import pytest
 
 from reel.cli import main
 from reel.cli.exits import INTERRUPTED
-from reel.process import lock_holder
-from reel.stop_marker import is_marked
+from reel.daemon.process import lock_holder
+from reel.daemon.stop_marker import is_marked
 from reel.sync.client import Client
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE

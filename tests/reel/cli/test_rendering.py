@@ -7,7 +7,7 @@ import pytest
 
 from reel.cli.arguments import UsageError
 from reel.cli.rendering import extra
-from reel.formats import FORMATS
+from reel.said.formats import FORMATS
 from tests.formats.checker import check
 
 from .conftest import Reel

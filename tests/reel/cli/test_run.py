@@ -153,8 +153,16 @@ HEAVY = {
         "threading",
         "tomllib",
     ),
-    *("traceback", "typing", "unicodedata", "uuid", "reel.messages", "reel.records", "reel.sync.subscription"),
-    *("ipaddress", "re", "urllib.parse", "reel.database_url", "reel.replies.erasing", "reel.replies.reading"),
+    *(
+        "traceback",
+        "typing",
+        "unicodedata",
+        "uuid",
+        "reel.said.messages",
+        "reel.said.records",
+        "reel.sync.subscription",
+    ),
+    *("ipaddress", "re", "urllib.parse", "reel.daemon.database_url", "reel.replies.erasing", "reel.replies.reading"),
 }
 
 

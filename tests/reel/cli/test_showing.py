@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.new_messages import text, tool_call, tool_result
+from reel.said.new_messages import text, tool_call, tool_result
 from reel.sync.client import Client
 
 from .conftest import Reel

@@ -5,7 +5,7 @@ from typing import Any
 
 from prometheus_client.openmetrics import parser
 
-from reel.metrics import METRICS
+from reel.stats.metrics import METRICS
 from tests.reel.cli.conftest import Reel
 
 # What identifies the daemon, or says in words what a metric says as a number.

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from reel.pushes import EventPush
 from reel.sync.client import Client
+from reel.wire.pushes import EventPush
 from tests.patience import PATIENCE
 from tests.reel.streams.samples.ollama import OLLAMA
 from tests.reel.streams.samples.openai_chat import CHAT, chunk

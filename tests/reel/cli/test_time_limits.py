@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from reel.base.errors import Timeout
 from reel.cli.names import PrefixResolvingClient
 from reel.cli.output import Output
-from reel.errors import Timeout
 from tests.daemon import full_listener
 
 from .conftest import Reel
@@ -49,7 +49,7 @@ def test_no_answer(reel: Reel, argv: list[str]) -> None:
 @pytest.mark.parametrize("option", [[], ["--unless-stopped"]])
 def test_start_without_an_answer(reel: Reel, path: str, option: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What never answers is not a daemon that is running already."""
-    monkeypatch.setattr("reel.process._BUSY", 0.1)
+    monkeypatch.setattr("reel.daemon.process._BUSY", 0.1)
     ran = reel("start", *option, "--timeout", "0.1")
 
     assert ran == (1, "", f"reel: timeout: what listens on {path} did not answer within 0.1 s; {_REMEDY}\n")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.cli.usage_sums import csv_lines, table
-from reel.messages import Event
 from reel.reading.tokens import Tokens, total
 from reel.reading.usage import Sum, Usage, responses, whole
 from reel.replies import AgentRow
+from reel.said.messages import Event
 from reel.sync.client import Client
 
 from .conftest import Reel

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from reel.messages import Event, Message
+from reel.said.messages import Event, Message
 
 
 def event(seq: int, kind: str, data: Any = None, content: str | None = None) -> Event:

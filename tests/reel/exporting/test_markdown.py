@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from reel.exporting.markdown import markdown
 from reel.exporting.story import Heading
-from reel.messages import Message
+from reel.said.messages import Message
 from tests.reel.exporting.conversation import message, said
 
 HEADING = Heading("demo", None, {}, None, 9)

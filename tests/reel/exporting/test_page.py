@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reel.exporting.page import page, policy, style
 from reel.exporting.story import Happened, Heading, Part, Said
-from reel.messages import Message
+from reel.said.messages import Message
 from tests.reel.exporting.conversation import event, message, said
 
 HEADING = Heading("demo", "Tapes", {"topic": "tapes"}, "Be brief.", 9)

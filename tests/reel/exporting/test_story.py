@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.exporting.story import Happened, Part, Said, pretty_json, story, told
-from reel.messages import Event
+from reel.said.messages import Event
 from tests.reel.exporting.conversation import event, message
 
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from reel.base.strict_json import encode
 from reel.importing.claude_entries import steps_of
 from reel.importing.claude_thread import Thread
 from reel.importing.claude_transcripts import Transcript
 from reel.importing.steps import Compacted, Kept, Said
-from reel.strict_json import encode
 from reeld.core.validation import rows_from
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.ids import is_name
+from reel.base.ids import is_name
 from tests.thoroughness import FUZZ, SHARED, THOROUGH, sampled
 
 from .samples import SAMPLES, Sample, read_all

@@ -9,9 +9,9 @@ from itertools import count
 import pytest
 
 import reel
+from reel.base.values import Numeral
 from reel.integrations.item_copy import ItemCopy
 from reel.sync.client import Client
-from reel.values import Numeral
 from tests.daemon import Daemon
 
 pytestmark = pytest.mark.slow

@@ -13,10 +13,10 @@ import pytest
 import trio
 import trio.testing
 
-from reel.errors import NotRunning, Timeout
+from reel.base.errors import NotRunning, Timeout
+from reel.daemon.process import lock_holder
+from reel.daemon.stop_marker import mark
 from reel.integrations.worker import Worker
-from reel.process import lock_holder
-from reel.stop_marker import mark
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory, until
 from tests.forkserver import ForkedDaemon

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from reel.blocks import InvalidRecord, check_blocks
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
+from reel.base.strict_json import encode
 from reel.importing.blocks import anthropic_blocks, by_role
 from reel.importing.chat_messages import Chat
 from reel.importing.gemini_parts import Parts
@@ -18,7 +18,7 @@ from reel.importing.jsonl import TOOL
 from reel.importing.responses_items import Items
 from reel.importing.steps import Said
 from reel.providers.refusals import Refusals
-from reel.strict_json import encode
+from reel.said.blocks import InvalidRecord, check_blocks
 from reeld.formats.ingest import read_request
 from tests.reel.importing import rollouts, transcripts
 from tests.reeld.formats.item_samples import PICTURE, SAMPLES

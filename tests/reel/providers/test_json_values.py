@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reel.base.values import clean
 from reel.providers.json_values import arguments_as_object, arguments_as_text, is_sendable
-from reel.values import clean
 
 DEEP = '{"a":' * 5000 + "1" + "}" * 5000
 

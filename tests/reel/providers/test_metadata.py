@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reel.blocks import check_json, check_map
 from reel.providers.json_values import dump, load_clean, load_sendable
 from reel.providers.metadata import opaque_block, preserve_keys, restore_keys
+from reel.said.blocks import check_json, check_map
 
 MARK = {"type": "ephemeral"}
 NESTED = [{"type": "url_citation", "at": {"start": 1}}]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reel.providers.pairing import Pairing
 
 

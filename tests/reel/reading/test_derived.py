@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reel
-from reel.errors import NotFound
+from reel.base.errors import NotFound
 from reel.reading.tokens import Tokens
 from reel.reading.usage import Sum
 from reel.sync.client import Client

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reel.cli.exits import CONFLICT, NOT_FOUND, NOT_RUNNING, REFUSED, status_of
-from reel.errors import (
+from reel.base.errors import (
     BY_NAME,
     Conflict,
     Exists,
@@ -15,6 +14,7 @@ from reel.errors import (
     NotRunning,
     ReelError,
 )
+from reel.cli.exits import CONFLICT, NOT_FOUND, NOT_RUNNING, REFUSED, status_of
 from reel.reading.failures import explain
 
 

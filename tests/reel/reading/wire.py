@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
-from reel.frames import Request
-from reel.session import MessagePack
+from reel.wire.frames import Request
+from reel.wire.session import MessagePack
 from tests.daemon import short_directory
 
 

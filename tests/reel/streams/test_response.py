@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from reel.formats import Format
+from reel.base.strict_json import parse_answer
+from reel.said.formats import Format
 from reel.streams.response import IncomingResponse
-from reel.strict_json import parse_answer
 from tests.reel.streams.samples.bedrock_converse import BEDROCK_WHOLE
 from tests.reel.streams.samples.ollama import OLLAMA, OLLAMA_WHOLE
 from tests.reel.streams.samples.sample import Sample

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reel.formats import EXCHANGE_FORMATS
+from reel.said.formats import EXCHANGE_FORMATS
 from reel.streams.stream import ASSEMBLERS, Stream
 from tests.reel.streams.samples import SAMPLES
 from tests.reel.streams.samples.anthropic import ANTHROPIC

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.exporting.story import Said
-from reel.pushes import DraftPush
 from reel.reading.branches import Node, Stretch
 from reel.reading.difference import Hunk
 from reel.reading.difference import Said as Compared
@@ -21,6 +20,7 @@ from reel.viewing.frame import closing, opening
 from reel.viewing.live import event
 from reel.viewing.sidebar import found, listed, search_form
 from reel.viewing.views import branches, differences, form, usage
+from reel.wire.pushes import DraftPush
 from tests.reel.exporting.conversation import message, said
 
 ID = "0a" * 16

@@ -8,8 +8,8 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 from msgpack import unpackb
 
-from reel.errors import ReelError
-from reel.msgpack_codec import packer
+from reel.base.errors import ReelError
+from reel.wire.msgpack_codec import packer
 from reeld.agents import adding, creation, families, replaying, tree
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent

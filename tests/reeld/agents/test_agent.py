@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import Busy, Conflict, Internal, InvalidParams, ReelError, Storage
+from reel.base.errors import Busy, Conflict, Internal, InvalidParams, ReelError, Storage
 from reeld.agents import agent as agent_module
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import Exists, InvalidParams, Killed, NotFound, Storage
+from reel.base.errors import Exists, InvalidParams, Killed, NotFound, Storage
 from reeld.agents import executor, many_rows
 from reeld.store import queries
 from tests.patience import PATIENCE

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from reel.errors import (
+from reel.base.errors import (
     Conflict,
     Exists,
     InvalidMessage,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from reel.errors import Conflict, InvalidParams, Killed, NotFound, NothingToUndo, Storage
+from reel.base.errors import Conflict, InvalidParams, Killed, NotFound, NothingToUndo, Storage
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import digest
 from reeld.store import queries, store

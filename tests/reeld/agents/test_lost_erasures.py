@@ -8,7 +8,7 @@ import anyio
 import psycopg
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.agents.commit import commit
 from reeld.agents.erasing import complete
 from reeld.agents.registry import Registry

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.agents import many_rows
 from reeld.core.conversation import Conversation
 from reeld.core.stage import Stage

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import InvalidParams, ReelError
+from reel.base.errors import InvalidParams, ReelError
 from reeld.agents.live_state import MOST_HELD
 from reeld.agents.registry import Registry
 from reeld.core.milestones import STEP

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.errors import Conflict, InvalidParams
+from reel.base.errors import Conflict, InvalidParams
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
 from tests.thoroughness import SHARED

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import Busy, Internal, NotFound, Storage
+from reel.base.errors import Busy, Internal, NotFound, Storage
 from reeld.agents.agent import Agent
 from reeld.agents.jobs import Exclusive
 from reeld.store import queries

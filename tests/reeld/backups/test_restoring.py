@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import Conflict, Storage
+from reel.base.errors import Conflict, Storage
 from reeld import app
 from reeld.backups import remains, restoring
 from reeld.backups.comparing import Loss, compare

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from reel.kinds import CONVERSATION
-from reel.msgpack_codec import packer
+from reel.said.kinds import CONVERSATION
+from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.events import Entry, Event, Mark, Node, entry, label_of, read
 from reeld.core.milestones import Extent, Milestone, Waypoint

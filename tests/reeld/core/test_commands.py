@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from reel import text, tool_call, tool_result
-from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark
-from reel.msgpack_codec import unpack
+from reel.base.errors import Conflict, InvalidParams, Killed, NoSuchMark
+from reel.wire.msgpack_codec import unpack
 from reeld.core import commands
 from reeld.core.conversation import Branch, Conversation, Replacement
 from reeld.core.milestones import Extent

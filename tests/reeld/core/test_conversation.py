@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.kinds import CONVERSATION
+from reel.said.kinds import CONVERSATION
 from reeld.core import commands
 from reeld.core.conversation import Conversation, Replacement
 from reeld.core.events import Entry, Event, Mark, Node, Tools, entry, label_of, read

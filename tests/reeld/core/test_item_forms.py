@@ -1,6 +1,6 @@
 """The form of an item is found in the row of its message, and taken out of it."""
 
-from reel.strict_json import encode
+from reel.base.strict_json import encode
 from reeld.core.item_forms import place_in, without_form
 from reeld.core.validation import Row
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from msgpack import unpackb
 
-from reel.errors import NothingToUndo
+from reel.base.errors import NothingToUndo
 from reel.reading.log_tree import LogTree
-from reel.records import message_from_record
+from reel.said.records import message_from_record
 from reeld.core import commands
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Node

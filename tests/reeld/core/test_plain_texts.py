@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.errors import InvalidMessage
-from reel.msgpack_codec import unpack
-from reel.records import read_row
+from reel.base.errors import InvalidMessage
+from reel.said.records import read_row
+from reel.wire.msgpack_codec import unpack
 from reeld.core import commands
 from reeld.core.conversation import Conversation
 from reeld.core.events import Tools, pack_message, read

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.blocks import InvalidRecord
-from reel.records import read_row
-from reel.strict_json import DEPTH, encode, parse_bounded
+from reel.base.strict_json import DEPTH, encode, parse_bounded
+from reel.said.blocks import InvalidRecord
+from reel.said.records import read_row
 from reeld.core.redaction import Redacted, Redaction
 from reeld.core.validation import MAX_VALUE, row_from_blocks, rows_from
 

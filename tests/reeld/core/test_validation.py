@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel import text, tool_call, tool_result
-from reel.errors import InvalidMessage, InvalidParams
-from reel.records import message_from_record, read_row
-from reel.strict_json import parse
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.strict_json import parse
+from reel.said.records import message_from_record, read_row
 from reeld.core.events import Origin
 from reeld.core.validation import Altered, Expected, Row, rows_from
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, read
 from reeld.core.events import entry as entry_of

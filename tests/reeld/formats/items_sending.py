@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from reel.msgpack_codec import unpack
-from reel.strict_json import parse
+from reel.base.strict_json import parse
+from reel.wire.msgpack_codec import unpack
 from reeld.core.open_calls import OpenCall
 from reeld.formats.items.reading import ItemReader
 from reeld.formats.items.writing import write_items

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reel.errors import TooLarge
+from reel.base.errors import TooLarge
 from reeld.formats.body import Rendered, RenderRequest, TooRecent
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState

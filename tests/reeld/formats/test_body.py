@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import TooLarge
+from reel.base.errors import TooLarge
 from reeld.formats.body import Prefix, Rendered, RenderRequest, TooRecent
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.core.validation import rows_from
 from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_response

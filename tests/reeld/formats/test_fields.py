@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reel.providers.elements import require_list, require_map, require_str
 from reeld.formats.fields import raise_provider_error, report_unused_keys, require_history, response_metadata
 

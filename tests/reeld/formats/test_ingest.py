@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.core.validation import rows_from
 from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_request, read_response

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reel.providers.prompt import system_message
-from reel.records import parse_data
+from reel.said.records import parse_data
 from reeld.core.validation import rows_from
 from reeld.formats.format import Prompt
 from reeld.formats.prompt import original_prompt_pieces

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reel.errors import Conflict, InvalidParams
-from reel.kinds import INERT, LEGACY
-from reel.strict_json import parse
+from reel.base.errors import Conflict, InvalidParams
+from reel.base.strict_json import parse
+from reel.said.kinds import INERT, LEGACY
 from reeld.core.events import Entry, entry
 from reeld.formats.body import Rendered, RenderRequest
 from reeld.formats.render import render

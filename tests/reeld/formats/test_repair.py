@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.msgpack_codec import unpack
+from reel.wire.msgpack_codec import unpack
 from reeld.formats.model import PLACEHOLDER, HistorySettings
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.repair_state import RepairState

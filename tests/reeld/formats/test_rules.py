@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_request
 from reeld.formats.render import render

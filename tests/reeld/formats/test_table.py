@@ -1,7 +1,7 @@
 """The table of formats."""
 
-from reel.formats import ANSWERING_FORMATS
-from reel.formats import FORMATS as NAMES
+from reel.said.formats import ANSWERING_FORMATS
+from reel.said.formats import FORMATS as NAMES
 from reel.streams.stream import ASSEMBLERS
 from reeld.formats.table import FORMATS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
 from reeld.protocol import converters
 from reeld.protocol.converters import MAX_DEPTH, MAX_ITEMS, MAX_LABEL, MAX_PAGE, MAX_TITLE
 from reeld.serving.methods import METHODS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.search import finding, index, volumes
 from reeld.search.finding import Criteria, Paths
 from reeld.search.query import match_expression, parse_query

@@ -12,10 +12,10 @@ from anyio.streams.buffered import BufferedByteStream
 from anyio.streams.stapled import StapledObjectStream
 from msgpack import Unpacker
 
-from reel.errors import ReelError, from_wire
-from reel.frames import Id, Notification, Response
-from reel.framing import Framing
-from reel.session import MessagePack
+from reel.base.errors import ReelError, from_wire
+from reel.wire.frames import Id, Notification, Response
+from reel.wire.framing import Framing
+from reel.wire.session import MessagePack
 from reeld.agents.clock import now
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining

@@ -9,7 +9,7 @@ from typing import cast
 import anyio
 import pytest
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent
 from reeld.core.conversation import Conversation
 from reeld.core.milestones import Extent

@@ -13,7 +13,7 @@ import pytest
 from msgpack import packb
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import (
+from reel.base.errors import (
     Busy,
     Internal,
     InvalidParams,

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from reel.errors import Internal, InvalidParams, MethodNotFound, NotFound, ReelError, Storage
+from reel.base.errors import Internal, InvalidParams, MethodNotFound, NotFound, ReelError, Storage
 from reeld.protocol.signature import Signature
 from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
 from reeld.serving.dispatcher import Dispatcher

@@ -13,7 +13,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.errors import Busy
+from reel.base.errors import Busy
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, MAX_DRAFTS, Drafts
 from tests.reeld.core.memory import profile

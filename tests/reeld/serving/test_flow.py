@@ -6,7 +6,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from reel.session import MessagePack
+from reel.wire.session import MessagePack
 from reeld.serving.flow import ClientWarnings, Traffic
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect

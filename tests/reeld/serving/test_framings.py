@@ -11,11 +11,11 @@ import anyio
 import pytest
 from anyio.streams.stapled import StapledObjectStream
 
-from reel.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, ReelError, TooLarge
-from reel.frames import Id
-from reel.framing import Framing
-from reel.json_framing import ContentLength, Lines
-from reel.session import MessagePack
+from reel.base.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, ReelError, TooLarge
+from reel.wire.frames import Id
+from reel.wire.framing import Framing
+from reel.wire.json_framing import ContentLength, Lines
+from reel.wire.session import MessagePack
 from reeld.serving.flow import Limits
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer

@@ -7,9 +7,9 @@ import msgpack
 import pytest
 from msgpack import packb
 
-from reel.errors import InvalidParams
-from reel.session import MessagePack
+from reel.base.errors import InvalidParams
 from reel.version import __version__
+from reel.wire.session import MessagePack
 from reeld.serving.neovim import needs_lifo_replies, set_client_info
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, unpacked

@@ -2,7 +2,7 @@
 
 import anyio
 
-from reel.errors import Busy
+from reel.base.errors import Busy
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
 from tests.patience import PATIENCE

@@ -10,8 +10,8 @@ import pytest
 from anyio.abc import ByteStream
 from trio.testing import wait_all_tasks_blocked
 
-from reel.frames import Response
-from reel.session import MessagePack
+from reel.wire.frames import Response
+from reel.wire.session import MessagePack
 from reeld.serving.call import Call, Services
 from tests.reeld.serving.test_closed_connection import garbage, served
 

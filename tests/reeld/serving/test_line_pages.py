@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
 from reeld.serving import answers
 from reeld.serving.call import Services
 from tests.reeld.serving.conftest import Connect, Peer

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import InvalidParams, NotFound, ReelError, TooLarge
+from reel.base.errors import InvalidParams, NotFound, ReelError, TooLarge
 from reeld.serving import line_sheet, line_view
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits

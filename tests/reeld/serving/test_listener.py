@@ -15,11 +15,11 @@ from anyio.abc import ByteStream, SocketAttribute, SocketStream
 from anyio.streams.stapled import StapledByteStream
 from trio.testing import wait_all_tasks_blocked
 
-from reel import peer
-from reel.address import MAX_PATH
-from reel.errors import from_wire
-from reel.frames import Notification, Response
-from reel.session import MessagePack
+from reel.base.errors import from_wire
+from reel.daemon import peer
+from reel.daemon.address import MAX_PATH
+from reel.wire.frames import Notification, Response
+from reel.wire.session import MessagePack
 from reeld.serving import listener
 from reeld.serving.call import Services
 from reeld.serving.listener import PathListener, Server, is_trusted_peer, open_listener, require_path

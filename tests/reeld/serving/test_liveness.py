@@ -7,8 +7,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from reel.frames import Response
-from reel.session import MessagePack
+from reel.wire.frames import Response
+from reel.wire.session import MessagePack
 from reeld.serving import connection
 from reeld.serving.call import Services
 from reeld.serving.connection import until_closed

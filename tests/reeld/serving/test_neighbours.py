@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgpack import packb, unpackb
 
-from reel.values import clean, has_large_number
+from reel.base.values import clean, has_large_number
 from reeld.agents.event_bus import EventBus, Typist
 from reeld.serving import neighbour_states
 from reeld.serving.drafts import MAX_ALL, Drafts

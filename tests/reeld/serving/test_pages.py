@@ -8,7 +8,7 @@ import anyio
 import pytest
 from msgpack import unpackb
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, read
 from reeld.core.state import Profile

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reel.errors import ReelError
-from reel.values import is_clean
+from reel.base.errors import ReelError
+from reel.base.values import is_clean
 from reeld.agents.idempotency import digest
 from reeld.core.validation import UNALTERED, rows_from
 from reeld.serving.methods import METHODS

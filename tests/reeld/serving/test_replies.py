@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 from msgpack import Unpacker
 
-from reel.errors import NotFound
+from reel.base.errors import NotFound
 from reeld.serving.call import Call, ClientInfo
 from reeld.serving.flow import ClientWarnings, Limits, Traffic
 from reeld.serving.outbox import Outbox

@@ -10,8 +10,8 @@ import pytest
 
 from reel import aio
 from reel.aio.client import Client
-from reel.errors import Conflict, Exists, NotFound, ReelError, Storage
-from reel.pushes import DraftPush, EventPush
+from reel.base.errors import Conflict, Exists, NotFound, ReelError, Storage
+from reel.wire.pushes import DraftPush, EventPush
 from reeld.agents.clock import now
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import PassOptions, Retaining

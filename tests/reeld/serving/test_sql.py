@@ -2,7 +2,7 @@
 
 import anyio
 
-from reel.errors import NotFound
+from reel.base.errors import NotFound
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect
 

@@ -12,7 +12,7 @@ from anyio.streams.buffered import BufferedByteStream
 from msgpack import Unpacker
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import Busy, InvalidParams, NotFound
+from reel.base.errors import Busy, InvalidParams, NotFound
 from reeld.agents.event_bus import CommittedEvent, Typist, Whose
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import Killed, ReelError
+from reel.base.errors import Killed, ReelError
 from tests.reeld.serving.conftest import Asked, Connect, Outcome, texts
 
 # What differs from one run to another.

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import anyio
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.core.batch import Batch
 from reeld.serving.turns import Rest, Turns
 

@@ -7,7 +7,7 @@ from contextlib import closing
 import anyio
 import pytest
 
-from reel.database_url import is_url
+from reel.daemon.database_url import is_url
 from reeld.store.postgres.schema import prepare as prepare_tables
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store

@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import trio
 
-from reel.database_url import is_url
-from reel.msgpack_codec import packer
+from reel.daemon.database_url import is_url
+from reel.wire.msgpack_codec import packer
 from reeld.core.events import Event
 from reeld.core.state import Profile
 from reeld.store.checksums import EVENT_COLUMNS, checksum, counted, write_checksums

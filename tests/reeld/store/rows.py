@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted
 from reeld.store.connection import Connection
 from tests.reeld.store.making import NODES, unlock

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import InvalidParams, Storage
+from reel.base.errors import InvalidParams, Storage
 from reeld.store import backup, queries
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE

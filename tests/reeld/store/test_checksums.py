@@ -8,7 +8,7 @@ from zlib import crc32
 import pytest
 from msgpack import packb
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.store import checksums
 from reeld.store.checksums import COLUMNS, NO_CHECKSUM, ORIGIN, checksum, is_intact, write_checksums
 

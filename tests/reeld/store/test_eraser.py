@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
-from reel.database_url import is_url
-from reel.errors import Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Storage
+from reel.daemon.database_url import is_url
+from reel.wire.msgpack_codec import packer
 from reeld.core.redaction import Redaction
 from reeld.store import eraser, erasing_backups, erasures, sweep
 from reeld.store.erasing_backups import erase_in

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgpack import unpackb
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.store import history, states
 from reeld.store.history import Logged
 from tests.reeld.store.rows import Rows

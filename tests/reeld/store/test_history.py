@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgpack import unpackb
 
 from reel import requests
-from reel.errors import NotFound
-from reel.msgpack_codec import packer
+from reel.base.errors import NotFound
 from reel.replies import HistoriesPage
 from reel.requests import Call, next_page
+from reel.wire.msgpack_codec import packer
 from reeld.protocol.params import Histories, History
 from reeld.store import history
 from reeld.store.connection import Texts

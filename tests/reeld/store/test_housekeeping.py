@@ -7,7 +7,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store import housekeeping as module
 from reeld.store import store as store_module
 from reeld.store.housekeeping import Housekeeping

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store.image import Image
 from reeld.store.pages import DamagedPageError
 from reeld.store.sweep import forget_pages, open_descriptor

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgpack import unpackb
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.protocol.params import Agents
 from reeld.search.query import label_filter
 from reeld.store.listing import MOST_MESSAGES, Listing, agents

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.errors import Busy
+from reel.base.errors import Busy
 from reeld.store import queries
 from reeld.store.store import open_store
 from tests.postgres import own_schema

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import anyio
 import pytest
 
-from reel.errors import Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Storage
+from reel.wire.msgpack_codec import packer
 from reeld.agents import commit as committing
 from reeld.store import history, looks
 from reeld.store.postgres import writer

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.store import history
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import open_store

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.database_url import has_password, is_url, printable
-from reel.errors import Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Storage
+from reel.daemon.database_url import has_password, is_url, printable
+from reel.wire.msgpack_codec import packer
 from reeld.store.checksums import checksum
 from reeld.store.connection import Numbers, Texts
 from reeld.store.postgres import exclusion

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.locks import lock_database
 from reeld.store import queries
 from reeld.store.presence import DATABASE, WAL, Displaced, Presence

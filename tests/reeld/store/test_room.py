@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store import room, schema
 from reeld.store.backup import keep_copy
 from reeld.store.erasures import Change, room_for

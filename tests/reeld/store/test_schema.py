@@ -10,8 +10,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from reel.errors import Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Storage
+from reel.wire.msgpack_codec import packer
 from reeld.store import checksums, room, schema
 from reeld.store.checksums import checksum
 from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare

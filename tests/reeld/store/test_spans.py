@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgpack import unpackb
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.protocol.params import History
 from reeld.store import history
 from reeld.store.schema import MIGRATIONS, migrate

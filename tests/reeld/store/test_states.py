@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from msgpack import unpackb
 
-from reel.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation, Replacement
 from reeld.core.events import Entry, Mark, Node
 from reeld.core.milestones import Extent

@@ -10,8 +10,8 @@ import anyio
 import pytest
 from msgpack import unpackb
 
-from reel.errors import Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Storage
+from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Branch, Conversation
 from reeld.core.events import Entry
 from reeld.core.undo import Undone

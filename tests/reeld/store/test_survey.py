@@ -9,7 +9,7 @@ import anyio
 import psycopg
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store.postgres.connection import ServerError
 from reeld.store.postgres.remedies import explained
 from reeld.store.postgres.schema import VERSION, prepare

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store import sweep as sweeping
 from reeld.store.sweep import Ground, Sweep, clean, give_back_room, open_descriptor, open_guard
 from reeld.store.wal import checkpoint, truncate_wal

@@ -12,8 +12,8 @@ import anyio
 import pytest
 from msgpack import packb, unpackb
 
-from reel.errors import Exists, Internal, ReelError, Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Exists, Internal, ReelError, Storage
+from reel.wire.msgpack_codec import packer
 from reeld.core.events import Origin
 from reeld.core.state import Source
 from reeld.store import history, queries, transactions

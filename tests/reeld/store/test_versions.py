@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.errors import Conflict, Storage
+from reel.base.errors import Conflict, Storage
 from reeld.agents.idempotency import first_reply, key_of
 from reeld.serving.methods import METHODS
 from reeld.store import queries, schema

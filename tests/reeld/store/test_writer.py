@@ -10,7 +10,7 @@ from functools import partial
 import anyio
 import pytest
 
-from reel.errors import Internal
+from reel.base.errors import Internal
 from reeld.core.milestones import Extent, Milestone
 from reeld.store import queries, schema
 from reeld.store import writer as writer_module

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store.schema import VERSION
 from reeld.store.store import open_store
 from reeld.verify.file import check

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import anyio
 import pytest
 
-from reel.errors import Storage
-from reel.msgpack_codec import packer
+from reel.base.errors import Storage
+from reel.wire.msgpack_codec import packer
 from reeld.core.reading import Reader
 from reeld.store import checksums, history
 from reeld.store.checksums import write_checksums

@@ -6,10 +6,10 @@ import stat
 from importlib.util import find_spec
 from pathlib import Path
 
-from reel.address import MAX_PATH
+from reel.base.installation import install_command
 from reel.cli.checks.finding import BAD, FINE, NOTHING, WARN, Finding
-from reel.installation import install_command
-from reel.process import lock_holder
+from reel.daemon.address import MAX_PATH
+from reel.daemon.process import lock_holder
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 

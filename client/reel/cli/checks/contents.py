@@ -5,10 +5,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from reel.base.errors import NotRunning, ReelError, Timeout, from_wire
 from reel.cli.checks.database import has_tables
 from reel.cli.checks.finding import BAD, FINE, WARN, Finding
-from reel.errors import NotRunning, ReelError, Timeout, from_wire
-from reel.process import executable, run_briefly
+from reel.daemon.process import executable, run_briefly
 from reel.reading.wording import count, size
 from reel.replies import Verified
 from reel.requests.calls import reply_reader

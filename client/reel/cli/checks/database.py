@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from reel.base.errors import NotRunning
 from reel.cli.checks.finding import BAD, FINE, WARN, Finding
 from reel.cli.retention_notice import retention_notice
-from reel.errors import NotRunning
-from reel.process import checked_settings
+from reel.daemon.process import checked_settings
 from reel.reading.wording import age, count, size
 
 _MEGABYTE = 1 << 20

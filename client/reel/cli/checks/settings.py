@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from reel.address import config_file
 from reel.cli.arguments import SettingsError
 from reel.cli.checks.finding import BAD, FINE, WARN, Finding
 from reel.cli.settings import Settings, load, settings_file
+from reel.daemon.address import config_file
 
 # What may come before the program of a command line, and what only the shell understands.
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from shlex import split
 
 from reel import requests
-from reel.address import default_socket
+from reel.base.errors import ReelError
 from reel.cli.arguments import SettingsError
 from reel.cli.exits import OK
 from reel.cli.settings import Settings, load
 from reel.cli.shells.positions import AGENTS, ALL_AGENTS, MARKS, PROVIDERS, Offer, Wanted, wanted
-from reel.errors import ReelError
+from reel.daemon.address import default_socket
 from reel.reading.wording import flat, safe
 from reel.sync.client import Client
 

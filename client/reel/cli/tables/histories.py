@@ -3,7 +3,7 @@
 from reel.cli.arguments import text
 from reel.cli.command import Command, at, option
 from reel.cli.tables.providers import ANSWERING
-from reel.formats import FORMATS
+from reel.said.formats import FORMATS
 
 # The forms of reel export, beside the formats of providers.
 EXPORTS = ("markdown", "html", "jsonl")

@@ -2,7 +2,7 @@
 
 from reel.cli.arguments import number, text
 from reel.cli.command import CREATE, Command, at, option
-from reel.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
+from reel.said.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 
 _FORMAT = option(
     "--format",

@@ -3,7 +3,7 @@
 from reel.cli.arguments import grouping, number, port, positive, seconds, text
 from reel.cli.command import Command, at, option
 from reel.cli.positions import position
-from reel.kinds import KNOWN
+from reel.said.kinds import KNOWN
 
 _KIND = option(
     "--kind",

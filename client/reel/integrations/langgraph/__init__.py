@@ -1,4 +1,7 @@
-"""Checkpoints of LangGraph: a thread is an agent of the daemon. docs/frameworks.md has an example."""
+"""Checkpoints of LangGraph: a thread is an agent of the daemon. docs/frameworks.md has an example.
+
+The modules import LangGraph, and what the integrations share. Begin with :mod:`reel.integrations.langgraph.thread`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ try:
     )
     from langgraph.checkpoint.serde.base import SerializerProtocol
 except ImportError as error:
-    from reel.installation import needs
+    from reel.base.installation import needs
 
     raise ImportError(needs("reel.integrations.langgraph", "langgraph", "langgraph")) from error
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from reel import requests
-from reel.errors import NotFound, ReelError
-from reel.frames import MAX_MESSAGE
+from reel.base.errors import NotFound, ReelError
 from reel.integrations.langgraph.thread import Post, Thread, Threads
 from reel.replies import Added
 from reel.sync.client import Client
+from reel.wire.frames import MAX_MESSAGE
 
 # The maximum number of events on a page.
 PAGE: Final = 10_000

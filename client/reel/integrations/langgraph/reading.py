@@ -12,8 +12,8 @@ from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory, empt
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from reel.errors import InvalidParams
-from reel.garbage import uncollected
+from reel.base.errors import InvalidParams
+from reel.base.garbage import uncollected
 from reel.integrations.langgraph import values
 from reel.integrations.langgraph.conversations import Conversations
 from reel.integrations.langgraph.logs import Logs

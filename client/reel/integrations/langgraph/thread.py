@@ -22,7 +22,6 @@ from contextlib import suppress
 from threading import RLock
 from typing import Any
 
-from reel.blocks import InvalidRecord
 from reel.integrations.langgraph.records import (
     KIND,
     Checkpoint,
@@ -36,10 +35,11 @@ from reel.integrations.langgraph.records import (
     record,
 )
 from reel.integrations.naming import named
-from reel.kinds import ROLES
-from reel.messages import Event
 from reel.reading.log_tree import LogTree, place_of
-from reel.records import message_from_record
+from reel.said.blocks import InvalidRecord
+from reel.said.kinds import ROLES
+from reel.said.messages import Event
+from reel.said.records import message_from_record
 
 # The maximum number of threads in memory.
 _THREADS = 64

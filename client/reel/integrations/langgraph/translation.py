@@ -9,8 +9,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from reel.base.values import clean, clean_deep
 from reel.integrations.langgraph import values
-from reel.values import clean, clean_deep
 
 Json = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from reel.errors import InvalidParams, NotFound
+from reel.base.errors import InvalidParams, NotFound
 from reel.integrations.langgraph.reading import config_of
 from reel.integrations.langgraph.records import Checkpoint
 from reel.integrations.langgraph.thread import Thread

@@ -17,14 +17,14 @@ from langgraph.checkpoint.base import Checkpoint as State
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from msgpack import packb
 
-from reel.errors import Conflict, InvalidParams, NotFound, ReelError
-from reel.frames import too_large
+from reel.base.errors import Conflict, InvalidParams, NotFound, ReelError
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.logs import PAGE, Logs
 from reel.integrations.langgraph.reading import Reader, config_of, where
 from reel.integrations.langgraph.records import Checkpoint, record
 from reel.integrations.langgraph.thread import Node, Thread, Threads
+from reel.wire.frames import too_large
 
 # A value of at most this many characters is stored again, rather than referenced.
 _SHORT: Final = 24

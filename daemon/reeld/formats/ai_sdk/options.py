@@ -6,8 +6,8 @@ Values with a neutral form, such as a signature, are converted. The whole map is
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json
 from reel.providers.metadata import preserve_keys, restore_key
-from reel.strict_json import Json
 
 PROVIDER = "ai-sdk"
 # The key under which a whole map is kept with a block or a message.

@@ -4,13 +4,13 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import made_by, privileged, text, tool_call, tool_result
 from reel.providers.content import ANY_PICTURE, media_from
 from reel.providers.elements import Element, elements_of, require_str
 from reel.providers.json_values import dump
 from reel.providers.metadata import opaque_block, preserve_keys
 from reel.providers.roles import INSTRUCTION_ROLES, split_by_role
-from reel.strict_json import Json
 from reeld.formats.ai_sdk.options import (
     KEPT,
     PROVIDER,

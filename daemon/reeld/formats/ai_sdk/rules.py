@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.content import mime_of
 from reel.providers.metadata import opaque_object, restore_key
-from reel.strict_json import Json
 from reeld.formats.ai_sdk.options import PROVIDER, are_options
 from reeld.formats.fields import shapes_of, stripped
 from reeld.formats.format import Position, ServerToolHalf

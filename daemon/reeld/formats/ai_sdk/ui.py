@@ -6,8 +6,8 @@ The parts that the AI SDK leaves out, such as sources and data, are kept unchang
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json
 from reel.providers.elements import Element, elements_of
-from reel.strict_json import Json
 
 _STATIC, _DYNAMIC = "tool-", "dynamic-tool"
 # Parts of other kinds whose type begins like that of a tool.

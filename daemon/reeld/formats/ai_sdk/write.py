@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.content import mime_of, shortest, texts_of
 from reel.providers.json_values import arguments_as_object, load_sendable
 from reel.providers.metadata import restore_key
-from reel.strict_json import Json
 from reeld.formats.ai_sdk.options import KEPT, PROVIDER, are_options, encrypted_options, written_options
 from reeld.formats.ai_sdk.rules import own_part, reasoning_item, reasoning_parts
 from reeld.formats.ai_sdk.ui import DENIED

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 from reeld.formats.anthropic.rules import CACHE_CONTROL, MAX_CACHE_BREAKPOINTS
 from reeld.formats.model import is_thought
 

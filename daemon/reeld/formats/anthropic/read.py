@@ -1,9 +1,9 @@
 """Reads requests and responses of Anthropic's API: both have the same blocks."""
 
+from reel.base.strict_json import Json
 from reel.providers.anthropic import API, PROVIDER, read_blocks, read_message
 from reel.providers.elements import invalid_at
 from reel.providers.metadata import opaque_object
-from reel.strict_json import Json
 from reeld.formats.anthropic.rules import ANSWERED, is_known
 from reeld.formats.fields import LoadedRequest, Response, history_of, raise_provider_error, usage_in
 from reeld.formats.history_builder import HistoryBuilder

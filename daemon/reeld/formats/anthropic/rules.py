@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from types import UnionType
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.anthropic import PDF, PROVIDER
 from reel.providers.content import mime_of
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.providers.roles import THOUGHTS
-from reel.strict_json import Json
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable

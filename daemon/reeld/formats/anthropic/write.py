@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from itertools import takewhile
 
+from reel.base.strict_json import Json
 from reel.providers.anthropic import PDF, PROVIDER
 from reel.providers.content import mime_of
 from reel.providers.json_values import arguments_as_object
 from reel.providers.metadata import opaque_object, restore_keys
-from reel.strict_json import Json
 from reeld.formats.anthropic.rules import CACHE_CONTROL, TOOL_CHANGES, accepted_keys, own_keys, takes_system_messages
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import (

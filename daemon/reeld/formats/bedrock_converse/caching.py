@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 from reeld.formats.bedrock_converse.models import caches, is_claude
 from reeld.formats.bedrock_converse.write import CACHE_POINT
 

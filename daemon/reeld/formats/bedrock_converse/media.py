@@ -2,9 +2,9 @@
 
 import re
 
+from reel.base.strict_json import Json
 from reel.providers.content import is_base64, mime_of
 from reel.providers.metadata import is_own
-from reel.strict_json import Json
 from reeld.formats.bedrock_converse.models import is_nova, takes_status
 from reeld.formats.format import Position
 

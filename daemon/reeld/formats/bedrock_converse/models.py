@@ -2,7 +2,7 @@
 
 import re
 
-from reel.strict_json import Json
+from reel.base.strict_json import Json
 
 # The tool that is declared if a history has calls and the caller declares none (rule B7).
 NO_TOOL: Json = {

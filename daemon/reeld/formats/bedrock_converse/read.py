@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import PartReader, privileged, text, tool_call, tool_result
 from reel.providers.changes import Change
 from reel.providers.content import shortest
 from reel.providers.elements import Element, invalid_at, require_elements, require_list, require_map
 from reel.providers.json_values import dump
 from reel.providers.metadata import opaque_block, preserve_keys
-from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import MIME_TYPES
 from reeld.formats.bedrock_converse.rules import PROVIDER
 from reeld.formats.bedrock_converse.write import CACHE_POINT

@@ -3,9 +3,9 @@
 import re
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json
 from reel.providers.content import is_base64
 from reel.providers.metadata import opaque_object
-from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import SOURCES, is_source, why_media_unsendable
 from reeld.formats.bedrock_converse.models import NO_TOOL
 from reeld.formats.format import LoopThinking, Notice, Position, ServerToolHalf

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from reel.base.strict_json import Json
 from reel.providers.json_values import arguments_as_object, load_sendable
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
-from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import document_name, media_block
 from reeld.formats.bedrock_converse.models import caches, is_claude, mixes_results, parts_calls, takes_status
 from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import text
 from reel.providers.elements import invalid_at, require_map
 from reel.providers.gemini import API, PROVIDER, camel_case, parts_in, read_content, read_said
 from reel.providers.json_values import dump
-from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response, history_of, id_prefix, raise_provider_error, usage_in
 from reeld.formats.history_builder import HistoryBuilder
 

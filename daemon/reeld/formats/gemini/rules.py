@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.content import ANY_PICTURE, mime_of
 from reel.providers.gemini import BESIDE_DATA, PROVIDER
 from reel.providers.metadata import is_own, opaque_object
-from reel.strict_json import Json
 from reeld.formats.format import IN_RESULTS, Position, ServerToolHalf
 from reeld.formats.naming import reads, why_not_transferable
 

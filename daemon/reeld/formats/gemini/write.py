@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from reel.base.strict_json import Json
 from reel.providers.content import ANY_PICTURE, mime_of, texts_of
 from reel.providers.gemini import BESIDE_DATA, OF_A_RESPONSE, PROVIDER
 from reel.providers.json_values import arguments_as_object
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
-from reel.strict_json import Json
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.gemini.rules import accepted_keys, is_signing, signature
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn

@@ -3,13 +3,13 @@
 from itertools import dropwhile
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import blocks_of, made_by, own_media, privileged, text, text_part, tool_result
 from reel.providers.content import ANY_PICTURE, standard_base64
 from reel.providers.elements import Element, invalid_at, require_elements, require_list, require_map, require_str
 from reel.providers.gemini import PROVIDER, is_uploaded
 from reel.providers.json_values import dump
 from reel.providers.metadata import opaque_block, preserve_keys
-from reel.strict_json import Json
 from reeld.formats.fields import (
     LoadedRequest,
     Response,

@@ -1,9 +1,9 @@
 """The blocks that the Interactions API accepts from each role, and its requirements."""
 
+from reel.base.strict_json import Json
 from reel.providers.content import ANY_PICTURE, mime_of
 from reel.providers.gemini import PROVIDER
 from reel.providers.metadata import is_own
-from reel.strict_json import Json
 from reeld.formats.format import IN_RESULTS, LoopThinking, Position, ServerToolHalf
 from reeld.formats.gemini.rules import is_signing, signature
 from reeld.formats.gemini_interactions.steps import content_part, is_call, lone_signature, server_step

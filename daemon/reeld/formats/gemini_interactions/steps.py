@@ -5,8 +5,8 @@ The keys are those of the types of google-genai 3.4 (rule I6).
 
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.metadata import opaque_object, restore_keys
-from reel.strict_json import Json
 from reeld.formats.fields import Shape, shapes_of
 
 _PROVIDER = "gemini"

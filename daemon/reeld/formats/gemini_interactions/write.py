@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.content import ANY_PICTURE, mime_of, texts_of
 from reel.providers.gemini import PROVIDER
 from reel.providers.json_values import arguments_as_object
 from reel.providers.metadata import restore_key, restore_keys
-from reel.strict_json import Json
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.gemini.rules import is_signing, signature
 from reeld.formats.gemini.write import UNSIGNED

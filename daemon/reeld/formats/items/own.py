@@ -7,9 +7,9 @@ all others read the messages. A foreign message comes back as a message.
 from collections.abc import Sequence
 from typing import Any
 
-from reel.blocks import kind_of
-from reel.errors import InvalidMessage, InvalidParams
-from reel.strict_json import Json
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.strict_json import Json
+from reel.said.blocks import kind_of
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.items.rows import ItemRows, rows_of, with_form
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from reel.blocks import kind_of
-from reel.errors import InvalidMessage, InvalidParams
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.strict_json import Json, parse_bounded
 from reel.providers.metadata import opaque_block
-from reel.strict_json import Json, parse_bounded
+from reel.said.blocks import kind_of
 from reeld.core.open_calls import OpenCall
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.format import Format

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from reel.item_forms import ITEM, canonical, check_of, form_of, texts_of
+from reel.base.strict_json import Json, encode
+from reel.base.values import has_large_number, why_not_plain
 from reel.providers.json_values import dump
-from reel.records import Parts
-from reel.strict_json import Json, encode
-from reel.values import has_large_number, why_not_plain
+from reel.said.item_forms import ITEM, canonical, check_of, form_of, texts_of
+from reel.said.records import Parts
 from reeld.core.validation import Altered, CheckedRow, Row, row_from_blocks
 from reeld.formats.items.writing import may_be_plain, plain_item
 from reeld.formats.table import FORMATS

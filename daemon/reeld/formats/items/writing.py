@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from reel.item_forms import ITEM, check_of, item_json_from, texts_of
-from reel.strict_json import Json, encode, parse
-from reel.values import is_clean
+from reel.base.strict_json import Json, encode, parse
+from reel.base.values import is_clean
+from reel.said.item_forms import ITEM, check_of, item_json_from, texts_of
 from reeld.core.item_forms import place_of
 from reeld.formats.format import Format
 from reeld.formats.model import HistorySettings, RenderContext, Turn

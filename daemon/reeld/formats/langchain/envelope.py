@@ -3,8 +3,8 @@
 import re
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json
 from reel.providers.elements import Element, invalid_at, require_map
-from reel.strict_json import Json
 from reeld.formats.langchain.rules import OPENAI_ROLE, provider_of
 
 _API = "LangChain"

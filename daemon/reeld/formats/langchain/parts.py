@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import text, text_part, tool_call
 from reel.providers.content import ANY_PICTURE, media_from
 from reel.providers.elements import Element, require_elements, require_map, require_str
 from reel.providers.metadata import opaque_block
-from reel.strict_json import Json
 from reeld.formats.langchain.envelope import Maker
 from reeld.formats.langchain.rules import PROVIDER
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import made_by, tool_call, tool_result
 from reel.providers.content import shortest
 from reel.providers.elements import Element, elements_of, invalid_at, require_str
 from reel.providers.metadata import preserve_keys
 from reel.providers.roles import INSTRUCTION_ROLES
-from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response, id_prefix, raise_provider_error, require_history, usage_in
 from reeld.formats.history_builder import HistoryBuilder
 from reeld.formats.langchain.envelope import Envelope, Maker, open_envelope

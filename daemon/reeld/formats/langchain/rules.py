@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from reel.base.strict_json import Json
 from reel.providers.metadata import opaque_object
-from reel.strict_json import Json
 from reeld.formats import naming
 from reeld.formats.format import Position
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+from reel.base.strict_json import Json
 from reel.providers.content import ANY_PICTURE, mime_of, shortest
 from reel.providers.json_values import arguments_as_object
 from reel.providers.metadata import opaque_object, restore_keys
-from reel.strict_json import Json
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.langchain.rules import CALL_SIGNATURES, OPENAI_ROLE, PROVIDER, is_native, model_provider_of
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn

@@ -4,12 +4,12 @@ import base64
 import binascii
 from collections.abc import Iterator
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import blocks_of, made_by, text, tool_result
 from reel.providers.content import ANY_PICTURE, media_from
 from reel.providers.elements import Element, invalid_at, require_elements, require_map, require_role, require_str
 from reel.providers.metadata import preserve_keys
 from reel.providers.roles import INSTRUCTION_ROLES
-from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response, history_of, id_prefix
 from reeld.formats.history_builder import HistoryBuilder
 from reeld.formats.ollama.rules import PROVIDER

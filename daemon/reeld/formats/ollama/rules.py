@@ -1,8 +1,8 @@
 """The blocks that Ollama's API accepts from each role."""
 
+from reel.base.strict_json import Json
 from reel.providers.content import is_base64, mime_of
 from reel.providers.metadata import is_own
-from reel.strict_json import Json
 from reeld.formats.format import Position
 from reeld.formats.naming import why_not_transferable
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from reel.base.strict_json import Json
 from reel.providers.content import texts_of
 from reel.providers.json_values import arguments_as_object
-from reel.strict_json import Json
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.ollama.rules import PROVIDER

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from reel.base.strict_json import Json
 from reel.providers.content import url_of
-from reel.strict_json import Json
 from reeld.formats.model import Piece
 from reeld.formats.naming import sent_id
 from reeld.formats.openai import PICTURES, filename

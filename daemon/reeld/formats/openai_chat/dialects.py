@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.content import url_of
 from reel.providers.metadata import restore_keys
 from reel.providers.openai import PROVIDER
-from reel.strict_json import Json
 from reeld.formats.gemini.rules import is_signing
 from reeld.formats.gemini.write import UNSIGNED
 from reeld.formats.model import Piece

@@ -1,9 +1,9 @@
 """Reads requests and responses of Chat Completions: both have the same messages."""
 
+from reel.base.strict_json import Json
 from reel.providers.elements import Element, invalid_at, require_list, require_map
 from reel.providers.openai import PROVIDER
 from reel.providers.openai_chat import read_answer, read_message
-from reel.strict_json import Json
 from reeld.formats.fields import (
     LoadedRequest,
     Response,

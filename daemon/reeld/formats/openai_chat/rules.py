@@ -2,12 +2,12 @@
 
 import re
 
+from reel.base.strict_json import Json
 from reel.providers.content import mime_of
 from reel.providers.metadata import is_own, opaque_object, restore_keys
 from reel.providers.openai import PROVIDER
 from reel.providers.openai_chat import NAME
 from reel.providers.openai_chat_reasoning import KEPT_OF_THOUGHTS
-from reel.strict_json import Json
 from reeld.formats.format import Position, Prompt
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable

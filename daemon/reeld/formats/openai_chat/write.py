@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from reel.base.strict_json import Json
 from reel.providers.changes import Change
 from reel.providers.content import media_title, shortest, url_of
 from reel.providers.json_values import arguments_as_text
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.providers.openai import PROVIDER
-from reel.strict_json import Json
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import AssistantTurn, Piece, RenderContext, Turn, UserTurn, is_thought
 from reeld.formats.openai import CACHE_BREAKPOINT, custom_tool_input

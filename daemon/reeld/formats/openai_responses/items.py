@@ -7,9 +7,9 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from reel.base.strict_json import Json
 from reel.providers.json_values import arguments_as_object, load_sendable
 from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
-from reel.strict_json import Json
 from reeld.formats.fields import Shape, shapes_of, stripped
 from reeld.formats.naming import sent_name
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.blocks import text
 from reel.providers.elements import invalid_at, require_list, require_str
 from reel.providers.openai import PROVIDER
 from reel.providers.openai_responses import OUTPUT_KINDS, ItemReader, type_of
-from reel.strict_json import Json
 from reeld.formats.fields import (
     LoadedRequest,
     Response,

@@ -1,9 +1,9 @@
 """The blocks that Responses accepts from each role, and its requirements."""
 
+from reel.base.strict_json import Json
 from reel.providers.content import mime_of
 from reel.providers.metadata import is_own, restore_key, restore_keys
 from reel.providers.openai import PROVIDER
-from reel.strict_json import Json
 from reeld.formats.format import IN_RESULTS, Position, Prompt, ServerToolHalf
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable

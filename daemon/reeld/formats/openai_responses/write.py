@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from reel.base.strict_json import Json
 from reel.providers.content import shortest, texts_of, url_of
 from reel.providers.json_values import arguments_as_text
 from reel.providers.metadata import is_own, restore_key, restore_keys
 from reel.providers.openai import PROVIDER
 from reel.providers.openai_responses import CALL_KINDS
-from reel.strict_json import Json
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.naming import sent_id

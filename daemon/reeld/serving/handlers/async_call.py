@@ -7,8 +7,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from reel.errors import InvalidParams, InvalidRequest
-from reel.frames import Id, Notification
+from reel.base.errors import InvalidParams, InvalidRequest
+from reel.wire.frames import Id, Notification
 from reeld.protocol import converters, params
 from reeld.protocol.signature import Signature, declared
 from reeld.serving.call import Call, Outcome, Peer, Result, Services

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
 from reeld.agents import creation, families, tree
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent

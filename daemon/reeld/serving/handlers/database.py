@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from reel.errors import NotFound, ReelError
+from reel.base.errors import NotFound, ReelError
 from reeld.agents.agent import Agent
 from reeld.agents.jobs import Read
 from reeld.core.commands import not_found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import anyio
 
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
 from reeld.agents import erasing, retaining
 from reeld.agents.agent import Agent
 from reeld.agents.erasing import Asked, Wanted

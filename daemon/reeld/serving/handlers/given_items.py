@@ -1,7 +1,7 @@
 """Whether an ``add`` has messages or a provider's items: the rules between its parameters."""
 
-from reel.errors import InvalidParams
-from reel.formats import FORMATS
+from reel.base.errors import InvalidParams
+from reel.said.formats import FORMATS
 from reeld.core.item_forms import is_own
 from reeld.protocol.params import Add
 

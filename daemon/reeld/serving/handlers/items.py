@@ -6,9 +6,9 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.blocks import InvalidRecord, kind_of
-from reel.errors import InvalidMessage, InvalidParams
-from reel.strict_json import Json
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.strict_json import Json
+from reel.said.blocks import InvalidRecord, kind_of
 from reeld.agents import adding
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent

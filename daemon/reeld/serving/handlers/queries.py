@@ -3,10 +3,10 @@
 import os
 from functools import partial
 
-from reel.errors import InvalidParams, ProtocolMismatch, Storage
-from reel.frames import MAX_ELEMENTS, PackedList
-from reel.msgpack_codec import packer
+from reel.base.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.version import PROTOCOL, __version__
+from reel.wire.frames import MAX_ELEMENTS, PackedList
+from reel.wire.msgpack_codec import packer
 from reeld.agents import replaying
 from reeld.agents.agent import Agent
 from reeld.agents.jobs import Exclusive, Job, Read

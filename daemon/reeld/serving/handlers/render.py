@@ -3,7 +3,7 @@
 import time
 from typing import NamedTuple
 
-from reel.errors import TooLarge
+from reel.base.errors import TooLarge
 from reeld.agents.agent import Agent
 from reeld.agents.jobs import Read
 from reeld.core.commands import no_such_mark, require_position

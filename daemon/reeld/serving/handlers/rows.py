@@ -5,8 +5,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from reel.errors import NotFound
-from reel.values import new_tuple
+from reel.base.errors import NotFound
+from reel.base.values import new_tuple
 from reeld.agents import adding
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reel.kinds import ROLES
+from reel.said.kinds import ROLES
 from reeld.core.commands import not_found
 from reeld.protocol import params
 from reeld.search.finding import Criteria

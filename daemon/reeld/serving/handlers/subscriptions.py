@@ -6,10 +6,10 @@ from typing import Self
 
 import anyio
 
-from reel.errors import InvalidParams, TooLarge
-from reel.frames import PackedList
-from reel.msgpack_codec import packer, unpack
-from reel.wakeup import Signal
+from reel.base.errors import InvalidParams, TooLarge
+from reel.base.wakeup import Signal
+from reel.wire.frames import PackedList
+from reel.wire.msgpack_codec import packer, unpack
 from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.agents.jobs import Job, Read

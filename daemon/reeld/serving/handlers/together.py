@@ -4,8 +4,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from reel.blocks import kind_of
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
+from reel.said.blocks import kind_of
 from reeld.agents import together
 from reeld.agents.executor import Target, Work, execute
 from reeld.agents.idempotency import CommandOptions

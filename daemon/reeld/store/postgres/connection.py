@@ -20,7 +20,7 @@ from psycopg import pq
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.types.numeric import Int8Dumper
 
-from reel.database_url import has_password
+from reel.daemon.database_url import has_password
 from reeld.store import connection as classes
 from reeld.store.connection import Parameters
 from reeld.store.postgres.arrays import DUMPERS

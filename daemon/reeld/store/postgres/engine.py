@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import anyio
 
-from reel.address import state_directory
-from reel.database_url import printable
-from reel.msgpack_codec import packer
+from reel.daemon.address import state_directory
+from reel.daemon.database_url import printable
+from reel.wire.msgpack_codec import packer
 from reeld.core.events import Pack
 from reeld.poller import Poller
 from reeld.store import erasures

@@ -6,7 +6,7 @@ connection after each transaction silently breaks all of them.
 
 from contextlib import closing
 
-from reel.errors import Storage
+from reel.base.errors import Storage
 from reeld.store.postgres.connection import ServerConnection, open_raw
 
 SESSIONS = "let each connection keep its session (in PgBouncer: pool_mode = session)"

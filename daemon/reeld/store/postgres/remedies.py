@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from reel.database_url import printable
-from reel.errors import Storage
+from reel.base.errors import Storage
+from reel.daemon.database_url import printable
 from reeld.store.connection import OperationalError
 from reeld.store.postgres.pooler import SESSIONS
 from reeld.store.unavailable import Unavailable

@@ -10,8 +10,8 @@ Constraints have the names that SQLite's errors use, so that errors are explaine
 import logging
 import re
 
-from reel.database_url import printable
-from reel.errors import Storage
+from reel.base.errors import Storage
+from reel.daemon.database_url import printable
 from reeld.store.connection import Connection
 from reeld.store.schema import ADD_JUMPS, UNKNOWN_KIND
 

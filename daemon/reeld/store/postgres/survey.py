@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import NamedTuple
 
-from reel.database_url import printable
-from reel.errors import Storage
+from reel.base.errors import Storage
+from reel.daemon.database_url import printable
 from reeld.store.connection import Connection, Error, Texts
 from reeld.store.postgres.connection import ServerConnection, connect
 from reeld.store.postgres.pooler import has_pooler

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage, InvalidParams
+from reel.base.errors import InvalidMessage, InvalidParams
 from reeld.formats.ai_sdk.read import read_request
 from reeld.formats.ingest import read_response
 from tests.formats.cases.ai_sdk import FILE, FOUND, HI, LOOP, OK, SERVED, TEXT, answer, body, call, model, tool, user

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.formats.anthropic.read import read_response
 from tests.reeld.formats.histories import call, text, thinking
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.formats.ingest import read_response
 from tests.formats.cases.bedrock_converse import CLAUDE, FOUND, IMAGE, SEARCH, call, result, text
 from tests.reel.streams.samples.bedrock_converse import BEDROCK, BEDROCK_SSE, BEDROCK_WHOLE, begun, piece

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
 from tests.formats.cases.bedrock_converse import CLAUDE, LLAMA, LOOK, NOVA
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, Json, call, model, opaque, result, text, thinking, tool, user

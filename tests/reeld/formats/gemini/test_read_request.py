@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.formats.gemini.read import read_request
 from tests.reeld.formats.histories import call, model, opaque, result, text, thinking, tool, user
 from tests.reeld.formats.sending import sent

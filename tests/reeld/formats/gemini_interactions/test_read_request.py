@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.formats.gemini_interactions.read import read_request
 from tests.formats.cases.gemini_interactions import HI, IMAGE, TEXT, THOUGHT, answer, body, call, model, user
 from tests.reeld.formats.histories import result, text

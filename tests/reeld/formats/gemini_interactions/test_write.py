@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidParams
+from reel.base.errors import InvalidParams
 from tests.formats.cases.gemini_interactions import DUMMY, HI, IMAGE, THOUGHT, answer, call, user
 from tests.formats.cases.gemini_interactions import model as output
 from tests.formats.checker import check

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.errors import InvalidMessage, InvalidParams
-from reel.item_forms import canonical
-from reel.strict_json import parse
-from reel.values import Numeral
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.strict_json import parse
+from reel.base.values import Numeral
+from reel.said.item_forms import canonical
 from reeld.core.open_calls import OpenCall
 from reeld.formats.items.reading import OpenCallsNeeded, parse_items
 from reeld.formats.table import FORMATS

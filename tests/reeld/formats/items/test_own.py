@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.errors import InvalidMessage, InvalidParams
-from reel.item_forms import ITEM, canonical
-from reel.strict_json import parse
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.strict_json import parse
+from reel.said.item_forms import ITEM, canonical
 from reeld.core.item_forms import is_own
 from reeld.formats.items.own import own_rows
 from reeld.formats.items.rows import _shown

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.item_forms import canonical
-from reel.strict_json import parse
+from reel.base.strict_json import parse
+from reel.said.item_forms import canonical
 from reeld.formats.table import FORMATS
 from tests.formats.test_corpus import RECORDINGS
 from tests.reeld.formats.items_sending import again

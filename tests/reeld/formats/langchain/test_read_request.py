@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.formats.fields import LoadedRequest
 from reeld.formats.langchain.read import read_request
 from tests.reeld.formats.histories import Json, entries_of

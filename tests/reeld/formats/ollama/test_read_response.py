@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.formats.ingest import read_response
 from tests.reel.streams.samples.ollama import OLLAMA, OLLAMA_WHOLE, said
 from tests.reel.streams.samples.sample import ndjson

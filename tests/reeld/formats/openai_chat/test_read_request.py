@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.core.validation import rows_from
 from reeld.formats.openai_chat.read import read_request
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
-from reel.records import message_from_record
+from reel.base.errors import InvalidMessage
+from reel.said.records import message_from_record
 from reeld.core.validation import rows_from
 from reeld.formats.openai_chat.read import read_response
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.core.validation import rows_from
 from reeld.formats.openai_responses.read import read_request
 

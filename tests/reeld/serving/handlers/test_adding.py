@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from reel.errors import InvalidParams, Killed, NotFound
+from reel.base.errors import InvalidParams, Killed, NotFound
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, texts
 

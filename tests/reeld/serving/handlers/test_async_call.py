@@ -10,10 +10,10 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import Internal, InvalidParams, ReelError
-from reel.framing import Framing
-from reel.json_framing import ContentLength, Lines
-from reel.session import MessagePack
+from reel.base.errors import Internal, InvalidParams, ReelError
+from reel.wire.framing import Framing
+from reel.wire.json_framing import ContentLength, Lines
+from reel.wire.session import MessagePack
 from reeld.protocol.signature import Signature
 from reeld.serving.flow import Limits
 from reeld.serving.handlers.async_call import SIGNATURE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.errors import InvalidParams, Storage
+from reel.base.errors import InvalidParams, Storage
 from tests.reeld.serving.conftest import Connect
 from tests.reeld.store.making import names, query, size
 

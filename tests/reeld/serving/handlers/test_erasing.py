@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import Conflict, InvalidParams, NoSuchMark, NotFound, Storage
-from reel.formats import FORMATS
-from reel.msgpack_codec import packer
+from reel.base.errors import Conflict, InvalidParams, NoSuchMark, NotFound, Storage
+from reel.said.formats import FORMATS
+from reel.wire.msgpack_codec import packer
 from reeld.agents import erasing
 from reeld.core.milestones import STEP
 from reeld.core.redaction import Redaction

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError
 from tests.reel.streams.samples.openai_chat import CHAT
 from tests.reeld.serving.conftest import Connect, Peer
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reel.strict_json import parse
+from reel.base.strict_json import parse
 from tests.reeld.formats.item_samples import FOREIGN, SAMPLES
 from tests.reeld.serving.conftest import Connect, Peer
 from tests.thoroughness import FUZZ, sampled

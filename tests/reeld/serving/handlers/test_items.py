@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reel.errors import Conflict, InvalidMessage, InvalidParams, NotFound
-from reel.item_forms import canonical
-from reel.strict_json import parse
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound
+from reel.base.strict_json import parse
+from reel.said.item_forms import canonical
 from reeld.serving.item_pages import KeptItems
 from tests.reeld.formats.item_samples import SAMPLES
 from tests.reeld.serving.conftest import Connect, Peer

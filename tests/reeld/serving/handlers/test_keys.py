@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import Conflict
+from reel.base.errors import Conflict
 from reeld.serving.methods import METHODS
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer

@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import InvalidMessage
+from reel.base.errors import InvalidMessage
 from reeld.agents import many_rows
 from reeld.serving.call import Services
 from reeld.serving.handlers import items, rows

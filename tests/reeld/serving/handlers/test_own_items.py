@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reel.errors import InvalidMessage, InvalidParams
-from reel.item_forms import canonical
-from reel.strict_json import parse
+from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.strict_json import parse
+from reel.said.item_forms import canonical
 from tests.reeld.serving.conftest import Connect, Peer
 
 MINE = "x-mine"

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import Conflict, InvalidParams, NoSuchMark, ReelError, TooLarge
+from reel.base.errors import Conflict, InvalidParams, NoSuchMark, ReelError, TooLarge
 from reeld.formats.table import FORMATS
 from reeld.serving.call import Services
 from reeld.serving.handlers import render as render_handler

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from reel.errors import NotFound
+from reel.base.errors import NotFound
 from reeld.agents import erasing, retaining
 from reeld.agents.clock import now
 from reeld.agents.jobs import Read

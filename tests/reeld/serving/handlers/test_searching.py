@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import InvalidParams, NotFound, Storage
+from reel.base.errors import InvalidParams, NotFound, Storage
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reel
-from reel.errors import Conflict, InvalidMessage, InvalidParams
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams
 from reeld.serving.call import Services
 from reeld.store import values
 from tests.reeld.serving.conftest import Connect, Peer, texts

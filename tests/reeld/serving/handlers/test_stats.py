@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import ReelError
+from reel.base.errors import ReelError
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.stats import collect, details

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import Busy, InvalidParams, NotFound, ReelError, ShuttingDown, TooLarge
+from reel.base.errors import Busy, InvalidParams, NotFound, ReelError, ShuttingDown, TooLarge
 from reeld.serving.call import Services
 from reeld.serving.drafts import MAX_DRAFT, MAX_DRAFTS
 from reeld.serving.flow import Limits

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import Conflict, Exists, InvalidMessage, InvalidParams, Killed, NotFound, ReelError, Storage
+from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, Killed, NotFound, ReelError, Storage
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts

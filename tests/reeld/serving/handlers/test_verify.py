@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from reel.errors import NotFound
+from reel.base.errors import NotFound
 from reeld.core.state import State
 from reeld.serving.call import Services
 from tests.patience import PATIENCE

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.formats import DIALECTS as NAMES
+from reel.said.formats import DIALECTS as NAMES
 from reeld.formats.body import RenderRequest
 from reeld.formats.openai_chat.dialects import DIALECTS, dialect_for
 from reeld.formats.render import render

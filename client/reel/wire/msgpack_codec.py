@@ -1,0 +1,63 @@
+"""Encoding and decoding single values as MessagePack.
+
+The daemon keeps messages encoded in this form, so its core needs these functions, and no framing.
+"""
+
+from __future__ import annotations
+
+from msgpack import Packer, unpackb
+
+from reel.base.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+_BUFFER = 1 << 16
+# From this many bytes on, a value is large: a new encoder costs nothing beside it.
+LARGE = 1 << 20
+# "array 32": the number of elements follows, in 4 bytes.
+_LIST = b"\xdd"
+
+
+def packer() -> Callable[[Any], bytes]:
+    """Return a function that encodes one value as MessagePack; each thread needs its own.
+
+    Its buffer is small: the library's default of 256 KiB costs more to allocate than most messages cost to encode.
+    """
+    pack: Callable[[Any], bytes] = Packer(buf_size=_BUFFER).pack  # type: ignore[call-arg]  # missing in the stubs
+    return pack
+
+
+class LastingPacker:
+    """An encoder for one thread that lives as long as its process.
+
+    An encoder keeps a buffer of twice the largest value that it has ever encoded: after four messages of 4 to 15 MB,
+    those of the daemon kept 100 MB. So it is replaced after a large value.
+
+    Args:
+        make: returns a function that encodes one value.
+    """
+
+    __slots__ = ("_make", "pack")
+
+    def __init__(self, make: Callable[[], Callable[[Any], bytes]] = packer) -> None:
+        self._make = make
+        # Encodes one value. Whoever keeps a reference to it keeps the buffer, too.
+        self.pack = make()
+
+    def forget(self, size: int) -> None:
+        """Free the buffer if a value of about this size, in bytes, was encoded and is large."""
+        if size >= LARGE:
+            self.pack = self._make()
+
+
+def unpack(data: bytes) -> Any:
+    """Decode one value that was encoded by this module."""
+    return unpackb(data)
+
+
+def unpack_raw(encoded: Sequence[bytes]) -> list[Any]:
+    """Decode values that were encoded by this module; every text and every key stays UTF-8, as bytes."""
+    # The head of a list makes one value of all: it is decoded by one call.
+    return unpackb(b"".join((_LIST, len(encoded).to_bytes(4, "big"), *encoded)), raw=True)  # type: ignore[no-any-return]

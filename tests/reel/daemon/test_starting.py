@@ -1,0 +1,87 @@
+"""Starting a daemon in the background: what it finds in its environment, and when it counts as started."""
+
+import socket
+import stat
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from reel.daemon import process
+from reel.daemon.process import answers, start
+from tests.planted import Planted
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_socket_that_a_daemon_answers_on(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon answers on a socket if it listens there, and not on a socket that it left behind."""
+    monkeypatch.setattr(process, "_BUSY", 0.1)
+    path = str(home / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        assert not answers(path)
+        listener.bind(path)
+        listener.listen()
+        assert answers(path)
+    assert not answers(path)
+
+
+def test_start_is_idempotent(home: Path) -> None:
+    """The first start starts a daemon and says so, the second finds it."""
+    path = str(home / "s.sock")
+
+    assert [True, False] == [start(path, database=str(home / "r.db")) for _ in range(2)]
+    assert (home / "r.db").is_file()
+
+
+def test_starting_imports_nothing_from_the_current_directory(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A daemon runs no module of the current directory, not even if ``PYTHONPATH`` names that by a relative path."""
+    planted = Planted(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", Planted.PYTHONPATH)
+    start(str(home / "s.sock"))
+
+    assert [] == planted.imported()
+
+
+def test_start_keeps_absolute_python_paths(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An absolute entry of ``PYTHONPATH`` is the user's own and reaches the daemon."""
+    (tmp_path / "sitecustomize.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w').close()\n")
+    monkeypatch.setenv("PYTHONPATH", f"lib:{tmp_path}:")
+    start(str(home / "s.sock"))
+
+    assert (tmp_path / "trace").exists()
+
+
+def test_the_log_of_a_started_daemon(home: Path) -> None:
+    """The daemon's log is appended to a file that only its owner may read."""
+    log = home / "state" / "reel" / "reeld.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("earlier\n")
+    start(str(home / "s.sock"))
+
+    assert log.read_text().startswith("earlier\n")
+    assert "ready in" in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_a_daemon_that_takes_long(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that logs something, as a migration does, is given the same time again; one that falls silent is not."""
+    log, now = home / "log", 0.0
+    log.touch()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        before, now = now, now + seconds
+        if before // 15 < now // 15 <= 10:
+            log.write_bytes(log.read_bytes() + b"a line\n")
+
+    monkeypatch.setattr(process, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    monkeypatch.setattr(process, "_STEP", 1.0)
+    with subprocess.Popen(["sleep", "1000"]) as daemon:
+        assert (None, None) == process._wait_for_answer(str(home / "s.sock"), daemon, log, process.READY_WITHIN)
+        daemon.kill()
+    assert 150 + process.READY_WITHIN < now < 155 + process.READY_WITHIN
