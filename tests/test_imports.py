@@ -263,6 +263,20 @@ def test_the_client_is_as_drawn() -> None:
     assert [HEIGHTS[name] for name in drawn] == sorted(map(HEIGHTS.__getitem__, drawn), reverse=True)
 
 
+def folders() -> list[str]:
+    """Return the folders of the client, without itself."""
+    return sorted({package for name in statements() if inside(name, "reel") for package in parents(name)} - {"reel"})
+
+
+@pytest.mark.parametrize("folder", folders())
+def test_a_folder_says_what_it_is(folder: str) -> None:
+    """The docstring of a folder has at least two sentences, and names the module to begin with, which exists."""
+    said = ast.get_docstring(ast.parse(path_of(folder).read_bytes())) or ""
+    begin = re.findall(r"Begin\s+with\s+:mod:`([\w.]+)`", said)
+
+    assert [True] == [name in statements() and inside(name, folder) for name in begin]
+
+
 def test_no_import_from_a_higher_layer() -> None:
     """A module imports only from its own layer and from those below."""
     found = [(module, name) for module, names in graph().items() for name in sorted(names)]

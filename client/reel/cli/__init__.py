@@ -1,4 +1,7 @@
-"""The command ``reel``: everything that the daemon can do, from a shell."""
+"""The command ``reel``: everything that the daemon can do, from a shell.
+
+It imports whatever it needs, each command its own; nothing imports it. Begin with :mod:`reel.cli.run`.
+"""
 
 import os
 import sys

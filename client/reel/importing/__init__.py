@@ -2,7 +2,8 @@
 
 A reader for each tool turns files into steps (:mod:`reel.importing.steps`): what was said, and where the conversation
 went back. :mod:`reel.importing.conversation` turns steps into commands, whichever tool they are from. The daemon knows
-nothing of foreign files. Nothing of a source is written, executed, or followed out of its root.
+nothing of foreign files. Nothing of a source is written, executed, or followed out of its root. The modules import the
+blocking client and what is below it. Begin with :mod:`reel.importing.steps`.
 
 To add a tool, write a module with a ``TOOL``, and name it in the table. It is imported when it is used.
 """

@@ -1,6 +1,7 @@
 """The replies of the daemon, as tuples with the protocol's fields.
 
-A field that an older or newer daemon leaves out has its default. A field that is not known here is ignored.
+A field that an older or newer daemon leaves out has its default. A field that is not known here is ignored. The modules
+import the types of what is said, and nothing else. Begin with :mod:`reel.replies.agents`.
 
 As in the package above, a module is loaded when a name of it is first used: creating all forty-five would take each
 command as long as a quarter of Python's start.

@@ -1,7 +1,8 @@
 """Every request of the protocol, defined once: its name, its parameters and the type of its reply.
 
 A client is one generic ``call()`` over these functions. Both clients take them from here, and so may a program that
-speaks the protocol over another transport.
+speaks the protocol over another transport. The modules do no I/O, and import replies, :mod:`reel.reading` and what is
+below. Begin with :mod:`reel.requests.calls`.
 """
 
 from reel.requests.calls import Call, next_page, with_idempotency_key
