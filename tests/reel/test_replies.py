@@ -140,8 +140,13 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
     (requests.agents(), {"agents": [ROW, ROW], "more": True}, replies.AgentsPage([ROW_READ, ROW_READ], True)),
     (
         requests.agents(details=True),
-        {"agents": [{**ROW, "messages": 2, "first_words": "Hi", "turn": "user", "drafts": ["nvim"]}], "more": False},
-        replies.AgentsPage([ROW_READ._replace(messages=2, first_words="Hi", turn="user", drafts=["nvim"])], False),
+        {
+            "agents": [{**ROW, "messages": 2, "first_words": "Hi", "said": 7, "turn": "user", "drafts": ["nvim"]}],
+            "more": False,
+        },
+        replies.AgentsPage(
+            [ROW_READ._replace(messages=2, first_words="Hi", said=7, turn="user", drafts=["nvim"])], False
+        ),
     ),
     (
         requests.agents(state=True),
@@ -214,7 +219,10 @@ REPEATED = {"repeated": False}
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        (replies.AgentRow, dict.fromkeys(("source", "messages", "first_words", "turn", "drafts", "values", "next"))),
+        (
+            replies.AgentRow,
+            dict.fromkeys(("source", "messages", "first_words", "turn", "drafts", "values", "next", "said")),
+        ),
         (replies.AgentInfo, {**dict.fromkeys(("source", "command", "time", "revived", "taken")), **REPEATED}),
         (replies.Added, {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known": (), **REPEATED}),
         (

@@ -43,7 +43,7 @@ def _conversations(ctx: Context) -> tuple[str, list[AgentRow]]:
         call = requests.agents(alive=True, order="updated", details=True, tags={_DIRECTORY: directory}, limit=_NEWEST)
         rows = [row for page in islice(ctx.client.pages(call), 1) for row in page.agents if _PARENT not in row.tags]
         if rows:
-            return directory, sorted(rows, key=lambda row: _last_said(ctx, row), reverse=True)
+            return directory, sorted(rows, key=_last_said, reverse=True)
     return "", []
 
 
@@ -59,12 +59,11 @@ def _directories() -> list[str]:
     return sorted(found, key=len, reverse=True)
 
 
-def _last_said(ctx: Context, row: AgentRow) -> int:
-    """Return when the last message was said: that of an imported one is older than its event."""
-    for message in ctx.client.messages(row.id, last=1).messages:
-        said = message.get("sent", message["time"])
-        return said if isinstance(said, int) else message["time"]
-    return row.created
+def _last_said(row: AgentRow) -> int:
+    """Return when the last message was said; an older daemon does not tell, only when the agent changed."""
+    if row.said is None:
+        return row.updated if row.messages else row.created
+    return row.said
 
 
 def _list(ctx: Context, agents: list[AgentRow]) -> None:

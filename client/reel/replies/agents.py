@@ -47,9 +47,9 @@ class AgentRow(NamedTuple):
     """An agent in a list. The fields after ``source`` are present only if they were requested.
 
     ``messages`` is at most 1,000: the daemon counts no further. ``first_words`` is the beginning of a user's first
-    text. ``turn`` says whose turn is next: ``user``, ``assistant`` or ``tool``. ``drafts`` has the names of the clients
-    that are writing. ``values`` are those that are stored beside the conversation; if there are more, ``next`` is the
-    value of ``after`` for ``state``.
+    text. ``said`` is when the newest message was said. ``turn`` says whose turn is next: ``user``, ``assistant`` or
+    ``tool``. ``drafts`` has the names of the clients that are writing. ``values`` are those that are stored beside the
+    conversation; if there are more, ``next`` is the value of ``after`` for ``state``.
     """
 
     id: str
@@ -67,6 +67,7 @@ class AgentRow(NamedTuple):
     drafts: list[str | None] | None = None
     values: list[Value] | None = None
     next: str | None = None
+    said: int | None = None
 
 
 class AgentInfo(NamedTuple):

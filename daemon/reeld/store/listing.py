@@ -52,7 +52,7 @@ _SUMMARY = """
     SELECT max(messages), max(id) FILTER (WHERE kind NOT IN ('system', 'mark')),
         min(id) FILTER (WHERE kind = 'user'), min(id) FROM path
 """
-_SPEAKER = "SELECT kind, data_json FROM events WHERE id = ?"
+_SPOKEN = "SELECT coalesce(sent, time), kind, data_json FROM events WHERE id = ?"
 # The stored description of an agent; and whether it has non-ASCII characters, or a NUL, at which `length` stops.
 _STORED = "a.name || ' ' || coalesce(a.title, '') || ' ' || a.tags"
 _IS_NOT_ASCII = f"length({_STORED}) <> length(CAST({_STORED} AS BLOB))"
@@ -134,7 +134,7 @@ def _labels(profile: Profile) -> str:
 
 
 def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
-    """Return how many messages an agent has, its first words, and whose turn it is."""
+    """Return how many messages an agent has, its first words, when the newest was said, and whose turn is next."""
     count, newest, first = 0, None, None
     tip, before = tip_of(connection, agent), _NEWEST
     while tip is not None and count < MOST_MESSAGES:
@@ -147,11 +147,12 @@ def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
         # A clone's path continues in its source. If the link to it is damaged, it may lead into any conversation.
         row = _intact_event(connection, before, pack)
         tip = None if row is None else row[PARENT]
-    return {
-        "messages": count,
-        "first_words": None if first is None else _first_words(connection, first, pack),
-        "turn": None if newest is None else _turn(*connection.execute(_SPEAKER, (newest,)).fetchone()),
-    }
+    said, turn = None, None
+    if newest is not None:
+        said, *spoken = connection.execute(_SPOKEN, (newest,)).fetchone()
+        turn = _turn(*spoken)
+    words = None if first is None else _first_words(connection, first, pack)
+    return {"messages": count, "first_words": words, "said": said, "turn": turn}
 
 
 def _values(connection: Connection, profile: Profile, pack: Pack) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
+from tests.reel.reading.wire import wire_to
 
 from .conftest import Reel
 from .running import talking
@@ -29,6 +31,24 @@ def test_last_conversation_of_the_directory(reel: Reel, client: Client, name: st
     assert [row["name"] for row in reel("continue", "--list", "--json").documents] == [f"{name}-1", f"{name}-0"]
     assert [line.split()[0] for line in reel("continue", "--list").out.splitlines()] == [f"{name}-1", f"{name}-0"]
     assert reel("continue", "--json").documents[0]["tags"] == {"cwd": here}
+
+
+def test_one_request_for_all_conversations(
+    reel: Reel, client: Client, name: str, here: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list says when each of them heard its last message: an imported one is as old as that says."""
+    with wire_to(client.path) as wire:
+        monkeypatch.setenv("REEL_SOCKET", wire.path)
+        said: list[NewMessage] = [{"role": "user", "content": "Hi"} for _ in range(3)]
+        said[1]["sent"], said[2]["sent"] = 5, 7
+        for number, message in enumerate(said):
+            client.create(f"{name}-{number}", tags={"cwd": here})
+            client.add(f"{name}-{number}", message)
+
+        assert [f"{name}-0", f"{name}-2", f"{name}-1"] == [
+            row["name"] for row in reel("continue", "--list", "--json").documents
+        ]
+        assert ["agents"] == [method for method in wire.asked if method != "hello"]
 
 
 def test_directory_above(reel: Reel, client: Client, name: str, here: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ def test_details_of_an_empty_agent(rows: Rows) -> None:
     rows.event(1, "created", None, "{}")
     rows.event(1, "system", "Be brief.")
 
-    assert [0, None, None, ["nvim", None]] == details(rows, "messages", "first_words", "turn", "drafts")
+    assert [0, None, None, None, ["nvim", None]] == details(rows, "messages", "first_words", "said", "turn", "drafts")
 
 
 def test_details_are_about_the_current_conversation(rows: Rows) -> None:
@@ -169,6 +169,17 @@ def test_details_are_about_the_current_conversation(rows: Rows) -> None:
     rows.event(1, "usage", None, "{}")
 
     assert [2, "x" * 200, "assistant"] == details(rows, "messages", "first_words", "turn")
+
+
+@pytest.mark.parametrize(("sent", "said"), [(None, 1002), (5, 5)])
+def test_when_the_newest_message_was_said(rows: Rows, sent: int | None, said: int) -> None:
+    """An imported one as its source says, any other when it was added; what is no message does not count."""
+    rows.agent(1)
+    rows.event(1, "user", "hi", sent=9)
+    rows.event(1, "assistant", "ho", sent=sent)
+    rows.event(1, "usage", None, "{}")
+
+    assert [said] == details(rows, "said")
 
 
 @pytest.mark.parametrize(
