@@ -16,7 +16,7 @@ RULES = {
     },
     "anthropic": {
         *("alternation", "first-role", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),
-        *("tool-call-duplicate", "tool-call-not-last", "tool-result-not-first", "server-tool-unanswered"),
+        *("tool-call-duplicate", "server-tool-after-call", "tool-result-not-first", "server-tool-unanswered"),
         *("server-tool-orphan", "system-role", "prefill", "empty-content", "empty-text", "blank-text"),
         *("trailing-whitespace", "error-result-text", "media-role", "shape", "tool-call-id", "tool-name"),
         *("cache-marks", "tool-declared-twice", "thinking-signature", "thinking-first", "thinking-last"),
@@ -30,7 +30,7 @@ RULES = {
     },
     "gemini_interactions": {
         *("empty-history", "first-step", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),
-        *("tool-call-duplicate", "function-names", "tool-result-not-first", "tool-call-not-last"),
+        *("tool-call-duplicate", "function-names", "tool-result-not-first", "server-tool-after-call"),
         *("thought-signature", "thought-last", "server-tool-unanswered", "server-tool-orphan", "empty-text"),
         *("tool-name", "tool-declared-twice", "last-role", "shape"),
     },
@@ -40,7 +40,7 @@ RULES = {
     },
     "bedrock_converse": {
         *("empty-history", "alternation", "first-role", "last-role", "tool-call-unanswered", "tool-result-orphan"),
-        *("tool-result-duplicate", "tool-call-duplicate", "tool-call-not-last", "tool-result-mixed", "tool-config"),
+        *("tool-result-duplicate", "tool-call-duplicate", "server-tool-after-call", "tool-result-mixed", "tool-config"),
         "tool-call-mixed",
         *("tool-role", "server-tool-orphan", "shape", "empty-content", "blank-text", "error-result-text"),
         *("result-status", "result-media", "media-role", "document-name", "document-text", "tool-call-id"),
@@ -49,7 +49,7 @@ RULES = {
     },
     "ai_sdk": {
         *("empty-history", "role", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),
-        *("tool-call-duplicate", "server-tool-unanswered", "server-tool-orphan", "tool-call-not-last"),
+        *("tool-call-duplicate", "server-tool-unanswered", "server-tool-orphan", "server-tool-after-call"),
         *("tool-name", "tool-call-id", "empty-text", "last-role", "shape"),
     },
     "langchain": {

@@ -16,6 +16,7 @@ from reeld.formats.fields import LoadedRequest, Response
 from reeld.formats.model import HistorySettings, RenderContext, Turn, is_thought
 from reeld.formats.naming import sent_id
 from reeld.formats.tool_names import ToolNames
+from reeld.formats.turn_order import AfterCalls
 
 # Where a block is: in a message of a role, in a tool's result, or in a failed result, for which APIs have different
 # rules.
@@ -105,7 +106,7 @@ class Format(NamedTuple):
         any_signature: whether it can hold any provider's signatures, as any provider may be the final recipient.
         alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
             then gets a placeholder (rule X11).
-        calls_last: whether nothing but calls may follow a call in a turn (rule A2).
+        after_calls: what may follow a call in a turn (rule A2).
         results_first: whether nothing may come between a turn's calls and their results.
         must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn; thinking
             is one nearly everywhere.
@@ -144,7 +145,7 @@ class Format(NamedTuple):
     unsent_keys: frozenset[str] = frozenset()
     any_signature: bool = False
     alternates: bool = False
-    calls_last: bool = True
+    after_calls: AfterCalls = "calls"
     results_first: bool = True
     must_precede_content: Callable[[Json], bool] = is_thought
     belongs_to_next: Callable[[Json], bool] = lambda _message: False

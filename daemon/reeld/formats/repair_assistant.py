@@ -3,21 +3,23 @@
 from reel.base.strict_json import Json
 from reel.base.values import new_tuple
 from reel.providers.changes import Change
+from reeld.formats.format import Format
 from reeld.formats.model import AssistantTurn, Piece, ToolCall, placeholder
 from reeld.formats.naming import why_signature_lost
 from reeld.formats.repair_rules import Rules
 from reeld.formats.repair_state import RepairState
 from reeld.formats.server_tools import MessageGroup
+from reeld.formats.turn_order import OrderedPieces
 
 _UNPAIRED = "a server's tool without the other half of its call and result"
 _LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
 
 
 def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> AssistantTurn:
-    """Leave out blocks that cannot be sent, and put the calls last if the API requires that."""
+    """Leave out blocks that cannot be sent, and put the rest in an order that the API accepts."""
     target = rules.target
-    pieces: list[Piece] = []
-    calls_at_end: list[Piece] = []
+    turn = OrderedPieces(target.after_calls)
+    pieces = turn.pieces
     calls: list[ToolCall] = []
     speaker: int | None = None
     # Blocks since reasoning in a separate message: an item of a message may be tied to it.
@@ -33,21 +35,20 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                 calls.append(state.add_call(made, target.sent_id))
                 state.used_ids.update(dict.fromkeys(target.call_item_ids(made.block)))
                 _note_lost_signature(made, rules, report)
-                (calls_at_end if target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
+                turn.add_call(_sent_call(calls[-1], made, report))
             elif (why := _why_left_out(piece, begun, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
             else:
-                if calls_at_end:
-                    report.append(Change(piece.seq, block_index, "moved", "only calls may follow a call in a turn"))
                 if piece.block["type"] == "text" and speaker != message_index:
                     if speaker is not None and target.alternates:
                         report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
                     speaker = message_index
                 _note_lost_signature(piece, rules, report)
-                pieces.append(piece)
+                is_thought, is_served = target.must_precede_content(piece.block), _is_server_tool(piece, target)
+                if turn.add(piece, is_thought=is_thought, is_server_tool=is_served):
+                    report.append(Change(piece.seq, block_index, "moved", "only calls may follow a call in a turn"))
         if begun or target.belongs_to_next(message):
             begun += message["content"]
-    pieces += calls_at_end
     while pieces and target.must_precede_content(pieces[-1].block):
         last = pieces.pop()
         report.append(Change(last.seq, last.block_index, "dropped", "reasoning without the content that it led to"))
@@ -69,6 +70,10 @@ def _told(piece: Piece, pieces: list[Piece], state: RepairState, rules: Rules, r
     )
     text = f"Call of {call.name} ({call.given_id}): {piece.block['arguments']}"
     return piece._replace(block={"type": "text", "text": text})
+
+
+def _is_server_tool(piece: Piece, target: Format) -> bool:
+    return piece.block["type"] == "opaque" and target.server_tool_half(piece.block) is not None
 
 
 def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Rules) -> str | None:

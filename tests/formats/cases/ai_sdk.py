@@ -51,7 +51,7 @@ ACCEPTED = [
     Case("tool-call-duplicate", body(*LOOP, model(call("c2")), tool(answer("c2")))),
     Case("server-tool-unanswered", body(HI, model(SERVED, FOUND, TEXT), HI)),
     Case("server-tool-orphan", body(HI, model(SERVED, FOUND, TEXT), HI)),
-    Case("tool-call-not-last", body(HI, model(TEXT, call(), call("c2")), tool(answer(), answer("c2")))),
+    Case("server-tool-after-call", body(HI, model(call(), TEXT, call("c2")), tool(answer(), answer("c2")))),
     Case("tool-name", body(*LOOP)),
     Case("tool-call-id", body(*LOOP)),
     Case("empty-text", body(user(FILE))),
@@ -61,7 +61,7 @@ ACCEPTED = [
     Case("shape", body(HI, model({"type": "reasoning", "text": "", "providerOptions": {"anthropic": {}}}, TEXT), HI)),
 ]
 CARELESS = [
-    Case("tool-call-not-last", body(HI, model(call(), TEXT), tool(answer()))),
+    Case("server-tool-after-call", body(HI, model(call(), SERVED, FOUND), tool(answer()))),
     Case("tool-name", body(HI, model(call(name="a.b")), tool(answer(name="a.b")))),
     Case("tool-call-id", body(HI, model(call("a b")), tool(answer("a b")))),
     Case("empty-text", body(user({"type": "text", "text": " "}))),

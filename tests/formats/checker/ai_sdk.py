@@ -113,15 +113,15 @@ def server_tool_orphan(request: Request) -> Iterator[Fault]:
                 yield Fault(place, f"no call {part.get('toolCallId')!r} before it")
 
 
-def tool_call_not_last(request: Request) -> Iterator[Fault]:
-    """Nothing but calls comes after a call in a message (careless: not every provider minds)."""
+def server_tool_after_call(request: Request) -> Iterator[Fault]:
+    """A tool of the provider's comes before the others' calls, unless there is reasoning in between (careless)."""
     for where, message in request.messages:
         called = False
         for place, part in objects(message.get("content"), f"{where}.content"):
-            is_call = part.get("type") == "tool-call" and not part.get("providerExecuted")
-            if called and not is_call:
-                yield careless(place, "a part after a call")
-            called = called or is_call
+            kind, is_provider = part.get("type"), part.get("providerExecuted") or part.get("type") == "tool-result"
+            if called and is_provider and message.get("role") == "assistant":
+                yield careless(place, "a tool of the provider's after a call")
+            called = (kind == "tool-call" and not is_provider) or (called and kind != "reasoning")
 
 
 def tool_name(request: Request) -> Iterator[Fault]:
@@ -169,7 +169,7 @@ RULES: tuple[Rule[Request], ...] = (
     tool_call_duplicate,
     server_tool_unanswered,
     server_tool_orphan,
-    tool_call_not_last,
+    server_tool_after_call,
     tool_name,
     tool_call_id,
     empty_text,

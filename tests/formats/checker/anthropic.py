@@ -71,14 +71,15 @@ def tool_call_duplicate(request: Request) -> Iterator[Fault]:
         before.update(str(name) for _, name in ids)
 
 
-def tool_call_not_last(request: Request) -> Iterator[Fault]:
-    """Only calls follow a call."""
+def server_tool_after_call(request: Request) -> Iterator[Fault]:
+    """A server's tool comes before the client's calls, unless the model thought in between."""
     for turn in request.turns:
-        kinds = [block.get("type") for _, block in turn.blocks]
-        if "tool_use" in kinds:
-            for (where, _), kind in list(zip(turn.blocks, kinds, strict=True))[kinds.index("tool_use") :]:
-                if kind != "tool_use":
-                    yield Fault(where, f"{kind!r} after a tool_use")
+        called = False
+        for where, block in turn.blocks:
+            kind = block.get("type")
+            if called and (kind in CALLS or is_served(block)):
+                yield Fault(where, f"{kind!r} after a tool_use")
+            called = kind == "tool_use" or (called and kind not in ("thinking", "redacted_thinking"))
 
 
 def tool_result_not_first(request: Request) -> Iterator[Fault]:
@@ -153,7 +154,7 @@ RULES: tuple[Rule[Request], ...] = (
     tool_result_orphan,
     tool_result_duplicate,
     tool_call_duplicate,
-    tool_call_not_last,
+    server_tool_after_call,
     tool_result_not_first,
     server_tool_unanswered,
     server_tool_orphan,

@@ -67,15 +67,15 @@ def tool_call_duplicate(request: Request) -> Iterator[Fault]:
             yield Fault(where, f"two calls {name!r} in one message")
 
 
-def tool_call_not_last(request: Request) -> Iterator[Fault]:
-    """Only calls follow a call (of a client's tool)."""
+def server_tool_after_call(request: Request) -> Iterator[Fault]:
+    """A server's tool comes before the client's calls, unless the model thought in between."""
     for where, message in request.messages:
-        kinds = [(place, request.is_call(block)) for place, block in request.blocks_of(where, message)]
-        called = [is_call for _, is_call in kinds]
-        if message.get("role") == "assistant" and True in called:
-            for place, is_call in kinds[called.index(True) :]:
-                if not is_call:
-                    yield Fault(place, "something after a toolUse")
+        called = False
+        for place, block in request.blocks_of(where, message) if message.get("role") == "assistant" else ():
+            is_call = request.is_call(block)
+            if called and not is_call and ("toolUse" in block or "toolResult" in block):
+                yield Fault(place, "a server's tool after a toolUse")
+            called = is_call or (called and "reasoningContent" not in block)
 
 
 def tool_result_mixed(request: Request) -> Iterator[Fault]:
@@ -144,7 +144,7 @@ RULES: tuple[Rule[Request], ...] = (
     tool_result_orphan,
     tool_result_duplicate,
     tool_call_duplicate,
-    tool_call_not_last,
+    server_tool_after_call,
     tool_result_mixed,
     tool_call_mixed,
     tool_config,

@@ -86,14 +86,15 @@ def tool_result_not_first(request: Request) -> Iterator[Fault]:
             said = said or step.get("type") == "user_input"
 
 
-def tool_call_not_last(request: Request) -> Iterator[Fault]:
-    """In a turn of the model's nothing but thoughts comes after calls (careless)."""
+def server_tool_after_call(request: Request) -> Iterator[Fault]:
+    """A tool of Google's comes before the client's calls, unless the model thought in between (careless)."""
     for turn in request.turns:
         called = False
         for where, step in turn.steps:
-            if called and step.get("type") not in ("function_call", "thought"):
-                yield careless(where, "a step after a call")
-            called = called or step.get("type") == "function_call"
+            kind = step.get("type")
+            if called and turn.of_model and kind not in ("function_call", "thought", "model_output"):
+                yield careless(where, "a step of a server's tool after a call")
+            called = kind == "function_call" or (called and kind != "thought")
 
 
 def thought_signature(request: Request) -> Iterator[Fault]:
@@ -197,7 +198,7 @@ RULES: tuple[Rule[Request], ...] = (
     tool_call_duplicate,
     function_names,
     tool_result_not_first,
-    tool_call_not_last,
+    server_tool_after_call,
     thought_signature,
     thought_last,
     server_tool_unanswered,

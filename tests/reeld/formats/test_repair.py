@@ -153,12 +153,52 @@ def test_a_renamed_tool_is_kept_in_the_state() -> None:
     assert set(memory.tool_names) == {piece.block["name"] for piece in found.open[0].assistant.pieces}
 
 
-def test_text_after_a_call_is_moved_before_it() -> None:
-    """Neighbouring messages are one turn."""
-    found = repaired("Hi", model(call("a"), "So"), model(thinking("hm"), call("b")), tool(result("a"), result("b")))
+# The formats that keep the order of an answer, and who thinks in them.
+IN_ORDER = {"anthropic": "anthropic", "bedrock-converse": "bedrock", "ai-sdk": "x", "gemini-interactions": "gemini"}
 
-    assert ["Hi", "|", "So", "hm", "a", "b"] == shown(found)[0]
-    assert [(2, 1, "moved"), (3, 0, "moved")] == actions(found)
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_what_one_answer_said_keeps_its_order(name: str) -> None:
+    """Text and thinking after a call stay behind it."""
+    one, two = (thinking(words, provider=IN_ORDER[name]) for words in ("one", "two"))
+    found = repaired(
+        "Hi", model(one, call("a"), "So", two, call("b"), "Wait"), tool(result("a"), result("b")), name=name
+    )
+
+    assert ["Hi", "|", "one", "a", "So", "two", "b", "Wait"] == shown(found)[0]
+    assert [] == [change for change in actions(found) if change[2] == "moved"]
+
+
+@pytest.mark.parametrize("name", ["gemini", "openai-chat", "ollama"])
+def test_text_after_a_call_is_moved_before_it(name: str) -> None:
+    """Elsewhere only calls may follow a call, or have a place of their own."""
+    found = repaired("Hi", model(call("a"), "So"), tool(result("a")), name=name)
+
+    assert ["Hi", "|", "So", "a"] == shown(found)[0]
+    assert [(2, 1, "moved")] == actions(found)
+
+
+def test_what_a_later_message_says_goes_in_front_of_the_calls_before_it() -> None:
+    """Neighbouring messages are one turn; a message that thinks stays behind."""
+    said = repaired("Hi", model("A", call("a")), model("So", call("b")), tool(result("a"), result("b")))
+    thought = repaired("Hi", model(call("a")), model(thinking("hm"), "So"), tool(result("a")))
+    ended = repaired("Hi", model(call("a"), "A"), model("So"), tool(result("a")))
+
+    assert ["Hi", "|", "A", "So", "a", "b"] == shown(said)[0]
+    assert [(3, None, "merged"), (3, 0, "moved")] == actions(said)
+    assert ["Hi", "|", "a", "hm", "So"] == shown(thought)[0]
+    assert ["Hi", "|", "a", "A", "So"] == shown(ended)[0]
+
+
+def test_a_server_tool_goes_in_front_of_a_call_unless_the_model_thought_in_between() -> None:
+    """Both halves keep their order."""
+    halves = opaque(SEARCH), opaque(FOUND)
+    moved = repaired("Hi", model(call("a"), "So", *halves, call("b")), tool(result("a"), result("b")))
+    kept = repaired("Hi", model(call("a"), thinking("hm"), *halves), tool(result("a")))
+
+    assert ["Hi", "|", SEARCH, FOUND, "a", "So", "b"] == shown(moved)[0]
+    assert [(2, 2, "moved"), (2, 3, "moved")] == actions(moved)
+    assert ["Hi", "|", "a", "hm", SEARCH, FOUND] == shown(kept)[0]
 
 
 def test_neighbouring_messages_are_merged_if_roles_alternate() -> None:

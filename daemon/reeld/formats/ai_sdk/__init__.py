@@ -16,6 +16,7 @@ FORMAT = Format(
     read_response=None,
     has_model=False,
     any_signature=True,
+    after_calls="own message",
     must_precede_content=rules.must_precede_content,
     server_tool_half=rules.server_tool_half,
     server_tools_span=False,

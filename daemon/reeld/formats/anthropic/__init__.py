@@ -16,6 +16,7 @@ FORMAT = Format(
     read_request=read.read_request,
     read_response=read.read_response,
     alternates=True,
+    after_calls="own message",
     server_tool_half=rules.server_tool_half,
     history_settings=rules.history_settings,
     why_invalid=rules.why_invalid,

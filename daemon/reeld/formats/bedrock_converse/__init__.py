@@ -18,6 +18,7 @@ FORMAT = Format(
     has_model=False,
     unsent_keys=frozenset({"model"}),
     alternates=True,
+    after_calls="own message",
     server_tool_half=rules.server_tool_half,
     why_invalid=rules.why_invalid,
     caching=Caching(caching.count, caching.keep_newest, caching.fit_top, caching.mark_top, caching.mark_end),

@@ -17,6 +17,7 @@ FORMAT = Format(
     read_response=read.read_response,
     defaults={"store": False},
     alternates=True,
+    after_calls="own message",
     must_precede_content=rules.must_precede_content,
     server_tool_half=rules.server_tool_half,
     server_tools_span=False,
