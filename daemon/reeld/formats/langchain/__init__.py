@@ -20,4 +20,5 @@ FORMAT = Format(
     must_precede_content=lambda block: str(block["type"]) == "thinking",
     sent_id=rules.sent_id,
     any_signature=True,
+    after_calls="own message",
 )

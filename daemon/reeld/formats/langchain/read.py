@@ -97,20 +97,29 @@ def read_response(body: Json, model: str | None = None) -> Response:
 
 
 def _answer(envelope: Envelope, model: str | None) -> Iterator[Json]:
-    """Return the assistant's blocks: reasoning, the content, the calls; each call once (rule L3)."""
+    """Return the assistant's blocks: reasoning, content, calls; each once, in its place in the content (rule L3)."""
     message, maker = envelope.message, envelope.maker(model)
-    calls = [*_calls(message, "tool_calls"), *_calls(message, "invalid_tool_calls")]
-    known = {call["id"] for call in calls}
     beside = message.get("additional_kwargs")
     reasoning = beside.get("reasoning_content") if type(beside) is dict else None
     said = list(_content(message, maker))
     if type(reasoning) is str and reasoning and not any(block["type"] == "thinking" for block in said):
         provider = maker.provider or "openai"
         yield {"type": "thinking", "text": reasoning, "provider": provider, **made_by(maker.model)}
-    yield from (block for block in said if block["type"] != "tool_call" or block["id"] not in known)
     signatures = beside.get(CALL_SIGNATURES) if type(beside) is dict else None
-    for call in calls:
-        signature = signatures.get(call["id"]) if type(signatures) is dict else None
+    calls = list(_signed_calls(message, signatures if type(signatures) is dict else {}, maker))
+    known = {call["id"] for call in calls}
+    for block in said:
+        if block["type"] != "tool_call" or block["id"] not in known:
+            yield block
+        elif (call := next((call for call in calls if call["id"] == block["id"]), None)) is not None:
+            calls.remove(call)
+            yield call
+    yield from calls
+
+
+def _signed_calls(message: Element, signatures: Json, maker: Maker) -> Iterator[Json]:
+    for call in (*_calls(message, "tool_calls"), *_calls(message, "invalid_tool_calls")):
+        signature = signatures.get(call["id"])
         yield {**call, **signed(signature, maker)} if type(signature) is str and signature else call
 
 

@@ -1,6 +1,7 @@
 """Writes turns and the prompt as LangChain's messages, in the plain form of ``model_dump``."""
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from reel.base.strict_json import Json
 from reel.providers.content import ANY_PICTURE, mime_of, shortest
@@ -15,6 +16,9 @@ _KEPT = ("name", "id", "additional_kwargs", "response_metadata", "usage_metadata
 _OF_RESULTS = ("id", "additional_kwargs", "response_metadata", "artifact")
 _OF_TEXTS = ("annotations", "extras", "citations")
 _MEDIA_TYPES = ("image", "audio", "video")
+# The providers whose integration reads calls in the content, in their place.
+_SHOWS_CALLS = ("anthropic",)
+_block_index = attrgetter("block_index")
 
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
@@ -62,15 +66,25 @@ def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
 def _message(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Json:
     first = (*pieces, *calls)[0]
     kept = restore_keys(first.metadata, PROVIDER, _KEPT)
-    message: Json = {"type": "ai", "content": shortest([_block(piece.block) for piece in pieces])}
+    maker = _maker(first, [*pieces, *calls])
+    shown = _in_order(pieces, calls) if maker.get("model_provider") in _SHOWS_CALLS else pieces
+    message: Json = {"type": "ai", "content": shortest([_block(piece.block) for piece in shown])}
     if calls:
         message["tool_calls"] = [_call(piece.block) for piece in calls]
-    made_by = {"response_metadata": maker} if (maker := _maker(first, [*pieces, *calls])) else {}
+    made_by = {"response_metadata": maker} if maker else {}
     signatures = {call.block["id"]: found for call in calls if (found := _signature(call.block))}
     if signatures:
         beside = kept.get("additional_kwargs")
         kept["additional_kwargs"] = {**(beside if type(beside) is dict else {}), CALL_SIGNATURES: signatures}
     return {**message, **made_by, **kept}
+
+
+def _in_order(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Sequence[Piece]:
+    """Return the pieces of a message with its calls among them, if something follows a call (rule L3)."""
+    own = [call for call in calls if call.message_index == pieces[0].message_index] if pieces else []
+    if not own or own[0].block_index > pieces[-1].block_index:
+        return pieces
+    return sorted((*pieces, *own), key=_block_index)
 
 
 def _signature(block: Json) -> str | None:
@@ -95,6 +109,12 @@ def _maker(first: Piece, pieces: Sequence[Piece]) -> Json:
 def _call(block: Json) -> Json:
     arguments = arguments_as_object(block["arguments"])
     return {"name": block["name"], "args": arguments, "id": block["id"], "type": "tool_call"}
+
+
+def _shown_call(block: Json) -> Json:
+    """Return a call in Anthropic's form, as its integration writes it into the content."""
+    arguments = arguments_as_object(block["arguments"])
+    return {"type": "tool_use", "id": block["id"], "name": block["name"], "input": arguments}
 
 
 def _block(block: Json) -> Json:
@@ -149,4 +169,5 @@ _WRITERS: dict[str, Callable[[Json], Json]] = {
     "redacted_thinking": _redacted,
     "media": _media,
     "opaque": _opaque,
+    "tool_call": _shown_call,
 }

@@ -57,6 +57,30 @@ def test_a_call_without_words() -> None:
     assert history[1]["tool_calls"][0]["id"] != history[3]["tool_calls"][0]["id"]
 
 
+def test_an_answer_of_claude_keeps_its_order() -> None:
+    """What comes after a call is after it in the content too, where Anthropic's integration looks (rule L3)."""
+    answer = model(thinking("one"), call(), thinking("two"), "So", call("c2"))
+    found = messages("Hi", answer, tool(result(), result("c2")))
+    (loaded,) = [said for said in read_request({"messages": found}).messages if said["role"] == "assistant"]
+
+    assert ["thinking", "tool_use", "thinking", "text", "tool_use"] == [part["type"] for part in found[1]["content"]]
+    assert ["c1", "c2"] == [made["id"] for made in found[1]["tool_calls"]]
+    assert ["thinking", "tool_call", "thinking", "text", "tool_call"] == [block["type"] for block in loaded["content"]]
+    assert ["thinking", "text"] == [
+        part["type"] for part in messages("Hi", model(thinking(), "So", call()), tool(result()))[1]["content"]
+    ]
+
+
+def test_a_call_that_the_content_has_twice_is_read_once() -> None:
+    """In its first place (rule L3)."""
+    used = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    answer = {"type": "ai", "content": [used, {"type": "text", "text": "So"}, used], "tool_calls": [CALL]}
+
+    assert ["tool_call", "text"] == [
+        block["type"] for block in read_request({"messages": [answer]}).messages[0]["content"]
+    ]
+
+
 def test_extra_is_added_without_a_model() -> None:
     """Messages name none."""
     body, _ = sent("langchain", ["Hi"], None, {"model": "gpt-5", "todos": []})
