@@ -20,7 +20,7 @@ RULES = {
         *("server-tool-orphan", "system-role", "prefill", "empty-content", "empty-text", "blank-text"),
         *("trailing-whitespace", "error-result-text", "media-role", "shape", "tool-call-id", "tool-name"),
         *("cache-marks", "tool-declared-twice", "thinking-signature", "thinking-first", "thinking-last"),
-        *("thinking-disabled", "thinking-role", "prefix-changed", "empty-history"),
+        *("thinking-disabled", "thinking-role", "prefix-changed", "empty-history", "fallback-declined"),
     },
     "gemini": {
         *("role", "function-call-turn", "function-response-turn", "function-parity", "tool-result-not-first"),

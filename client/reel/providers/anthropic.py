@@ -1,5 +1,6 @@
 """Reads the blocks of Anthropic's API."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from reel.base.strict_json import Json
@@ -7,12 +8,15 @@ from reel.providers.blocks import PartReader, blocks_of, by_type, text_part, too
 from reel.providers.content import ANY_PICTURE, shortest
 from reel.providers.elements import Element, require_str
 from reel.providers.message_builder import MessageBuilder
+from reel.providers.metadata import opaque_block, opaque_object
 from reel.providers.refusals import Refusals
 from reel.providers.roles import INSTRUCTION_ROLES
 
 PROVIDER = "anthropic"
 PDF = "application/pdf"
 API = "Anthropic Messages"
+# The type of the block between what a model said that declined, and what another one answered.
+FALLBACK = "fallback"
 
 
 def read_message(builder: MessageBuilder, found: Element) -> None:
@@ -33,14 +37,38 @@ def read_blocks(content: Any, where: str, model: str | None, refusals: Refusals 
         model: the model that generated it; ``None`` if unknown, or if none did (user input).
         refusals: what keeps a block that is refused; ``None`` if that is an error.
     """
+    # What one model said before another took over: its calls are not to be answered (rule A17).
+    takeover = _last_fallback(content)
 
     def read(found: Element) -> Json:
+        nonlocal takeover
         block = by_type(_READERS, PROVIDER, found)
+        if found.value is takeover:
+            takeover = None
+        elif takeover is not None and block["type"] == "tool_call":
+            block = opaque_block(PROVIDER, found.value)
         if model is not None and block["type"] in ("thinking", "redacted_thinking", "opaque"):
             block["model"] = model
         return block
 
     return blocks_of(content, where, read, refusals)
+
+
+def _last_fallback(content: Any) -> Json | None:
+    """Return the last block of a list that says that another model took over."""
+    parts = reversed(content) if type(content) is list else ()
+    return next((part for part in parts if type(part) is dict and part.get("type") == FALLBACK), None)
+
+
+def declined_blocks(blocks: Sequence[Json]) -> int:
+    """Return how many blocks of an answer come before the last one that says that another model took over."""
+    for index in reversed(range(len(blocks))):
+        if blocks[index]["type"] == "opaque" and blocks[index]["provider"] == PROVIDER:
+            # Most are not of this type, and are not parsed.
+            found = opaque_object(blocks[index]) if f'"{FALLBACK}"' in blocks[index]["data_json"] else None
+            if found is not None and found.get("type") == FALLBACK:
+                return index
+    return 0
 
 
 def _text(found: Element) -> Json:

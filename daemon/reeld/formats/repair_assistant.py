@@ -3,6 +3,7 @@
 from reel.base.strict_json import Json
 from reel.base.values import new_tuple
 from reel.providers.changes import Change
+from reel.providers.roles import THOUGHTS
 from reeld.formats.format import Format
 from reeld.formats.model import AssistantTurn, Piece, ToolCall, placeholder
 from reeld.formats.naming import why_signature_lost
@@ -12,6 +13,7 @@ from reeld.formats.server_tools import MessageGroup
 from reeld.formats.turn_order import OrderedPieces
 
 _UNPAIRED = "a server's tool without the other half of its call and result"
+_TAKEN_OVER = "the model that thought so declined, and another one answered in its place"
 _LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
 
 
@@ -79,6 +81,8 @@ def _is_server_tool(piece: Piece, target: Format) -> bool:
 def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Rules) -> str | None:
     """Return why a block of the assistant's cannot be sent; ``begun`` are the blocks before its message."""
     kind = piece.block["type"]
+    if kind in THOUGHTS and piece.block_index < rules.tools.declined.get(piece.message_index, 0):
+        return _TAKEN_OVER
     if kind == "opaque" and (piece.message_index, piece.block_index) in rules.tools.unpaired:
         return _UNPAIRED
     why = rules.why_unsendable(piece.block, "assistant")

@@ -5,10 +5,12 @@ not at all. A result may also come in a later turn: Anthropic pauses a turn in w
 continues it after the results of the client's tools (rule A11).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from reel.base.strict_json import Json
+from reel.providers.anthropic import declined_blocks
 from reeld.formats.format import Format, ServerToolHalf
 
 # A block by its place: the number of its message in the batch that is repaired, and its number in that message.
@@ -42,6 +44,7 @@ class ServerToolStatus(NamedTuple):
         continuing: the numbers of the groups in which the assistant continues while a tool of an earlier group works.
         spans: for each call with its result in a later group, its key and the numbers of both groups.
         present: whether there are any, in the batch or still at work before it.
+        declined: by the number of a message, how many of its blocks a model said that declined (rule A17).
     """
 
     unpaired: frozenset[BlockPlace]
@@ -49,6 +52,7 @@ class ServerToolStatus(NamedTuple):
     continuing: frozenset[int]
     spans: tuple[tuple[str, int, int], ...]
     present: bool
+    declined: Mapping[int, int] = MappingProxyType({})
 
     def waiting_at(self, number: int) -> tuple[str, ...]:
         """Return the keys of the calls before a group whose results come in it or later."""
@@ -79,6 +83,7 @@ def match_server_tools(
     """
     unpaired: set[BlockPlace] = set()
     continuing: set[int] = set()
+    declined: dict[int, int] = {}
     spans: list[tuple[str, int, int]] = []
     # By key: the place of the call and the number of its group.
     open_calls: dict[str, tuple[BlockPlace, int]] = dict.fromkeys(waiting, (_BEFORE, -1))
@@ -93,7 +98,8 @@ def match_server_tools(
             continuing.add(number)
         elif next(_blocks(group.assistant, "opaque"), None) is None:
             continue
-        for place, half in _halves(group, target, model):
+        declined |= _declined(group)
+        for place, half in _halves(group, target, model, declined):
             present = present or half is not None
             if half is None:
                 unpaired.update(place for place, _ in open_calls.values())
@@ -108,24 +114,35 @@ def match_server_tools(
             unpaired.update(place for place, _ in open_calls.values())
             open_calls = {}
     first_pending = min((number for _, number in open_calls.values()), default=None)
-    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), tuple(spans), present)
+    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), tuple(spans), present, declined)
 
 
 def _halves(
-    group: MessageGroup, target: Format, model: str | None
+    group: MessageGroup, target: Format, model: str | None, declined: Mapping[int, int]
 ) -> Iterator[tuple[BlockPlace, ServerToolHalf | None]]:
     """Return the halves of server tool calls in the assistant's messages, with their places.
 
-    ``None`` represents an answer of another provider, which cannot have continued a turn (rule A11).
+    ``None`` represents an answer of another provider, which cannot have continued a turn (rule A11), and the place
+    where another model took over (rule A17).
     """
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         if _is_of_another(message, target.provider):
             yield (message_index, 0), None
         for block_index, block in enumerate(message["content"]):
+            if declined.get(message_index) == block_index:
+                yield (message_index, block_index), None
             if block["type"] == "opaque" and target.why_unsendable(block, "assistant", model) is None:
                 half = target.server_tool_half(block)
                 if half is not None:
                     yield (message_index, block_index), half
+
+
+def _declined(group: MessageGroup) -> dict[int, int]:
+    """Return how many blocks of each message come before the last takeover of a turn: of earlier messages, all."""
+    counts = [declined_blocks(said["content"]) for said in group.assistant]
+    last = max((index for index, count in enumerate(counts) if count), default=0)
+    counts[:last] = [len(said["content"]) for said in group.assistant[:last]]
+    return {group.start + len(group.user) + index: count for index, count in enumerate(counts) if count}
 
 
 def _is_of_another(message: Json, provider: str) -> bool:

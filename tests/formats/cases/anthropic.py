@@ -41,6 +41,7 @@ HIDDEN = {"type": "redacted_thinking", "data": "AAAA"}
 SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
 MARK = {"type": "ephemeral"}
+TAKEOVER = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
 LOOK = {"name": "look", "input_schema": {"type": "object"}}
 ENABLED = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 LOOP = (HI, model(call()), user(result()))
@@ -62,6 +63,7 @@ ACCEPTED = [
     Case("server-tool-unanswered", body(HI, model(SEARCH))),
     Case("server-tool-unanswered", body(HI, model(SEARCH, call()), user(result()), model(FOUND, text()), HI)),
     Case("server-tool-orphan", body(HI, model(SEARCH, FOUND, text()), HI)),
+    Case("fallback-declined", body(HI, model(text(), SEARCH, FOUND, TAKEOVER, THOUGHT, text()), HI)),
     Case("system-role", body(HI, system(), OK, HI), RECENT),
     Case("system-role", body(HI, model(SEARCH, FOUND), system()), "claude-fable-5"),
     Case("prefill", body(HI, OK, HI), RECENT),
@@ -118,6 +120,9 @@ REFUSED = [
     Case("tool-result-not-first", body(HI, model(call()), user(text(), result()))),
     Case("server-tool-unanswered", body(HI, model(SEARCH, text()), HI)),
     Case("server-tool-orphan", body(HI, model(FOUND, text()), HI)),
+    Case("fallback-declined", body(HI, model(THOUGHT, TAKEOVER, text()), HI)),
+    Case("fallback-declined", body(HI, model(THOUGHT, text(), TAKEOVER, TAKEOVER, text()), HI)),
+    Case("fallback-declined", body(HI, model(call(), TAKEOVER, text()), user(result()))),
     Case("system-role", body(HI, system(), OK, HI), OLD),
     Case("system-role", body(system(), HI), RECENT),
     Case("system-role", body(HI, system(), HI), RECENT),

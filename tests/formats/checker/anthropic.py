@@ -113,6 +113,21 @@ def server_tool_orphan(request: Request) -> Iterator[Fault]:
                 yield Fault(where, f"no call {block.get('tool_use_id')!r} before it in its turn")
 
 
+def fallback_declined(request: Request) -> Iterator[Fault]:
+    """Before the last takeover of a turn there is no thinking, and no call that has no result there."""
+    for turn in request.turns:
+        kinds = [block.get("type") for _, block in turn.blocks]
+        if "fallback" not in kinds:
+            continue
+        before = turn.blocks[: len(kinds) - 1 - kinds[::-1].index("fallback")]
+        answered = [block.get("tool_use_id") for _, block in before if is_served(block)]
+        for where, block in before:
+            kind = block.get("type")
+            is_given_up = kind in CALLS and block.get("id") not in answered
+            if is_given_up or kind in ("thinking", "redacted_thinking", "tool_use"):
+                yield Fault(where, f"{kind!r} of a model that declined")
+
+
 def system_role(request: Request) -> Iterator[Fault]:
     """A system message exists on recent models, after a user's turn and before the assistant's or the end."""
     version = request.version()
@@ -158,6 +173,7 @@ RULES: tuple[Rule[Request], ...] = (
     tool_result_not_first,
     server_tool_unanswered,
     server_tool_orphan,
+    fallback_declined,
     system_role,
     prefill,
     tool_role,
