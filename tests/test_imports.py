@@ -118,6 +118,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # the clients
     ("reel.aio", "reel.sync"),
     ("reel",),
+    # the histories of other tools: steps, how they are read and added, and the tools
+    ("reel.importing.steps", "reel.importing.values", "reel.importing.id_tables"),
+    ("reel.importing.sources", "reel.importing.adding"),
+    ("reel.importing.tools",),
     ("reel.importing",),
     # the pages stand beside the command line, which opens them; they know nothing of it
     ("reel.integrations", "reel.viewing"),
@@ -259,7 +263,7 @@ def test_the_client_is_as_drawn() -> None:
     (picture,) = re.findall(r"^```\n(cli .*?)^```", page, re.DOTALL | re.MULTILINE)
     drawn = [name if name == "reel" else f"reel.{name}" for line in picture.splitlines() for name in line[:24].split()]
 
-    assert sorted(drawn) == sorted(name for name in HEIGHTS if inside(name, "reel"))
+    assert sorted(drawn) == sorted(name for name in HEIGHTS if inside(name, "reel") and name.count(".") < 2)
     assert [HEIGHTS[name] for name in drawn] == sorted(map(HEIGHTS.__getitem__, drawn), reverse=True)
 
 
@@ -321,9 +325,19 @@ def test_nobody_reaches_into_the_clients() -> None:
     inherited = [(module, base) for module, base in bases if re.search(r"\b(Client|Connection|Subscription)$", base)]
 
     assert {"_connection", "_stream"} <= private
-    assert {"reel.cli.names", "reel.importing.pipeline", "reel.integrations.worker"} <= trees.keys()
+    assert {"reel.cli.names", "reel.importing.adding.pipeline", "reel.integrations.worker"} <= trees.keys()
     assert [] == reached
     assert [] == inherited
+
+
+def test_tools_do_not_know_each_other() -> None:
+    """The reader of a tool's histories imports nothing of another tool's."""
+    tools = "reel.importing.tools"
+    depth = len(parents(tools)) + 2
+    tool = {found: [name.split(".")[:depth] for name in found] for found in imports() if inside(found.module, tools)}
+
+    assert tool
+    assert [] == [found for found, (own, named) in tool.items() if inside(found.name, tools) and own != named]
 
 
 def test_integrations_do_not_know_each_other() -> None:
@@ -360,7 +374,7 @@ def test_integrations_do_not_know_each_other() -> None:
                 "reeld.verify",
                 "reeld.search",
                 "reeld.backups",
-                "reel.importing.databases",
+                "reel.importing.sources.databases",
             ],
         ),
     ],

@@ -18,12 +18,12 @@ from reel.cli.suggestions import like
 from reel.daemon.address import state_directory
 from reel.daemon.peer import RECONNECT_SECONDS
 from reel.importing import MODULES, tool_named
-from reel.importing.conversation import CLIENT
-from reel.importing.importer import Importer, Totals
-from reel.importing.log_importer import LogImporter
-from reel.importing.pipeline import Pipeline
-from reel.importing.seen import Seen
+from reel.importing.adding.conversation import CLIENT
+from reel.importing.adding.importer import Importer, Totals
+from reel.importing.adding.pipeline import Pipeline
+from reel.importing.adding.seen import Seen
 from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
+from reel.importing.tools.reel_log.importer import LogImporter
 from reel.reading.wording import age, count, duration, full_time, pad, size
 from reel.sync.client import Client
 

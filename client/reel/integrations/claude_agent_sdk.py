@@ -21,13 +21,13 @@ from reel import requests
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound
 from reel.base.strict_json import Json, encode, parse_bounded
 from reel.base.values import is_clean
-from reel.importing.claude_entries import json_of, steps_of
-from reel.importing.claude_thread import Thread, larger
-from reel.importing.claude_transcripts import Transcript
-from reel.importing.conversation import Conversation, Target
-from reel.importing.log import Log
-from reel.importing.pipeline import OneByOne
+from reel.importing.adding.conversation import Conversation, Target
+from reel.importing.adding.log import Log
+from reel.importing.adding.pipeline import OneByOne
 from reel.importing.steps import Compacted, Kept, Source
+from reel.importing.tools.claude_code.entries import json_of, steps_of
+from reel.importing.tools.claude_code.thread import Thread, larger
+from reel.importing.tools.claude_code.transcripts import Transcript
 from reel.importing.values import text_in, title_of
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker

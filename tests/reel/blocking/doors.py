@@ -8,7 +8,7 @@ from reel import requests
 from reel.cli.full_screen import cancellable_client
 from reel.cli.names import PrefixResolvingClient
 from reel.cli.output import Output
-from reel.importing.pipeline import Pipeline
+from reel.importing.adding.pipeline import Pipeline
 from reel.sync.client import Client
 from reel.sync.methods import Methods
 

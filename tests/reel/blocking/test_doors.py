@@ -8,7 +8,7 @@ import pytest
 
 from reel import requests
 from reel.base.errors import ShuttingDown
-from reel.importing.pipeline import Pipeline
+from reel.importing.adding.pipeline import Pipeline
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.patience import PATIENCE

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reel.importing.gemini_cli import Session
 from reel.importing.steps import Source, Step
+from reel.importing.tools.gemini_cli.tool import Session
 
 SESSION = "33333333-3333-4333-8333-333333333333"
 MODEL = "gemini-3-pro"

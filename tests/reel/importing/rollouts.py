@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reel.importing.codex_rollout import Rollout
 from reel.importing.steps import Source, Step
+from reel.importing.tools.codex.rollout import Rollout
 
 THREAD = "22222222-2222-4222-8222-222222222222"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reel.importing import tool_named
-from reel.importing.reel_log import LogFile
 from reel.importing.steps import About, Compacted, Kept, Reading, Said, Step, Tool
+from reel.importing.tools.reel_log.tool import LogFile
 
 from . import chats, test_llm, test_opencode
 from .exported import Tree

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.aider import TOOL
-from reel.importing.files import lines_of
+from reel.importing.sources.files import lines_of
 from reel.importing.steps import About, Kept, Said, Step
+from reel.importing.tools.aider import TOOL
 
 from .transcripts import check_step
 

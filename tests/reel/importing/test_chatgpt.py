@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.chatgpt import TOOL, steps_of
-from reel.importing.exports import open_export
+from reel.importing.sources.exports import open_export
 from reel.importing.steps import About, Counts, Said, Source
+from reel.importing.tools.chatgpt.tool import TOOL, steps_of
 
 from .exported import CONVERSATION, Tree, read, reading_of, write
 from .transcripts import check_step, outline

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from reel.importing import chatgpt_images
-from reel.importing.chatgpt import TOOL
 from reel.importing.steps import Reading, Said
+from reel.importing.tools.chatgpt import images as chatgpt_images
+from reel.importing.tools.chatgpt.tool import TOOL
 
 from .exported import Tree, reading_of, write
 

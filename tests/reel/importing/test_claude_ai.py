@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reel.importing.claude_ai import TOOL, steps_of
 from reel.importing.steps import About, Counts, Said, Source
+from reel.importing.tools.claude_ai import TOOL, steps_of
 
 from .exported import read, reading_of, write
 from .transcripts import check_step, outline

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.claude_code import TOOL
 from reel.importing.steps import About, Kept, Said
+from reel.importing.tools.claude_code.tool import TOOL
 
 from .transcripts import (
     SESSION,

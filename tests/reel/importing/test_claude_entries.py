@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.base.strict_json import encode
-from reel.importing.claude_entries import entry_from, entry_in_note, entry_of, json_of, parts_of, steps_of
-from reel.importing.claude_thread import Thread
 from reel.importing.steps import Back, Compacted, Kept, Said, Step
+from reel.importing.tools.claude_code.entries import entry_from, entry_in_note, entry_of, json_of, parts_of, steps_of
+from reel.importing.tools.claude_code.thread import Thread
 from reel.said.messages import Message
 from reel.said.records import message_from_record
 from reeld.core.validation import rows_from

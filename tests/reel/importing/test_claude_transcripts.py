@@ -3,10 +3,10 @@
 from typing import Any
 
 from reel.base.strict_json import encode
-from reel.importing.claude_entries import steps_of
-from reel.importing.claude_thread import Thread
-from reel.importing.claude_transcripts import Transcript
 from reel.importing.steps import Compacted, Kept, Said
+from reel.importing.tools.claude_code.entries import steps_of
+from reel.importing.tools.claude_code.thread import Thread
+from reel.importing.tools.claude_code.transcripts import Transcript
 from reeld.core.validation import rows_from
 
 Json = dict[str, Any]

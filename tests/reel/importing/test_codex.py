@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.codex import TOOL
 from reel.importing.steps import About, Back, Compacted, Kept, Said, Step
+from reel.importing.tools.codex.tool import TOOL
 
 from .rollouts import THREAD, Lines, read, rollout_of, without_file
 from .transcripts import check_step

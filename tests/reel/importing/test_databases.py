@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.importing.databases import reading
+from reel.importing.sources.databases import reading
 
 
 @pytest.fixture

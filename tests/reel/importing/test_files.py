@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from reel.importing.files import files_below
+from reel.importing.sources.files import files_below
 from reel.importing.steps import Problem
 
 

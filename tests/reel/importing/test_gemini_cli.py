@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.gemini_cli import TOOL, Session
 from reel.importing.steps import About, Kept, Said, Source
+from reel.importing.tools.gemini_cli.tool import TOOL, Session
 
 from .chats import MODEL, Lines, made_call, part, read, session_of
 from .transcripts import check_step, outline

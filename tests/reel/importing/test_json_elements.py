@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.json_elements import Elements
+from reel.importing.sources.json_elements import Elements
 
 
 def parsed(data: bytes, limit: int = 1 << 20) -> list[Any]:

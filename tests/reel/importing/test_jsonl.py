@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.jsonl import TOOL, Messages
 from reel.importing.steps import About, Said, Source
+from reel.importing.tools.jsonl.tool import TOOL, Messages
 
 from .transcripts import check_step
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.importing.llm import TOOL
 from reel.importing.steps import About, Said
+from reel.importing.tools.llm.tool import TOOL
 
 from .exported import reading_of
 from .transcripts import check_step, outline

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.openai_agents import TOOL
 from reel.importing.steps import About, Said
+from reel.importing.tools.openai_agents import TOOL
 
 from .exported import reading_of
 

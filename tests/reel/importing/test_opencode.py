@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.opencode import TOOL
-from reel.importing.opencode_messages import Messages
 from reel.importing.steps import About, Back, Compacted, Counts, Kept, Said, Step
+from reel.importing.tools.opencode.messages import Messages
+from reel.importing.tools.opencode.tool import TOOL
 
 from .transcripts import check_step
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reel.importing.claude_code import Session
 from reel.importing.steps import About, Back, Compacted, Kept, Said, Source, Step
+from reel.importing.tools.claude_code.tool import Session
 from reel.said.blocks import check_blocks
 
 SESSION = "11111111-1111-4111-8111-111111111111"

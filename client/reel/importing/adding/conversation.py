@@ -1,0 +1,366 @@
+"""Steps of one conversation, as commands to the daemon.
+
+Every message has its place after a particular other one, whatever happened between them. So going back, compacting, and
+continuing an existing conversation are the same operation: the next message is added after its predecessor, and
+replaces what follows that. All of it remains in the log.
+
+The commands are sent without waiting for replies. Their seqs are known in advance, because a command is carried out
+only if no other client has written.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from msgpack import packb
+
+from reel import replies, requests
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.base.strict_json import Json, encode
+from reel.base.values import fit_messagepack
+from reel.importing.adding.log import Log, ref_for
+from reel.importing.adding.pipeline import Commands
+from reel.importing.adding.stored import Stored
+from reel.importing.id_tables import IdMap
+from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
+from reel.requests import Call
+from reel.requests.calls import call, reply_reader
+
+# The name under which the importer's events are stored.
+CLIENT = "reel import"
+# The tag that names the tool and the conversation of an agent, even after the agent is renamed.
+TAG = "import"
+# The maximum of messages and bytes in one command.
+_MOST = 500
+_BYTES = 1 << 20
+_ADDED = reply_reader(replies.Added)
+
+
+class Target(NamedTuple):
+    """The agent that a conversation is imported into: an existing one, or one to be created.
+
+    Args:
+        name: the name of the agent.
+        row: the agent, if it exists.
+        log: the contents of its log, or of that of the agent from which it is cloned.
+        origin: the agent to clone; empty for a new conversation.
+        is_fork: whether the conversation is a fork that the tool made.
+        stored: what the log says, if the source identifies messages by their position.
+    """
+
+    name: str
+    row: replies.AgentRow | None
+    log: Log
+    origin: str = ""
+    is_fork: bool = False
+    stored: Stored | None = None
+
+
+class Conversation:
+    """Adds the steps of a conversation.
+
+    Args:
+        pipeline: the connection.
+        source: the source of the steps.
+        name: the conversation's name at its source.
+        target: the destination of the steps.
+        careful: wait for each reply, so that only a refused message is left out, not those after it.
+    """
+
+    def __init__(self, pipeline: Commands, source: Source, name: str, target: Target, *, careful: bool = False) -> None:
+        self._pipeline = pipeline
+        self._source = source
+        self.name = name
+        self._target = target
+        self._log = target.log
+        self._careful = careful
+        self.agent = target.row.id if target.row else ""
+        self.made = ""
+        self.added = 0
+        self.known = 0
+        # The lines of messages that say something else than when they were imported.
+        self.changed: list[int] = []
+        self.problems: list[Problem] = []
+        self.failure: ReelError | None = None
+        self._title, self._tags = "", dict[str, str]()
+        # The title and the tags of the agent.
+        self._described = (target.row.title or "", target.row.tags) if target.row else ("", {})
+        # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
+        self._places = IdMap()
+        # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
+        self._at: int | None = None
+        self._base: int | None = None
+        # The newest message that was read.
+        self._newest = 0
+        # Records for the log only that came before the agent existed.
+        self._early: list[Kept] = []
+        self._batch: list[Json] = []
+        self._batch_bytes = 0
+        self._batch_from: int | None = None
+        self._batch_head = 0
+        self._line = 0
+
+    @property
+    def log(self) -> Log:
+        """The current contents of the agent's log."""
+        return self._log
+
+    def go_on(self, base: int | None, places: Mapping[str, int]) -> None:
+        """Continue at the end of an existing conversation.
+
+        Args:
+            base: the prompt at its beginning, if it has one.
+            places: the places of messages that are not in the log, or not live, under their ids.
+        """
+        self._at, self._base = self._log.tip, base
+        for ref, place in places.items():
+            self._places[ref] = place
+
+    def take(self, step: Step) -> None:
+        """Process the next step."""
+        match step:
+            case About():
+                self._title = step.title or self._title
+                self._tags |= step.tags
+            case Said():
+                self._say(step)
+            case Kept():
+                self._keep(step)
+            case Back():
+                self._at = self._place_of(step.to) if step.to else self._base
+            case Compacted():
+                self._compact(step)
+
+    def finish(self) -> None:
+        """Send the remaining messages, and set the title and the tags."""
+        if self._target.is_fork and self._at is not None:
+            self._materialize()
+        self._move()
+        self.flush()
+        if not self.agent or self.failure:
+            return
+        old_title, old_tags = self._described
+        title = "" if old_title else self._title
+        tags = {**(old_tags if self._target.row else {}), TAG: self.name, **self._tags}
+        if title or tags != old_tags:
+            change = requests.change(self.agent, title=title or None, tags=tags)
+            self._pipeline.submit(change, self._took_description)
+
+    def flush(self) -> None:
+        """Send the collected messages."""
+        if not self._batch:
+            return
+        batch, head = self._batch, self._batch_head
+        self._batch, self._batch_bytes = [], 0
+        if self.failure is not None:
+            return
+        params: Json = {} if self._batch_from is None else {"from": self._batch_from}
+        add = call("add", _ADDED, writes=True, agent=self.agent, messages=batch, if_seq=head, **params)
+        self._send(add, len(batch))
+
+    def _say(self, said: Said) -> None:
+        place, parts = self._known_parts(said.parts)
+        known = said.parts[: len(said.parts) - len(parts)]
+        if known and self._target.stored is not None and self._target.stored.differs(known):
+            self.changed.append(said.line)
+        if parts:
+            element: Json = {"role": said.role, "content": [block for part in parts for block in part.blocks]}
+            if said.metadata:
+                element["provider_metadata"] = said.metadata
+            place = self._put(element, parts[-1].ref, said, is_prompt=said.role == "user")
+        else:
+            self.known += 1
+        if place is None:
+            return
+        # A message is in the log under the id of its last part.
+        for part in said.parts[:-1] if parts else said.parts:
+            if self._log.place_of(part.ref) != place:
+                self._places[part.ref] = place
+        if said.role == "system" and self._at == self._base:
+            self._base = place
+        self._go_to(place)
+
+    def _go_to(self, place: int) -> None:
+        self._at, self._newest = place, max(place, self._newest)
+
+    def _move(self) -> None:
+        """Go back to the last message of the source if it is on another branch, or before the end of this one.
+
+        A source without the newest message is an older state of the conversation, or was cut: it does not decide.
+        It is impossible to go back to a message that does not end a command.
+        """
+        place = self._at
+        if not self.agent or place is None or place == self._log.tip:
+            return
+        if self._newest == self._log.newest and self._log.end_of(place) == place:
+            self.flush()
+            self._restore(place)
+
+    def _place_of(self, ref: str) -> int | None:
+        return self._places.get(ref) or self._log.place_of(ref)
+
+    def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
+        """Return the place of the last known part of a message, and the parts after it."""
+        for number in range(len(parts), 0, -1):
+            place = self._log.place_of(parts[number - 1].ref)
+            if place is not None:
+                self._at = place
+                return place, parts[number:]
+        return None, parts
+
+    def _keep(self, kept: Kept) -> None:
+        if self._log.place_of(kept.ref) is not None:
+            self.known += 1
+        elif not self.agent:
+            self._early.append(kept)
+        else:
+            record = {"kind": kept.kind, "content": kept.content, "data_json": encode(kept.data, ascii_only=True)}
+            self._put(record, kept.ref, kept, is_prompt=False)
+
+    def _compact(self, step: Compacted) -> None:
+        self._at = self._base
+        name = step.summary.parts[0].ref
+        self._repeat_all(step.before, name, step.summary.line)
+        self._say(step.summary)
+        self._repeat_all(step.kept, name, step.summary.line)
+
+    def _repeat_all(self, refs: tuple[str, ...], summary: str, line: int) -> None:
+        """Add again the messages kept beside a summary; several refs may be parts of one message."""
+        copies: dict[int, int] = {}
+        for ref in refs:
+            place = self._place_of(ref)
+            if place is None:
+                continue
+            if place not in copies:
+                self._repeat(ref, place, f"{ref}@{summary}", line)
+                copies[place] = self._place_of(ref) or place
+            self._places[ref] = copies[place]
+
+    def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
+        """Add again a message kept after a summary."""
+        if (known := self._log.place_of(copy)) is not None:
+            self._places[ref] = known
+            self._go_to(known)
+            return
+        self.flush()
+        found = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place)).messages
+        for message in found:
+            part, sent = Part(copy, message["content"]), message.get("sent", message["time"])
+            self._say(Said(message["role"], (part,), message["provider_metadata"], sent, line))
+            self._places[ref] = self._place_of(copy) or place
+
+    def _put(self, element: Json, ref: str, step: Said | Kept, *, is_prompt: bool) -> int | None:
+        """Collect a message or a record, and return its future seq; ``None`` if it was refused."""
+        is_message = isinstance(step, Said)
+        element["ref"] = ref_for(ref)
+        if step.sent is not None:
+            element["sent"] = step.sent
+        element, _ = fit_messagepack(element)
+        size = len(packb(element, unicode_errors="surrogatepass"))
+        ends_turn = is_prompt and any("role" in gathered for gathered in self._batch)
+        if self._batch_bytes + size > _BYTES or len(self._batch) >= _MOST or ends_turn:
+            self.flush()
+        self._materialize()
+        if is_message and self._at != self._log.tip:
+            self.flush()
+        if not self._batch:
+            self._begin(move=is_message)
+        self._batch.append(element)
+        self._batch_bytes += size
+        seq, command = self._log.head + 1, self._batch_head + 1
+        if self._careful and not self._is_accepted(step.line):
+            return None
+        self._log.add(seq, command, ref, is_message=is_message)
+        self.added += is_message
+        return seq
+
+    def _is_accepted(self, line: int) -> bool:
+        """Send a single message, and return whether it was accepted."""
+        refused, self._line = len(self.problems), line
+        self.flush()
+        if len(self.problems) > refused:
+            self._log = read_log(self._pipeline, self.agent)
+            return False
+        return self.failure is None
+
+    def _begin(self, *, move: bool) -> None:
+        """Begin a command at the place of its first message."""
+        self._batch_from, self._batch_head = None, self._log.head
+        if not move or self._at == self._log.tip:
+            return
+        following = self._log.after(self._at)
+        if following is None and self._at is not None:
+            self._restore(self._at)
+            self._batch_head = self._log.head
+            following = self._log.after(self._at)
+        if following is not None:
+            self._batch_from = following
+            self._log.go_to(self._at, self._log.head + 1)
+
+    def _restore(self, place: int) -> None:
+        """Go back to the end of the command that added a message."""
+        end = self._log.end_of(place)
+        self._send(requests.restore(self.agent, place, if_seq=self._log.head), None)
+        self._log.go_to(end, self._log.head + 1)
+
+    def _materialize(self) -> None:
+        """Create the agent if it does not exist; clone it if it must not be written to."""
+        if self.agent:
+            return
+        tags = {TAG: self.name, **self._tags}
+        if self._target.origin and self._at is not None:
+            info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, self._at))
+            self._log = read_log(self._pipeline, info.id)
+        else:
+            info = self._pipeline.call(requests.create(self._target.name, title=self._title or None, tags=tags))
+            self._log = Log()
+            self._log.head = info.head
+        # A fork has the title that its tool gave it, not that of its origin.
+        title = "" if self._target.is_fork else info.title or ""
+        self.agent, self.made, self._described = info.id, info.name, (title, info.tags)
+        early, self._early = self._early, []
+        for kept in early:
+            self._keep(kept)
+
+    def _send(self, call: Call[Any], events: int | None) -> None:
+        if self._careful:
+            try:
+                self._took(self._pipeline.call(call), events)
+            except (InvalidMessage, TooLarge) as error:
+                self._refuse(error)
+            return
+        try:
+            self._pipeline.submit(call, lambda reply: self._took(reply, events))
+        except (InvalidParams, TooLarge) as error:
+            self.failure = self.failure or error
+
+    def _took(self, reply: Any, events: int | None) -> None:
+        if isinstance(reply, ReelError):
+            # The following commands are refused as well, because the head differs from the expected one.
+            self.failure = self.failure or reply
+        elif events is not None and reply.first + events - 1 != reply.head:
+            self.failure = self.failure or Conflict(f"{self._target.name} got other seqs than expected")
+
+    def _took_description(self, reply: Any) -> None:
+        if isinstance(reply, ReelError):
+            self.problems.append(Problem(self._source.path, 0, f"the agent was not described: {reply.message}"))
+
+    def _refuse(self, error: ReelError) -> None:
+        self.problems.append(Problem(self._source.path, self._line, f"not imported: {error.message}"))
+
+
+def read_log(pipeline: Commands, agent: str, stored: Stored | None = None) -> Log:
+    """Read an agent's log, including what it inherited.
+
+    Args:
+        pipeline: the connection.
+        agent: the agent.
+        stored: takes note of what the messages say.
+    """
+    log, events = Log(), _events(pipeline, agent)
+    log.read(events if stored is None else stored.note(events), CLIENT)
+    return log
+
+
+def _events(pipeline: Commands, agent: str) -> Iterator[Any]:
+    for page in pipeline.pages(requests.history(agent, inherited=True)):
+        yield from page.events

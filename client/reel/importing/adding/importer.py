@@ -1,0 +1,283 @@
+"""Importing sources: reads each, adds its steps to its agents, and counts the results."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from reel import requests
+from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.importing.adding.conversation import TAG, Conversation, Target, read_log
+from reel.importing.adding.log import Log
+from reel.importing.adding.pipeline import Pipeline
+from reel.importing.adding.seen import Seen
+from reel.importing.adding.stored import Stored
+from reel.importing.steps import About, Counts, Problem, Source, Tool
+from reel.importing.values import digest
+from reel.replies import AgentRow
+
+# The tag that names the file of a conversation.
+SOURCE = "source"
+# The number of sources that are sent before waiting for all replies.
+_TOGETHER = 16
+
+
+class Totals:
+    """The results of importing a tool's sources."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        # Conversations: new ones, grown ones, and unchanged ones.
+        self.new = 0
+        self.grown = 0
+        self.unchanged = 0
+        # Conversations of which a message that was imported before says something else now.
+        self.changed = 0
+        self.messages = 0
+        self.known = 0
+        self.bytes = 0
+        self.sources = 0
+        # Sources without a conversation.
+        self.empty = 0
+        # New agents beside conversations changed here, and conversations killed here.
+        self.beside: list[tuple[str, str]] = []
+        self.killed: list[str] = []
+        self.interrupted = False
+
+
+class _Read(NamedTuple):
+    """A source that has been read, with its commands sent.
+
+    Args:
+        source: the source.
+        counts: its records.
+        conversations: its conversations, without those that were killed here.
+        killed: whether there were such.
+        readable: whether all of it could be read.
+    """
+
+    source: Source
+    counts: Counts
+    conversations: list[Conversation]
+    killed: bool
+    readable: bool
+
+
+class Importer:
+    """Imports sources into the daemon.
+
+    Args:
+        pipeline: the connection.
+        seen: the sources imported before.
+    """
+
+    def __init__(self, pipeline: Pipeline, seen: Seen) -> None:
+        self._pipeline = pipeline
+        self._seen = seen
+        self._named: dict[str, AgentRow] = {}
+        self._tagged: dict[str, AgentRow] = {}
+        self._heads: dict[str, int] = {}
+        # Agents created in the meantime, by the names of their conversations.
+        self._made: dict[str, str] = {}
+        # The files of conversations, by their names.
+        self._files: dict[str, str] = {}
+        self._sent: list[_Read] = []
+        self.totals = Totals()
+
+    def look(self) -> None:
+        """List the existing agents."""
+        for row in self._pipeline.iter_agents():
+            self._heads[row.id] = row.head
+            if row.alive or row.name not in self._named:
+                self._named[row.name] = row
+            if (conversation := row.tags.get(TAG)) is not None:
+                self._tagged.setdefault(conversation, row)
+                self._files.setdefault(conversation, row.tags.get(SOURCE, ""))
+
+    def run(self, tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
+        """Import sources; yield the totals whenever some are done.
+
+        Raises:
+            NotRunning: the daemon went away.
+        """
+        for source in sources:
+            if (unchanged := self._seen.conversations(source, self._heads)) is not None:
+                self.totals.sources += 1
+                self.totals.bytes += source.size
+                self.totals.unchanged += unchanged
+                self.totals.empty += not unchanged
+            else:
+                self._sent.append(self._read(tool, source))
+            if len(self._sent) >= _TOGETHER:
+                self.settle(tool)
+            yield self.totals
+        self.settle(tool)
+        yield self.totals
+
+    def settle(self, tool: Tool) -> None:
+        """Wait for the outstanding replies, and count them."""
+        self._pipeline.drain()
+        sent, self._sent = self._sent, []
+        for read in sent:
+            failures = [conversation.failure for conversation in read.conversations if conversation.failure]
+            if any(isinstance(failure, InvalidMessage | InvalidParams | TooLarge) for failure in failures):
+                self._count(self._read(tool, read.source, careful=True))
+            else:
+                self._count(read)
+
+    def _read(self, tool: Tool, source: Source, *, careful: bool = False) -> _Read:
+        conversations: dict[str, Conversation] = {}
+        reading = tool.open(source)
+        current: Conversation | None = None
+        skipped: set[str] = set()
+        readable = True
+        try:
+            for step in reading.steps():
+                if isinstance(step, About):
+                    current = self._conversation(tool, conversations, skipped, source, step, careful=careful)
+                if current is not None:
+                    current.take(step)
+        except OSError as error:
+            # Rights or a missing module, perhaps: the next import may be able to read it.
+            readable = False
+            reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
+        for conversation in conversations.values():
+            conversation.finish()
+            if conversation.made:
+                self._made[conversation.name] = conversation.agent
+        if careful:
+            self._pipeline.drain()
+        return _Read(source, reading.counts, list(conversations.values()), bool(skipped), readable)
+
+    def _conversation(
+        self,
+        tool: Tool,
+        conversations: dict[str, Conversation],
+        skipped: set[str],
+        source: Source,
+        about: About,
+        *,
+        careful: bool,
+    ) -> Conversation | None:
+        name = source.conversation + about.part
+        if tool.by_position:
+            name = self._name_of_file(name, about.tags[SOURCE])
+        if name in skipped:
+            return None
+        if name not in conversations:
+            fork_of = source.conversation + about.fork_of if about.fork_of else "" if about.part else source.fork_of
+            stored = Stored() if tool.by_position else None
+            target = self._target(name, self._parent(fork_of, conversations), stored)
+            if target is None:
+                skipped.add(name)
+                self.totals.killed.append(name)
+                return None
+            conversations[name] = Conversation(self._pipeline, source, name, target, careful=careful)
+        return conversations[name]
+
+    def _name_of_file(self, name: str, path: str) -> str:
+        """Return the name of a conversation in a file: another one if there is one of this name in another file.
+
+        A file that is gone was moved: its conversation goes on in this one.
+        """
+        names = [name, f"{name}-{digest(path)}"]
+        own = [one for one in names if self._files.get(one) == path]
+        free = [one for one in names if not Path(self._files.get(one, "")).is_file()]
+        found = (own or free or names[-1:])[0]
+        self._files[found] = path
+        return found
+
+    def _parent(self, name: str, conversations: dict[str, Conversation]) -> str:
+        """Return the agent of a conversation's origin, or an empty string if it is not a fork."""
+        if (read := conversations.get(name)) is not None:
+            read.flush()
+            if read.agent:
+                return read.agent
+        return self._made.get(name) or (found.id if (found := self._find(name)) else "")
+
+    def _target(self, name: str, parent: str, stored: Stored | None) -> Target | None:
+        """Return the agent for a conversation; ``None`` if it was killed here.
+
+        Args:
+            name: the conversation.
+            parent: the agent that it is a fork of.
+            stored: takes note of what the messages of the agent say.
+        """
+        if (made := self._made.get(name)) is not None:
+            return self._existing(name, self._row_of(made), stored)
+        row = self._named.get(name) or self._tagged.get(name)
+        if row is not None:
+            return self._existing(name, row, stored) if row.alive else None
+        if not parent:
+            return Target(name, None, Log())
+        return Target(name, None, read_log(self._pipeline, parent), parent, is_fork=True)
+
+    def _find(self, name: str) -> AgentRow | None:
+        return (self._named.get(name) or self._tagged.get(name)) if name else None
+
+    def _row_of(self, agent: str) -> AgentRow:
+        info = self._pipeline.call(requests.agent(agent))
+        return AgentRow(info.id, info.name, info.title, info.tags, info.alive, info.head, info.created, info.updated)
+
+    def _existing(self, name: str, row: AgentRow, stored: Stored | None) -> Target | None:
+        """Return the agent, or a replacement for one that was changed here."""
+        number = 2
+        first = row
+        while (beside := self._named.get(f"{name}@{number}")) is not None:
+            row, number = beside, number + 1
+        if not row.alive:
+            return None
+        if first is row and row.tags.get(TAG) != name:
+            return Target(f"{name}@{number}", None, Log())
+        log = read_log(self._pipeline, row.id, stored)
+        if log.changed:
+            return Target(f"{name}@{number}", None, log, row.id, stored=stored)
+        return Target(row.name, row, log, stored=stored)
+
+    def _count(self, read: _Read) -> None:
+        totals, heads = self.totals, dict[str, int]()
+        totals.sources += 1
+        totals.bytes += read.source.size
+        complete = read.readable and not read.killed
+        for conversation in read.conversations:
+            totals.messages += conversation.added
+            totals.known += conversation.known
+            totals.changed += bool(conversation.changed)
+            if conversation.changed:
+                read.counts.problem(_was_changed(conversation, read.source))
+            for problem in conversation.problems:
+                read.counts.problem(problem)
+            if conversation.failure is not None:
+                complete = False
+                read.counts.problem(Problem(read.source.path, 0, _why(conversation.failure)))
+            if conversation.agent:
+                heads[conversation.agent] = conversation.log.head
+            self._count_conversation(conversation)
+        totals.empty += not heads and not read.killed
+        totals.counts.add(read.counts)
+        if complete:
+            self._heads |= heads
+            self._seen.add(read.source, heads)
+
+    def _count_conversation(self, conversation: Conversation) -> None:
+        totals = self.totals
+        if conversation.made:
+            totals.new += 1
+            if conversation.made != conversation.name:
+                totals.beside.append((conversation.name, conversation.made))
+        elif conversation.added:
+            totals.grown += 1
+        elif not conversation.changed:
+            totals.unchanged += 1
+
+
+def _was_changed(conversation: Conversation, source: Source) -> Problem:
+    several = len(conversation.changed) - 1
+    others = f", and {several:,} more," if several else ""
+    what = f"changed{others} since it was imported; {conversation.made or conversation.name} keeps what it said"
+    return Problem(source.path, conversation.changed[0], what)
+
+
+def _why(error: ReelError) -> str:
+    if error.name == "conflict":
+        return "the agent was changed while it was imported; import it again"
+    return f"not imported: {error.message}"

@@ -1,0 +1,137 @@
+"""aider: one Markdown file in each repository, to which every run appends its messages."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reel.importing.sources.blocks import text_block
+from reel.importing.sources.files import MAX_LINE, Line, lines_of, open_regular
+from reel.importing.steps import TOO_LONG, About, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
+from reel.importing.values import digest, milliseconds, name_of, tags_of, title_of
+
+_NAME = "aider"
+_FILE = ".aider.chat.history.md"
+_RUN = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
+_BEGINNING = b"# aider chat started at "
+_PROMPT, _SHOWN = "#### ", "> "
+# The maximum size of one message: in a damaged file, it may be unbounded.
+_LONGEST = MAX_LINE // 2
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the history of the repository of the current directory; no other places are known."""
+    here = Path(environment.get("PWD") or ".")
+    for directory in (here, *here.parents):
+        if (directory / _FILE).is_file() or (directory / ".git").exists():
+            yield directory / _FILE
+            return
+    yield here / _FILE
+
+
+def _discover(root: Path) -> Found:
+    """Find the history at a path, or that of the directory."""
+    path = root / _FILE if root.is_dir() else root
+    if path.is_symlink():
+        return Found([], [Problem(str(path), 0, "is a link, which is not followed")])
+    if not path.is_file():
+        return Found([], [])
+    status = path.stat()
+    directory = str(path.parent.resolve())
+    name = name_of(_NAME, f"{path.parent.resolve().name}-{digest(directory)}")
+    try:
+        runs = _runs_in(path)
+    except OSError as error:
+        return Found([], [Problem(str(path), 0, error.strerror or str(error))])
+    about = {"cwd": directory}
+    source = Source(str(path), name, status.st_size, status.st_mtime_ns, about=about, conversations=runs)
+    return Found([source], [])
+
+
+def _runs_in(path: Path) -> int:
+    with open_regular(str(path)) as file:
+        return sum(line.data.startswith(_BEGINNING) for line in lines_of(file)) or 1
+
+
+class History:
+    """A history that is being read: a conversation for each run.
+
+    Args:
+        source: the location of the file.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.counts = Counts()
+        self._started = ""
+        self._sent: int | None = None
+        self._runs: dict[str, int] = {}
+        # The block being collected: the kind of its lines, its first line number, and its lines.
+        self._kind = ""
+        self._line = 0
+        self._gathered: list[str] = []
+        self._size = 0
+        self._said = 0
+        self._described = False
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps of the file; an incomplete last line is left for the next call."""
+        with open_regular(self.source.path) as file:
+            for line in lines_of(file):
+                if not line.complete:
+                    break
+                yield from self._read(line)
+        yield from self._flush()
+
+    def _read(self, line: Line) -> Iterator[Step]:
+        if line.length and not line.data:
+            self.counts.note(TOO_LONG)
+            what = f"a line of {line.length:,} bytes; the limit is {MAX_LINE:,}"
+            self.counts.problem(Problem(self.source.path, line.number, what))
+            return
+        text = line.data.decode("utf-8", "replace").replace("\0", "\ufffd").rstrip("\r\n")
+        if (run := _RUN.fullmatch(text)) is not None:
+            yield from self._flush()
+            self.counts.map()
+            self._begin(run[1])
+            return
+        kind = "user" if text.startswith(_PROMPT) or text == _PROMPT[:-1] else "assistant"
+        kind = "shown" if text.startswith(_SHOWN) or text == _SHOWN[:-1] else kind
+        if not text.strip() and (not self._gathered or self._kind != "assistant"):
+            self.counts.ignore("empty line")
+            return
+        if kind != self._kind or self._size > _LONGEST:
+            yield from self._flush()
+            self._kind, self._line = kind, line.number
+        self.counts.map()
+        mark = {"user": _PROMPT, "shown": _SHOWN}.get(kind, "")
+        self._gathered.append(text[len(mark) :].rstrip() if mark else text)
+        self._size += line.length
+
+    def _begin(self, started: str) -> None:
+        self._runs[started] = self._runs.get(started, 0) + 1
+        number = self._runs[started]
+        stamp = re.sub(r"\D", "-", started)
+        self._started = stamp if number == 1 else f"{stamp}-{number}"
+        self._sent, self._said, self._described = milliseconds(started), 0, False
+
+    def _flush(self) -> Iterator[Step]:
+        """Yield the collected block. The file has no ids: the position of a message in its run serves as its id."""
+        text, self._gathered, self._size = "\n".join(self._gathered).strip("\n"), [], 0
+        kind, self._kind = self._kind, ""
+        if not text:
+            return
+        self._said += 1
+        ref = f"{self._said}-{digest(kind, text)}"
+        if not self._described:
+            self._described = True
+            facts = {"tool": _NAME, "source": self.source.path, "cwd": self.source.about.get("cwd", "")}
+            yield About(f"/{self._started or 'start'}", "", tags_of(**facts))
+        if kind == "shown":
+            yield Kept("note", ref, text, {"aider": "shown"}, self._sent, self._line)
+            return
+        yield Said(kind, (Part(ref, [text_block(text)]),), {}, self._sent, self._line)
+        if kind == "user":
+            yield About(f"/{self._started or 'start'}", title_of(text))
+
+
+TOOL = Tool(_NAME, "aider", _places, _discover, History)

@@ -1,0 +1,135 @@
+"""The messages of ChatGPT's exports, each converted on its own.
+
+No schema is published. The meaning of a message is derived from its content.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from reel.base.strict_json import Json, encode, parse
+from reel.importing.sources.blocks import call_block, text_block
+from reel.importing.values import list_in, map_in, text_in
+
+PROVIDER = "chatgpt"
+# Content types whose text is in these fields.
+_TEXTS = {
+    "code": ("text",),
+    "execution_output": ("text",),
+    "tether_quote": ("title", "url", "text"),
+    "tether_browsing_display": ("summary", "result"),
+    "sonic_webpage": ("title", "url", "text"),
+    "system_error": ("name", "text"),
+    "citable_code_output": ("output_str",),
+    "computer_output": ("text",),
+    "user_editable_context": ("user_profile", "user_instructions"),
+}
+_CONTEXTS = ("user_editable_context", "model_editable_context")
+_IMAGE = "image_asset_pointer"
+_ALL = "all"
+
+
+# Returns the block of an image for a pointer; ``None`` if only the image's name is known.
+FindImage: TypeAlias = Callable[[str], Json | None]
+
+
+class Message(NamedTuple):
+    """A converted message.
+
+    Args:
+        role: user, assistant, tool or system; ``note`` if it does not belong in a conversation, otherwise the rule that
+            ignores it.
+        blocks: its blocks.
+        name: the tool that is called, or that answers.
+        failed: whether it reports the failure of a tool.
+        unknown: its type, if the type is unknown.
+    """
+
+    role: str
+    blocks: list[Json]
+    name: str = ""
+    failed: bool = False
+    unknown: str = ""
+
+
+def read_message(found: Json, find_image: FindImage) -> Message:
+    """Convert a message."""
+    role, content = text_in(map_in(found, "author"), "role"), map_in(found, "content")
+    kind, metadata = text_in(content, "content_type"), map_in(found, "metadata")
+    name, recipient = text_in(map_in(found, "author"), "name"), text_in(found, "recipient") or _ALL
+    if kind == "reasoning_recap":
+        return Message("how long it thought", [])
+    if kind == "thoughts" and role == "assistant":
+        return Message(role, [_thinking(content)]) if list_in(content, "thoughts") else Message("empty", [])
+    known = kind in _TEXTS or kind in _CONTEXTS or "parts" in content
+    if not known or role not in ("user", "assistant", "tool", "system"):
+        return Message("note", [], unknown=f"{role or 'no role'}/{kind or 'no content'}")
+    is_call = role == "assistant" and recipient != _ALL
+    # The input of a tool is text.
+    blocks = _blocks(content, kind, _names(metadata), (lambda _: None) if is_call else find_image)
+    if role == "tool":
+        status = text_in(map_in(metadata, "aggregate_result"), "status")
+        failed = kind == "system_error" or status.startswith("failed")
+        return Message(role, blocks or [text_block("")], name, failed)
+    if not any(block.get("text") or block["type"] == "media" for block in blocks):
+        return Message("empty", [])
+    if kind in _CONTEXTS:
+        return Message("system" if kind == _CONTEXTS[0] else "note", blocks)
+    if is_call:
+        return Message(role, [_call(found, recipient, blocks)], recipient)
+    return Message(role, blocks)
+
+
+def _thinking(content: Json) -> Json:
+    thoughts = [
+        "\n".join(filter(None, (text_in(thought, "summary"), text_in(thought, "content"))))
+        for thought in list_in(content, "thoughts")
+    ]
+    return {"type": "thinking", "text": "\n\n".join(thoughts), "provider": PROVIDER}
+
+
+def _call(found: Json, name: str, blocks: list[Json]) -> Json:
+    text = "".join(block["text"] for block in blocks)
+    arguments = text if _is_object(text) else encode({"input": text})
+    block = call_block(text_in(found, "id"), name[:200], arguments)
+    language = text_in(map_in(found, "content"), "language")
+    kept = {"provider_metadata": {"provider": PROVIDER, "language": language}}
+    return {**block, **kept} if language not in ("", "unknown") else block
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return type(parse(text)) is dict
+    except (ValueError, RecursionError):
+        return False
+
+
+def _names(metadata: Json) -> dict[str, str]:
+    """Return the names of the files of a message by their ids."""
+    return {text_in(attachment, "id"): text_in(attachment, "name") for attachment in list_in(metadata, "attachments")}
+
+
+def _blocks(content: Json, kind: str, names: dict[str, str], find_image: FindImage) -> list[Json]:
+    if "parts" in content:
+        return [block for part in list_in(content, "parts") if (block := _part(part, names, find_image)) is not None]
+    texts = [text_in(content, field) for field in _TEXTS.get(kind, ())]
+    return [text_block("\n".join(filter(None, texts)))] if any(texts) else []
+
+
+def _part(part: Any, names: dict[str, str], find_image: FindImage) -> Json | None:
+    """Convert a part to a text or an image. For other files, names and descriptions are kept."""
+    if type(part) is str:
+        return text_block(part) if part else None
+    kind = text_in(part, "content_type")
+    if type(part) is dict and kind in ("audio_transcription", "text") and text_in(part, "text"):
+        return {**text_block(part["text"]), **_kept(part)}
+    pointer = text_in(part, "asset_pointer") or text_in(map_in(part, "audio_asset_pointer"), "asset_pointer")
+    file = pointer.rpartition("//")[2]
+    name = names.get(file, "")
+    if kind == _IMAGE and (image := find_image(pointer)) is not None:
+        return {**image, **({"name": name} if name else {}), **_kept(part)}
+    what = kind.removesuffix("_asset_pointer").replace("_", " ") or "part"
+    return {**text_block(f"[{what}: {name or file or 'without a file'}]"), **_kept(part)}
+
+
+def _kept(part: Any) -> Json:
+    return {"provider_metadata": {"provider": PROVIDER, "part_json": encode({"part": part})}}

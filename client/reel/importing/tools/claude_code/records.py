@@ -1,0 +1,211 @@
+"""The records of Claude Code's transcripts, each converted on its own.
+
+No schema is published. The meaning of a record is derived from its content, not from the version that wrote it.
+"""
+
+from typing import Any, NamedTuple
+
+from reel.base.strict_json import Json, encode
+from reel.importing.sources.blocks import anthropic_blocks, by_role, fitting
+from reel.importing.steps import Kept, Part, Said
+from reel.importing.values import digest, map_in, milliseconds, text_in
+from reel.providers.anthropic import PROVIDER
+from reel.providers.refusals import Refusals
+
+# Records that contribute nothing to the conversation, or only repeat others.
+IGNORED = {
+    "progress": "progress of a tool",
+    "file-history-snapshot": "state of files",
+    "queue-operation": "queue of prompts",
+    "last-prompt": "last prompt",
+    "mode": "mode",
+    "permission-mode": "mode",
+    "continued-in": "link to another session",
+    "agent-setting": "setting",
+    "marble-origami-commit": "setting",
+}
+# The same for subtypes of system records, and for attachments; and suffixes of the names of others.
+_IGNORED_SYSTEM = {
+    "turn_duration": "duration",
+    "stop_hook_summary": "hook",
+    "microcompact_boundary": "cache of results",
+    "file_snapshot": "state of files",
+}
+_KNOWN_SYSTEM = ("api_error", "informational", "local_command", "away_summary", "compact_boundary")
+_IGNORED_ATTACHMENTS = {
+    "hook_": "hook",
+    "_delta": "list of tools",
+    "_listing": "list of tools",
+    "_reminder": "reminder",
+    "command_permissions": "mode",
+}
+# Records about the conversation as a whole, and the field with their content.
+FACTS = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle", "agent-name": "agentName"}
+_PR_LINK = ("prUrl", "url")
+# The model name that Claude Code uses for text of no model, such as an API error.
+_SYNTHETIC = "<synthetic>"
+# Fields of a record that identify its origin, kept beside the message.
+_ORIGINS = ("isMeta", "promptSource", "permissionMode", "origin", "isVisibleInTranscriptOnly")
+
+
+class Record(NamedTuple):
+    """A record of the chain.
+
+    Args:
+        uuid: its id, which later records refer to.
+        parent: the uuid of the record that it follows; empty if it follows none, ``None`` if it has no such field.
+        said: its messages, in order; a prompt may come together with results.
+        kept: the log record that it becomes instead of messages, if any.
+        joins: whether it continues a message, rather than being a person's decision about where to go on: a result, or
+            a prompt that was typed while the model worked.
+        answer: the id of the answer that it is a part of, if it is the assistant's.
+        usage: the usage of that answer so far.
+    """
+
+    uuid: str
+    parent: str | None
+    said: tuple[Said, ...] = ()
+    kept: Kept | None = None
+    joins: bool = False
+    answer: str = ""
+    usage: Kept | None = None
+
+
+def read_record(found: Json, line: int, refusals: Refusals) -> Record | None:
+    """Convert a record of the chain; return ``None`` if its type is unknown.
+
+    Args:
+        found: the record.
+        line: its line.
+        refusals: keeps damaged blocks.
+    """
+    if unknown_type(found) and text_in(found, "type") != "system":
+        return None
+    if text_in(found, "type") == "system":
+        return _system(found, line)
+    read = {"user": _user, "assistant": _assistant, "attachment": _attachment}
+    return read[text_in(found, "type")](found, line, refusals)
+
+
+def rule_for(found: Json) -> str:
+    """Return the name of the rule that ignores a record; empty if none does."""
+    kind = text_in(found, "type")
+    if kind == "system":
+        return _IGNORED_SYSTEM.get(text_in(found, "subtype"), "")
+    if kind == "attachment":
+        what = text_in(map_in(found, "attachment"), "type")
+        return next(
+            (rule for sign, rule in _IGNORED_ATTACHMENTS.items() if what.startswith(sign) or what.endswith(sign)), ""
+        )
+    return IGNORED.get(kind, "")
+
+
+def unknown_type(found: Json) -> str:
+    """Return the type of a record that no rule covers; empty if one does."""
+    kind, subtype = text_in(found, "type"), text_in(found, "subtype")
+    if kind == "system":
+        return "" if subtype in _KNOWN_SYSTEM or not subtype else f"system/{subtype}"
+    if kind in ("user", "assistant"):
+        return "" if "content" in map_in(found, "message") else f"{kind} without content"
+    return "" if kind == "attachment" else kind or "without a type"
+
+
+def parent_of(found: Json) -> str | None:
+    """Return the uuid of the preceding record; empty for a first record, ``None`` if there is no such field."""
+    return text_in(found, "parentUuid") if "parentUuid" in found else None
+
+
+def _chain(found: Json) -> tuple[str, str | None]:
+    return text_in(found, "uuid"), parent_of(found)
+
+
+def _user(found: Json, line: int, refusals: Refusals) -> Record:
+    uuid, parent = _chain(found)
+    content = map_in(found, "message").get("content")
+    blocks = anthropic_blocks(content, refusals)
+    said = _messages(found, uuid, list(by_role(blocks, "user", refusals)), line)
+    return Record(uuid, parent, said, joins=all(message.role == "tool" for message in said))
+
+
+def _messages(found: Json, uuid: str, runs: list[tuple[str, list[Json]]], line: int) -> tuple[Said, ...]:
+    origins = {key: found[key] for key in _ORIGINS if type(found.get(key)) in (str, bool)}
+    metadata: dict[str, Any] = {"claude_code": origins} if origins else {}
+    sent = milliseconds(found.get("timestamp"))
+    # The last one has the id itself: the next record follows all of them.
+    refs = [f"{uuid}/{index}" for index in range(1, len(runs))] + [uuid]
+    return tuple(
+        Said(role, (Part(ref, run),), metadata if role == "user" else {}, sent, line)
+        for ref, (role, run) in zip(refs, runs, strict=True)
+    )
+
+
+def _assistant(found: Json, line: int, refusals: Refusals) -> Record:
+    uuid, parent = _chain(found)
+    message, sent = map_in(found, "message"), milliseconds(found.get("timestamp"))
+    model = text_in(message, "model")
+    if model == _SYNTHETIC or found.get("isApiErrorMessage") is True:
+        return Record(uuid, parent, kept=_note(found, uuid, sent, line, _text_of(message.get("content"))))
+    made = anthropic_blocks(message.get("content"), refusals, model)
+    blocks = [fitting(block, "assistant", refusals) for block in made]
+    answer = text_in(message, "id")
+    metadata: dict[str, Any] = {"provider": PROVIDER}
+    metadata |= {
+        name: value
+        for name, value in (
+            ("model", model),
+            ("response_id", answer),
+            ("finish_reason", text_in(message, "stop_reason")),
+        )
+        if value
+    }
+    said = (Said("assistant", (Part(uuid, blocks),), metadata, sent, line),) if blocks else ()
+    return Record(uuid, parent, said, answer=answer or uuid, usage=_usage(found, answer or uuid, sent, line))
+
+
+def _usage(found: Json, answer: str, sent: int | None, line: int) -> Kept | None:
+    message = map_in(found, "message")
+    if not (usage := map_in(message, "usage")):
+        return None
+    known = {"provider": PROVIDER, "model": text_in(message, "model"), "response_id": text_in(message, "id")}
+    data = {**{name: value for name, value in known.items() if value}, "usage": usage}
+    request = text_in(found, "requestId")
+    return Kept("usage", f"usage-{digest(answer, request)}", None, data, sent, line)
+
+
+def _system(found: Json, line: int) -> Record:
+    uuid, parent = _chain(found)
+    sent = milliseconds(found.get("timestamp"))
+    return Record(uuid, parent, kept=_note(found, uuid, sent, line, text_in(found, "content") or None))
+
+
+def _attachment(found: Json, line: int, refusals: Refusals) -> Record:
+    """Read an attachment that Claude Code put beside a prompt, such as a prompt typed while the model worked."""
+    uuid, parent = _chain(found)
+    attachment, sent = map_in(found, "attachment"), milliseconds(found.get("timestamp"))
+    if text_in(attachment, "type") == "queued_command" and (
+        blocks := anthropic_blocks(attachment.get("prompt"), refusals)
+    ):
+        return Record(uuid, parent, _messages(found, uuid, list(by_role(blocks, "user", refusals)), line), joins=True)
+    return Record(uuid, parent, kept=_note(found, uuid, sent, line, None))
+
+
+def _note(found: Json, uuid: str, sent: int | None, line: int, text: str | None) -> Kept:
+    return Kept("note", uuid, text, {"claude_code": encode(found)}, sent, line)
+
+
+def unknown_record(found: Json, line: int) -> Kept:
+    """Return a record of an unknown type as a note."""
+    sent = milliseconds(found.get("timestamp"))
+    return _note(found, text_in(found, "uuid"), sent, line, None)
+
+
+def _text_of(content: Any) -> str | None:
+    # The whole record is kept beside it.
+    blocks = anthropic_blocks(content, Refusals(PROVIDER))
+    texts = [block["text"] for block in blocks if block["type"] == "text"]
+    return "\n".join(texts) or None
+
+
+def link_in(found: Json) -> str:
+    """Return the address in a record about a pull request."""
+    return next((text for key in _PR_LINK if (text := text_in(found, key))), "")

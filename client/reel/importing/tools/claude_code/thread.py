@@ -1,0 +1,234 @@
+"""Determines where a record of Claude Code belongs in its conversation.
+
+Each record names its predecessor, so a transcript is a tree. Most forks in it are not decisions of a person:
+a response with several calls is written as one record for each block, and each result follows its own call. Such
+records stay together. A fork is a step back only if it would abandon a prompt or another answer.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+
+from reel.base.strict_json import Json
+from reel.importing.id_tables import Ids, NamedIds
+from reel.importing.steps import Back, Compacted, Kept, Said, Step
+from reel.importing.tools.claude_code.records import Record, parent_of, read_record, unknown_record
+from reel.importing.values import list_in, map_in, text_in
+from reel.providers.anthropic import PROVIDER
+from reel.providers.refusals import Refusals
+
+# The kind of a person's message, and of one that continues a message. Others have the number of their answer.
+_PROMPT, _JOINS = -1, -2
+# Represents the beginning of the conversation, and the absence of a place in it.
+_START = -1
+_NOWHERE = -1
+
+
+class Thread:
+    """One chain of records: the main conversation of a session, or that of a sub-agent.
+
+    Args:
+        refused: how often a block of a type was refused; is added to.
+    """
+
+    def __init__(self, refused: Counter[str] | None = None) -> None:
+        self._refusals = Refusals(PROVIDER, refused)
+        # Records have numbers. For each: the message that it is or follows; for a message, its kind and its place
+        # in the conversation; for one on an abandoned branch, its predecessor.
+        self._records = NamedIds()
+        self._anchors, self._kinds = array("i"), array("i")
+        self._places, self._before = array("i"), array("i")
+        # The messages of the conversation.
+        self._path = array("i")
+        self._answers = Ids()
+        # The answer that is being read, and the records between its parts.
+        self._answer: Said | None = None
+        self._answer_id = ""
+        self._usage: Kept | None = None
+        self._between: list[Step] = []
+        # The messages that are kept when the conversation is compacted.
+        self._preserved: tuple[int, ...] = ()
+
+    def knows(self, uuid: str) -> bool:
+        """Return whether a record belongs to this thread."""
+        return self._records.find(uuid) is not None
+
+    def follow(self, uuid: str, parent: str | None) -> None:
+        """Register a record that is not a message but may have successors."""
+        if not self.knows(uuid):
+            self._note(uuid, self._anchor_of(parent))
+
+    def join(self, name: str) -> None:
+        """Register a foreign message at the end; the next record follows it."""
+        self._append(self._note(name), _JOINS)
+
+    def read(self, found: Json, line: int) -> Iterator[Step]:
+        """Process the next record in its original form, and yield the steps that are complete."""
+        record = read_record(found, line, self._refusals)
+        if record is None:
+            note = unknown_record(found, line)
+            self.follow(note.ref, parent_of(found))
+            yield note
+        elif text_in(found, "subtype") == "compact_boundary":
+            details = map_in(found, "compactMetadata")
+            segment = map_in(details, "preservedSegment")
+            listed = list_in(map_in(details, "preservedMessages"), "uuids")
+            ends = text_in(segment, "headUuid"), text_in(segment, "tailUuid")
+            yield from self.compact(record.uuid, tuple(uuid for uuid in listed if type(uuid) is str), ends)
+        elif found.get("isCompactSummary") is True and record.said:
+            yield from self.summarize(record)
+        else:
+            yield from self.take(record)
+
+    def take(self, record: Record) -> Iterator[Step]:
+        """Process the next record, and yield the steps that are complete."""
+        if record.said:
+            after = self._place_after(record)
+            if not self._continues(record, after):
+                yield from self.flush()
+                self._go_to(after)
+                yield Back("" if after == _START else self._records.name(after))
+            yield from self._take_messages(record)
+            return
+        self.follow(record.uuid, record.parent)
+        for kept in filter(None, (record.usage, record.kept)):
+            if self._answer is None:
+                yield kept
+            else:
+                self._between.append(kept)
+
+    def compact(self, uuid: str, preserved: tuple[str, ...], ends: tuple[str, str]) -> Iterator[Step]:
+        """Expect a summary next.
+
+        Args:
+            uuid: the record that announces it.
+            preserved: the records that are kept, if it lists them.
+            ends: otherwise the first and the last of them, if it names these.
+        """
+        yield from self.flush()
+        self._note(uuid, self._tip)
+        first, last = (self._place_of(end) for end in ends)
+        listed = dict.fromkeys(self._records.find(kept) for kept in preserved)
+        self._preserved = tuple(kept for kept in listed if kept is not None and self._places[kept] != _NOWHERE)
+        if not self._preserved and _NOWHERE not in (first, last):
+            self._preserved = tuple(self._path[first : last + 1])
+
+    def summarize(self, record: Record) -> Iterator[Step]:
+        """Process a summary, which replaces the conversation before it."""
+        yield from self.flush()
+        self._go_to(_START)
+        yield Compacted(record.said[0], tuple(map(self._records.name, self._preserved)))
+        summary = self._note(record.uuid)
+        self._append(summary, _PROMPT)
+        for kept in self._preserved:
+            self._append(kept, self._kinds[kept])
+        # A record that names the summary as its predecessor follows the kept messages.
+        self._anchors[summary] = self._tip
+        self._preserved = ()
+
+    def flush(self) -> Iterator[Step]:
+        """Yield steps that waited for more parts of an answer."""
+        if self._answer is not None:
+            yield self._answer
+        if self._usage is not None:
+            yield self._usage
+        yield from self._between
+        self._answer, self._answer_id, self._usage, self._between = None, "", None, []
+
+    @property
+    def _tip(self) -> int:
+        return self._path[-1] if self._path else _START
+
+    def _note(self, uuid: str, anchor: int | None = None) -> int:
+        """Register a record with its message, its own or the one it follows; return its number."""
+        number = self._records.add(uuid)
+        if number == len(self._anchors):
+            for column in (self._anchors, self._kinds, self._places, self._before):
+                column.append(_NOWHERE)
+        self._anchors[number] = number if anchor is None else anchor
+        return number
+
+    def _anchor_of(self, uuid: str | None) -> int:
+        """Return the message that a record is or follows; the last message if the record is unknown."""
+        number = self._records.find(uuid) if uuid else None
+        return self._tip if number is None else self._anchors[number]
+
+    def _place_of(self, uuid: str) -> int:
+        """Return the place in the conversation of the message that a record is or follows."""
+        number = self._records.find(uuid)
+        anchor = _START if number is None else self._anchors[number]
+        return _NOWHERE if anchor == _START else self._places[anchor]
+
+    def _place_after(self, record: Record) -> int:
+        """Return the message that a record follows: the last one if its predecessor was never written."""
+        if record.parent == "" and not record.answer and not record.joins:
+            return _START
+        return self._anchor_of(record.parent)
+
+    def _take_messages(self, record: Record) -> Iterator[Step]:
+        joins = _JOINS if record.joins else _PROMPT
+        self._append(self._note(record.uuid), self._answers.add(record.answer) if record.answer else joins)
+        if self._answer is not None and record.answer == self._answer_id:
+            metadata = {**self._answer.metadata, **record.said[0].metadata}
+            self._answer = self._answer._replace(parts=self._answer.parts + record.said[0].parts, metadata=metadata)
+            self._usage = larger(self._usage, record.usage)
+        elif record.answer:
+            yield from self.flush()
+            self._answer, self._answer_id, self._usage = record.said[0], record.answer, record.usage
+        elif self._answer is not None and record.joins:
+            self._between += record.said
+        else:
+            yield from self.flush()
+            yield from record.said
+
+    def _append(self, message: int, kind: int) -> None:
+        self._kinds[message] = kind
+        self._places[message] = len(self._path)
+        self._path.append(message)
+
+    def _continues(self, record: Record, after: int) -> bool:
+        """Return whether a record continues the conversation, rather than beginning a new branch."""
+        if after == self._tip or record.joins:
+            return True
+        place = _NOWHERE if after == _START else self._places[after]
+        if place == _NOWHERE:
+            return False
+        left_behind = {self._kinds[message] for message in self._path[place + 1 :]}
+        return left_behind <= {_JOINS, self._kind_of(record), *self._answers_up_to(place)}
+
+    def _kind_of(self, record: Record) -> int:
+        """Return the kind of the answer that a record is a part of, if it was read before."""
+        answer = self._answers.find(record.answer) if record.answer else None
+        return _JOINS if answer is None else answer
+
+    def _answers_up_to(self, place: int) -> Iterator[int]:
+        """Yield the answers to the last prompt that end at a place or continue after it."""
+        while place >= 0 and (kind := self._kinds[self._path[place]]) != _PROMPT:
+            yield kind
+            place -= 1
+
+    def _go_to(self, message: int) -> None:
+        """Make the path lead to a message, on any branch."""
+        way: list[int] = []
+        while message != _START and self._places[message] == _NOWHERE:
+            way.append(message)
+            message = self._before[message]
+        keep = 0 if message == _START else self._places[message] + 1
+        for place in range(len(self._path) - 1, keep - 1, -1):
+            left = self._path.pop()
+            self._places[left] = _NOWHERE
+            self._before[left] = self._path[place - 1] if place else _START
+        for message in reversed(way):
+            self._append(message, self._kinds[message])
+
+
+def larger(one: Kept | None, other: Kept | None) -> Kept | None:
+    """Return the later state of a usage, which is written repeatedly while an answer arrives."""
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other, key=_output)
+
+
+def _output(usage: Kept) -> int:
+    found = usage.data["usage"].get("output_tokens")
+    return found if type(found) is int else 0

@@ -1,0 +1,213 @@
+"""Claude Code: a file of JSON lines for each session and for each sub-agent, in a directory for each project."""
+
+from collections.abc import Iterator, Mapping
+from itertools import count, islice
+from pathlib import Path
+
+from reel.base.strict_json import Json
+from reel.importing.sources.files import Entry, JsonLines, files_below, lines_of, open_regular
+from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
+from reel.importing.tools.claude_code.records import (
+    FACTS,
+    link_in,
+    parent_of,
+    rule_for,
+    unknown_type,
+)
+from reel.importing.tools.claude_code.thread import Thread
+from reel.importing.values import id_in_name, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
+
+_NAME = "claude-code"
+_SUFFIX = ".jsonl"
+# Files beside the transcripts that contain no conversation.
+_OTHERS = ("journal.jsonl", "history.jsonl")
+_SUBAGENTS = "subagents"
+# How much of a file is read to determine its session: lines, and bytes of a line.
+_HEAD_LINES = 64
+_HEAD_LINE = 1 << 18
+_META = 1 << 16
+# The titles, the best first.
+_TITLES = ("custom-title", "ai-title", "agent-name", "summary")
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+    configured = environment.get("CLAUDE_CONFIG_DIR")
+    yield Path(configured) / "projects" if configured else Path(environment.get("HOME", "/")) / ".claude/projects"
+
+
+def _discover(root: Path) -> Found:
+    """Find the transcripts; a copy of another session's beginning comes after that session."""
+    problems: list[Problem] = []
+    if (root / "projects").is_dir():
+        root /= "projects"
+    heads: list[tuple[Entry, _Head]] = []
+    for entry in files_below(root, (_SUFFIX,), problems):
+        if entry.path.name in _OTHERS:
+            continue
+        try:
+            heads.append((entry, _head_of(entry.path)))
+        except OSError as error:
+            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
+    # A fork is marked as a background session, or was written later than its origin.
+    heads.sort(key=lambda found: (found[1].is_subagent, found[1].in_background, found[0].modified))
+    first_with: dict[str, str] = {}
+    sources = []
+    for entry, head in heads:
+        name = name_of(_NAME, *head.ids)
+        origin = first_with.setdefault(head.first, name) if head.first else name
+        fork_of = "" if origin == name else origin
+        about = {"parent": name_of(_NAME, head.ids[0])} if head.is_subagent else {}
+        sources.append(Source(str(entry.path), name, entry.size, entry.modified, fork_of, about=about))
+    return Found(sources, problems)
+
+
+class _Head:
+    """The beginning of a transcript: its ids, and its first record, by which copies of it are found."""
+
+    def __init__(self, path: Path, session: str, first: str, kind: str) -> None:
+        self.first = first
+        self.in_background = kind == "bg"
+        self.is_subagent = path.name.startswith("agent-")
+        self.ids: tuple[str, ...] = (path.stem,)
+        if self.is_subagent:
+            parents = path.parts
+            if _SUBAGENTS in parents:
+                session = parents[parents.index(_SUBAGENTS) - 1]
+            self.ids = (session or "unknown", path.stem)
+
+
+def _head_of(path: Path) -> _Head:
+    with open_regular(str(path)) as file:
+        for line in islice(lines_of(file, limit=_HEAD_LINE), _HEAD_LINES):
+            try:
+                found = parse_record(line.data) or {}
+            except (ValueError, RecursionError):
+                continue
+            if first := text_in(found, "uuid"):
+                return _Head(path, text_in(found, "sessionId"), first, text_in(found, "sessionKind"))
+    return _Head(path, "", "", "")
+
+
+class Session(JsonLines):
+    """A transcript that is being read.
+
+    Args:
+        source: the location of the transcript.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._threads: dict[str, Thread] = {}
+        self._titles: dict[str, str] = {}
+        self._facts: dict[str, str] = {"source": source.path, **source.about}
+        self._part: str | None = None
+        self._is_subagent = "parent" in source.about
+        self._described: About | None = None
+
+    def read_line(self, found: Json, line: int) -> Iterator[Step]:
+        """Read one record."""
+        kind = text_in(found, "type")
+        if kind in FACTS or kind == "pr-link":
+            self._take_fact(kind, found)
+            return
+        uuid = text_in(found, "uuid")
+        if self._knows(uuid):
+            self.counts.ignore(REPEATED)
+            return
+        if not uuid:
+            uuid = found["uuid"] = self._id_for(found)
+        part, thread = self._thread_of(found)
+        if rule := rule_for(found):
+            self.counts.ignore(rule)
+            thread.follow(uuid, parent_of(found))
+            return
+        steps = self._read_chained(thread, found, line)
+        yield from self._in_part(part, found, steps)
+
+    def _read_chained(self, thread: Thread, found: Json, line: int) -> Iterator[Step]:
+        if unknown := unknown_type(found):
+            self.counts.note(unknown)
+        else:
+            self.counts.map()
+        yield from thread.read(found, line)
+
+    def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:
+        """Yield steps of a conversation of this file, preceded by the facts that identify it."""
+        self._note_facts(found)
+        for step in steps:
+            if part != self._part:
+                self._part = part
+                yield About(part, tags=self._tags(part))
+            yield step
+
+    def end(self) -> Iterator[Step]:
+        """Yield steps that were held back."""
+        for part, thread in self._threads.items():
+            yield from self._in_part(part, {}, thread.flush())
+        title = next((self._titles[kind] for kind in _TITLES if kind in self._titles), "")
+        about = About("", title, self._tags(""))
+        if self._part is not None and about != self._described:
+            self._part, self._described = "", about
+            yield about
+
+    def _thread_of(self, found: Json) -> tuple[str, Thread]:
+        """Return the conversation that a record belongs to: old versions wrote sub-agents to the session's file."""
+        part = ""
+        if found.get("isSidechain") is True and not self._is_subagent:
+            parent = text_in(found, "parentUuid")
+            named = text_in(found, "agentId")
+            part = next(
+                (part for part, thread in self._threads.items() if part and thread.knows(parent)),
+                "/" + id_in_name("agent-" + (named or text_in(found, "uuid")[:8])),
+            )
+        if part not in self._threads:
+            self._threads[part] = Thread(self.counts.refused)
+        return part, self._threads[part]
+
+    def _id_for(self, found: Json) -> str:
+        """Return an id for a record without one, from its content and the count of earlier equal ones."""
+        made = ref_of(found)
+        return next(name for number in count(1) if not self._knows(name := f"{made}-{number}"))
+
+    def _knows(self, uuid: str) -> bool:
+        return any(thread.knows(uuid) for thread in self._threads.values())
+
+    def _take_fact(self, kind: str, found: Json) -> None:
+        self.counts.map()
+        if kind == "pr-link":
+            self._facts["pull_request"] = link_in(found)
+        elif kind != "summary" or self._knows(text_in(found, "leafUuid")):
+            self._titles[kind] = title_of(text_in(found, FACTS[kind]))
+
+    def _note_facts(self, found: Json) -> None:
+        if cwd := text_in(found, "cwd"):
+            self._facts.setdefault("cwd", cwd)
+        model = text_in(map_in(found, "message"), "model")
+        for name, value in (("branch", text_in(found, "gitBranch")), ("version", text_in(found, "version"))):
+            if value:
+                self._facts[name] = value
+        if model and not model.startswith("<"):
+            self._facts["model"] = model
+
+    def _tags(self, part: str) -> dict[str, str]:
+        parent = {"parent": self.source.conversation} if part else {}
+        return tags_of(**{"tool": _NAME, **self._facts, **parent})
+
+
+def _described(source: Source) -> Source:
+    """Add the facts from the file beside a sub-agent's transcript."""
+    path = Path(source.path)
+    if "parent" not in source.about:
+        return source
+    try:
+        with open_regular(str(path.with_suffix(".meta.json"))) as file:
+            found = parse_record(file.read(_META)) or {}
+    except (OSError, ValueError, RecursionError):
+        return source
+    names = {"agent_type": "agentType", "call": "toolUseId", "description": "description"}
+    return source._replace(
+        about={**source.about, **tags_of(**{tag: text_in(found, key) for tag, key in names.items()})}
+    )
+
+
+TOOL = Tool(_NAME, "Claude Code", _places, _discover, lambda source: Session(_described(source)))

@@ -1,0 +1,330 @@
+"""Reads a rollout of Codex line by line.
+
+The input and output of the model are items of the Responses API. Beside them are events: what a person saw of the same.
+All items are read; of the events, only those with data that the items lack.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import BinaryIO
+
+from reel.base.strict_json import Json, encode
+from reel.importing.sources.blocks import text_block
+from reel.importing.sources.files import JsonLines, lines_of, open_regular, open_zstd
+from reel.importing.sources.responses_items import Item, Items
+from reel.importing.steps import About, Back, Compacted, Kept, Part, Said, Source, Step
+from reel.importing.values import digest, list_in, map_in, milliseconds, parse_record, tags_of, text_in, title_of
+from reel.providers.openai import PROVIDER
+
+NAME = "codex"
+COMPRESSED = ".zst"
+# The number of lines that are read to determine whether the answers are items or events.
+_SCANNED = 2000
+# Records that contribute nothing to the conversation.
+_IGNORED = {
+    "world_state": "state of files",
+    "security_risk_score": "score",
+    "retained_context": "retained context",
+    "inter_agent_communication_metadata": "metadata",
+    "token_usage_record": "usage of the account",
+    "realtime_item": "realtime",
+}
+_IGNORED_ITEMS = {"ghost_snapshot": "state of files"}
+# Events that repeat the items; all other known ones report the progress of a turn.
+_SHOWN = frozenset({"user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content"})
+_SHOWN_ITEMS = frozenset({"UserMessage", "AgentMessage", "Reasoning", "Plan", "ContextCompaction", "HookPrompt"})
+_DONE_ITEMS = frozenset({"CommandExecution", "FileChange", "Extension", "McpToolCall", "WebSearch", "ImageView"})
+_PROGRESS = frozenset(
+    {
+        *("task_started", "task_complete", "turn_started", "turn_complete", "agent_reasoning_section_break"),
+        *("exec_command_begin", "exec_command_end", "patch_apply_begin", "patch_apply_end", "turn_diff", "plan_update"),
+        *("mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end", "view_image_tool_call"),
+        *("entered_review_mode", "exited_review_mode", "context_compacted", "item_started", "turn_aborted"),
+        *("thread_name_updated", "thread_settings_applied", "undo_completed", "background_event", "stream_error"),
+    }
+)
+_WITH_PAYLOAD = ("turn_context", "response_item", "event_msg", "compacted")
+# How a user's message begins if the tool wrote it, rather than a person.
+_CONTEXT = (
+    *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>"),
+    *("<user_shell_command>", "<permissions instructions>", "<subagent_notification>", "<collaboration_mode>"),
+)
+
+
+def open_rollout(path: str) -> BinaryIO:
+    """Open the file of a rollout, which may be compressed."""
+    file = open_regular(path)
+    return open_zstd(file, path) if path.endswith(COMPRESSED) else file
+
+
+class Rollout(JsonLines):
+    """A rollout that is being read.
+
+    Args:
+        source: the location of the rollout.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._facts: dict[str, str] = {"source": source.path, **source.about}
+        self._items = Items(self.counts.refused)
+        self._title = ""
+        self._described: About | None = None
+        self._model = ""
+        self._repeated: Counter[str] = Counter()
+        self._answer: Said | None = None
+        # The messages of the conversation, and among them the prompts, each with its predecessor.
+        self._last = ""
+        self._prompts: list[tuple[str, str]] = []
+        self._total_usage = ""
+        self._meta_line = 0
+        # Whether the answers exist only as events.
+        self._events_only: bool | None = None
+
+    def open(self) -> BinaryIO:
+        """Open the file, which may be compressed."""
+        return open_rollout(self.source.path)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps of the lines written since the last call."""
+        if self._events_only is None:
+            with self.open() as file:
+                self._events_only = _has_events_only(file)
+        yield from super().steps()
+
+    def read_line(self, found: Json, line: int) -> Iterator[Step]:
+        """Read one record."""
+        kind, payload, sent = text_in(found, "type"), map_in(found, "payload"), milliseconds(found.get("timestamp"))
+        if kind in _WITH_PAYLOAD and not payload:
+            self.counts.note(f"{kind} without payload")
+            yield self._note(found, sent, line)
+        elif kind == "session_meta" or (not kind and "id" in found):
+            yield from self._read_meta(payload or found, sent, line)
+        elif kind == "turn_context":
+            self._read_context(payload)
+        elif kind == "response_item":
+            yield from self._read_item(payload, sent, line)
+        elif kind == "event_msg":
+            yield from self._read_event(payload, sent, line)
+        elif kind == "compacted":
+            yield from self._read_compaction(payload, sent, line)
+        elif kind == "" and "record_type" in found:
+            self.counts.ignore("state of files")
+        elif kind in _IGNORED:
+            self.counts.ignore(_IGNORED[kind])
+        elif kind and "payload" not in found:  # the first versions wrote items without an envelope
+            yield from self._read_item(found, sent, line)
+        else:
+            self.counts.note(kind or "without a type")
+            yield self._note(found, sent, line)
+
+    def end(self) -> Iterator[Step]:
+        """Yield steps that were held back."""
+        yield from self._flush()
+        about = About("", self._title, self._tags())
+        if self._described is not None and about != self._described:
+            self._described = about
+            yield about
+
+    def _tags(self) -> dict[str, str]:
+        return tags_of(**{"tool": NAME, **self._facts})
+
+    def _describe(self) -> Iterator[Step]:
+        if self._described is None:
+            self._described = About("", self._title, self._tags())
+            yield self._described
+
+    def _read_meta(self, meta: Json, sent: int | None, line: int) -> Iterator[Step]:
+        if self._meta_line:
+            self.counts.ignore("metadata of the thread that was forked")
+            return
+        self._meta_line = line
+        self.counts.map()
+        git = map_in(meta, "git")
+        for tag, value in (
+            ("cwd", text_in(meta, "cwd")),
+            ("branch", text_in(git, "branch")),
+            ("version", text_in(meta, "cli_version")),
+            ("commit", text_in(git, "commit_hash")),
+        ):
+            if value:
+                self._facts[tag] = value
+        instructions = text_in(map_in(meta, "base_instructions"), "text") or text_in(meta, "instructions")
+        if instructions:
+            yield from self._describe()
+            block = text_block(instructions)
+            yield Said("system", (Part("instructions", [block]),), {}, sent, line)
+
+    def _read_context(self, context: Json) -> None:
+        self.counts.map()
+        self._model = text_in(context, "model") or self._model
+        if self._model:
+            self._facts["model"] = self._model
+        if cwd := text_in(context, "cwd"):
+            self._facts.setdefault("cwd", cwd)
+
+    def _read_item(self, payload: Json, sent: int | None, line: int) -> Iterator[Step]:
+        kind = text_in(payload, "type")
+        if kind in _IGNORED_ITEMS:
+            self.counts.ignore(_IGNORED_ITEMS[kind])
+            return
+        self.counts.map()
+        ref = self._ref(payload)
+        yield from self._say(self._items.read(_as_item(payload), ref, self._model), ref, sent, line)
+
+    def _say(self, item: Item, ref: str, sent: int | None, line: int) -> Iterator[Step]:
+        """Yield a message; consecutive items of the assistant form one."""
+        yield from self._describe()
+        metadata: Json = {"provider": PROVIDER}
+        if item.role == "assistant" and self._model:
+            metadata["model"] = self._model
+        metadata |= item.metadata
+        part = Part(ref, item.blocks)
+        if item.role == "assistant" and self._answer is not None:
+            self._answer = self._answer._replace(parts=(*self._answer.parts, part))
+            return
+        yield from self._flush()
+        said = Said(item.role, (part,), metadata if item.role == "assistant" or item.metadata else {}, sent, line)
+        if item.role == "user" and not item.kept_role and not _is_context(item.blocks):
+            self._prompts.append((ref, self._last))
+            self._title = self._title or title_of(_text_of(item.blocks))
+        self._last = ref
+        if item.role == "assistant":
+            self._answer = said
+        else:
+            yield said
+
+    def _flush(self) -> Iterator[Step]:
+        if self._answer is not None:
+            self._last = self._answer.parts[-1].ref
+            yield self._answer
+            self._answer = None
+
+    def _read_event(self, event: Json, sent: int | None, line: int) -> Iterator[Step]:
+        kind, item = text_in(event, "type"), map_in(event, "item")
+        what = text_in(item, "type") if kind == "item_completed" else kind
+        if kind == "token_count":
+            yield from self._read_usage(event, sent, line)
+        elif kind == "thread_rolled_back":
+            self.counts.map()
+            yield from self._roll_back(event.get("num_turns"))
+        elif self._events_only and (said := _shown(what, item or event)) is not None:
+            self.counts.map()
+            yield from self._say(said, self._ref(event), sent, line)
+        elif what in _SHOWN or what in _SHOWN_ITEMS:
+            self.counts.ignore("shown to the person, and also an item")
+        elif what in _PROGRESS:
+            self.counts.ignore("progress of a turn")
+        elif kind == "item_completed" and what:
+            if what in _DONE_ITEMS:
+                self.counts.map()
+            else:
+                self.counts.note(f"item_completed/{what}")
+            yield self._note(event, sent, line)
+        else:
+            self.counts.note(f"event_msg/{kind}")
+            yield self._note(event, sent, line)
+
+    def _read_usage(self, event: Json, sent: int | None, line: int) -> Iterator[Step]:
+        """Read the usage of a request; it may be written again without a new request, which the total reveals."""
+        info = map_in(event, "info")
+        last, total = map_in(info, "last_token_usage"), encode(map_in(info, "total_token_usage"))
+        if not last or total == self._total_usage:
+            self.counts.ignore("usage that was told before")
+            return
+        self._total_usage = total
+        self.counts.map()
+        data: Json = {"provider": PROVIDER, "usage": last}
+        if self._model:
+            data["model"] = self._model
+        yield from self._flush()
+        yield from self._describe()
+        yield Kept("usage", self._ref({"usage": total}), None, data, sent, line)
+
+    def _roll_back(self, turns: object) -> Iterator[Step]:
+        yield from self._flush()
+        if type(turns) is not int or turns < 1 or not self._prompts:
+            return
+        first = self._prompts[-turns:][0]
+        del self._prompts[-turns:]
+        self._last = first[1]
+        yield Back(self._last)
+
+    def _read_compaction(self, payload: Json, sent: int | None, line: int) -> Iterator[Step]:
+        """Read a compaction: the items that replace all earlier ones, or the prompts and a summary."""
+        self.counts.map()
+        yield from self._flush()
+        yield from self._describe()
+        ref = self._ref({"compacted": payload})
+        items = [item for item in list_in(payload, "replacement_history") if type(item) is dict]
+        prompts = tuple(prompt for prompt, _ in self._prompts)
+        self._prompts = []
+        if not items:
+            summary = Part(ref, [text_block(text_in(payload, "message"))])
+            yield Compacted(Said("user", (summary,), {}, sent, line), before=prompts)
+            self._last = ref
+            return
+        for number, found in enumerate(items):
+            place = f"{ref}/{number}"
+            for step in self._say(self._items.read(_as_item(found), place, self._model), place, sent, line):
+                yield step if number or type(step) is not Said else Compacted(step)
+            if number == 0 and self._answer is not None:
+                first, self._answer = self._answer, None
+                self._last = first.parts[-1].ref
+                yield Compacted(first)
+
+    def _ref(self, payload: Json) -> str:
+        """Return a ref for an item, from its content, as forks have copies of it, and from the count of repetitions."""
+        made = digest(encode(payload, ascii_only=True))
+        self._repeated[made] += 1
+        return f"{made}-{self._repeated[made]}"
+
+    def _note(self, found: Json, sent: int | None, line: int) -> Kept:
+        return Kept("note", self._ref(found), None, {"codex": encode(found)}, sent, line)
+
+
+def _as_item(payload: Json) -> Json:
+    """Return an item of the API: old versions wrote the content of an output and whether it succeeded as one object."""
+    output = payload.get("output")
+    if type(output) is not dict or output.keys().isdisjoint(("content", "content_items")):
+        return payload
+    failed = {"status": "failed"} if output.get("success") is False else {}
+    return {**payload, "output": output.get("content_items") or output.get("content"), **failed}
+
+
+def _shown(what: str, event: Json) -> Item | None:
+    """Return a message that exists only as an event."""
+    role = {"user_message": "user", "UserMessage": "user", "agent_message": "assistant", "AgentMessage": "assistant"}
+    if what not in role:
+        return None
+    parts = [text_in(part, "text") for part in list_in(event, "content")]
+    text = text_in(event, "message") or text_in(event, "text") or "".join(parts)
+    return Item(role[what], [text_block(text)])
+
+
+def _has_events_only(file: BinaryIO) -> bool:
+    """Return whether a thread's answers are events rather than items."""
+    shown = False
+    for line in islice(lines_of(file), _SCANNED):
+        try:
+            found = parse_record(line.data) or {} if line.data else {}
+        except (ValueError, RecursionError):
+            continue
+        payload = map_in(found, "payload")
+        kind = text_in(payload, "type")
+        if text_in(found, "type") == "response_item" and (
+            kind in ("reasoning", "function_call", "custom_tool_call") or text_in(payload, "role") == "assistant"
+        ):
+            return False
+        what = text_in(map_in(payload, "item"), "type") if kind == "item_completed" else kind
+        shown = shown or (text_in(found, "type") == "event_msg" and what in ("agent_message", "AgentMessage"))
+    return shown
+
+
+def _text_of(blocks: list[Json]) -> str:
+    return " ".join(block["text"] for block in blocks if block["type"] == "text")
+
+
+def _is_context(blocks: list[Json]) -> bool:
+    return _text_of(blocks).lstrip().startswith(_CONTEXT)

@@ -1,0 +1,122 @@
+"""Reads JSON lines of any program: a message on each line, or a whole conversation."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reel.base.strict_json import Json, encode
+from reel.importing.sources.blocks import anthropic_blocks
+from reel.importing.sources.files import JsonLines, files_below
+from reel.importing.steps import About, Found, Problem, Source, Step, Tool
+from reel.importing.tools.jsonl.messages import REASONING, Chat, Spoken, read_prompt, role_in, said_from
+from reel.importing.values import id_in_name, list_in, map_in, milliseconds, name_of, tags_of, text_in, title_of
+from reel.providers.openai import PROVIDER
+from reel.providers.refusals import Refusals
+
+_NAME = "jsonl"
+# The keys of a conversation's messages: Chat Completions and Anthropic, ShareGPT, Gemini, Responses.
+_LISTS = ("messages", "conversations", "conversation", "contents", "input")
+_PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
+_IDS = ("id", "conversation_id", "custom_id", "uuid")
+# The keys of a message's content.
+_SAID = ("content", "value", "parts", "tool_calls", "function_call", *REASONING)
+# The maximum length of the excerpt of a line that is not a message.
+_SHOWN = 60
+_TIMES = ("timestamp", "created_at", "create_time", "time")
+
+
+def _discover(root: Path) -> Found:
+    problems: list[Problem] = []
+    sources = [
+        Source(str(entry.path), name_of(_NAME, entry.path.stem), entry.size, entry.modified)
+        for entry in files_below(root, (".jsonl", ".ndjson"), problems)
+    ]
+    return Found(sources, problems)
+
+
+def _places(_environment: Mapping[str, str]) -> Iterator[Path]:
+    return iter(())
+
+
+class Messages(JsonLines):
+    """A file of JSON lines that is being read.
+
+    Args:
+        source: the location of the file.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        # The messages of the conversation with one message on each line.
+        self._number = 0
+        self._chat = Chat(self.counts.refused)
+        self._parts: set[str] = set()
+
+    def read_line(self, found: Json, line: int) -> Iterator[Step]:
+        """Read one record."""
+        where = next((key for key in _LISTS if type(found.get(key)) is list), "")
+        if where:
+            self.counts.map()
+            yield from self._read_conversation(found, where, line)
+        elif _is_message(found):
+            yield from self._read_message(found, line)
+        else:
+            self.counts.note("neither a message nor a conversation")
+            self.counts.problem(Problem(self.source.path, line, f"neither a message nor one of {', '.join(_LISTS)}"))
+
+    def _read_message(self, found: Json, line: int) -> Iterator[Step]:
+        self.counts.map()
+        if not self._number:
+            yield About("", "", tags_of(tool=_NAME, source=self.source.path))
+        spoken = self._chat.read(found, self._number, is_first=not self._number)
+        yield from said_from(spoken, f"message-{self._number}", _time_of(found), line)
+        self._number += 1
+
+    def _read_conversation(self, found: Json, where: str, line: int) -> Iterator[Step]:
+        given = next((str(found[key]) for key in _IDS if type(found.get(key)) in (str, int)), "")
+        part = "/" + id_in_name(given or str(line))
+        if part in self._parts:
+            part = "/" + id_in_name(f"{given}-{line}")
+        self._parts.add(part)
+        facts = tags_of(tool=_NAME, source=self.source.path, model=text_in(found, "model"))
+        yield About(part, title_of(text_in(found, "title")), facts)
+        number, prompt, sent = 0, self._prompt_in(found), _time_of(found)
+        if prompt:
+            number = 1
+            yield from said_from(prompt, "prompt", sent, line)
+        chat = Chat(self.counts.refused, text_in(found, "model"))
+        for index, message in enumerate(list_in(found, where)):
+            if _is_message(message):
+                spoken = chat.read(message, index, is_first=not number)
+                yield from said_from(spoken, f"message-{number}", _time_of(message) or sent, line)
+                number += 1
+            else:
+                self.counts.problem(Problem(self.source.path, line, f"not a message: {encode(message)[:_SHOWN]}"))
+
+    def _prompt_in(self, found: Json) -> list[Spoken]:
+        """Return the prompt of a request that has it beside its messages."""
+        for key in _PROMPTS:
+            value: Any = found.get(key)
+            provider = "anthropic" if key == "system" else "gemini" if key.startswith("system") else PROVIDER
+            content = list_in(map_in(found, key), "parts") or value
+            if type(content) is list:
+                # Gemini's texts have no type.
+                content = [{"type": "text", **part} if type(part) is dict else part for part in content]
+            if content:
+                refusals = Refusals(provider, self.counts.refused)
+                return read_prompt(provider, anthropic_blocks(content, refusals))
+        return []
+
+
+def _is_message(found: Any) -> bool:
+    """Return whether a value is a non-empty message, or an item."""
+    if type(found) is not dict:
+        return False
+    return "type" in found or "parts" in found or (bool(role_in(found)) and not found.keys().isdisjoint(_SAID))
+
+
+def _time_of(found: Json) -> int | None:
+    return next((time for key in _TIMES if (time := milliseconds(found.get(key))) is not None), None)
+
+
+TOOL = Tool(_NAME, "JSONL", _places, _discover, Messages, by_position=True)

@@ -1,0 +1,315 @@
+"""Converts messages of all versions of opencode to steps of a conversation."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from reel.base.strict_json import Json, encode
+from reel.importing.sources.blocks import call_block, text_block
+from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
+from reel.importing.values import list_in, map_in, milliseconds, text_in
+from reel.providers.metadata import opaque_block
+from reel.said.blocks import check_name
+
+PROVIDER = "opencode"
+# The prompt that opencode sends in place of the compacted messages; the summary is its answer.
+_COMPACTION = "What did we do so far?"
+UNFINISHED = "answer that is being written"
+_IGNORED_PARTS = {
+    "step-finish": "end of a step",
+    "snapshot": "state of files",
+    "patch": "state of files",
+    "retry": "another try",
+}
+_IGNORED_MESSAGES = {"agent-switched": "choice of the agent", "model-switched": "choice of the model", "idle": "idle"}
+
+
+class Messages:
+    """The messages of a session, in their order.
+
+    Args:
+        counts: counts messages and parts.
+        reverted: the id of the first message that the user took back, or an empty string if nothing was taken back.
+    """
+
+    def __init__(self, counts: Counts, reverted: str = "") -> None:
+        self._counts = counts
+        self._reverted = reverted
+        self._back: Back | None = None
+        self._last = ""
+        # A prompt to compact, used only if a summary follows.
+        self._compaction: Said | None = None
+        self.model = ""
+
+    def read(self, message: Json, ref: str, parts: list[tuple[str, Json]]) -> Iterator[Step]:
+        """Read a message.
+
+        Args:
+            message: the message; up to version 1 with a role, since version 2 with a type.
+            ref: its id in the source.
+            parts: up to version 1 its parts, with their ids.
+        """
+        if message.get("id") == self._reverted != "":
+            self._back = Back(self._last)
+        role, kind = text_in(message, "role"), text_in(message, "type")
+        if role in ("user", "assistant"):
+            self._counts.map()
+            yield from self._read_parts(message, ref, role, parts)
+        elif kind in _READERS:
+            self._counts.map()
+            yield from getattr(self, _READERS[kind])(message, ref)
+        elif kind in _IGNORED_MESSAGES:
+            self._counts.ignore(_IGNORED_MESSAGES[kind])
+            self.model = text_in(map_in(message, "model"), "id") or self.model
+        else:
+            self._counts.note(kind or role or "without a type")
+            yield note(ref, message, _sent(message))
+
+    def end(self) -> Iterator[Step]:
+        """Yield steps that were held back."""
+        yield from self._flush_compaction()
+        if self._back is not None:
+            yield self._back
+
+    def _say(self, said: Said) -> Said:
+        self._last = said.parts[-1].ref
+        return said
+
+    def _flush_compaction(self) -> Iterator[Step]:
+        if self._compaction is not None:
+            yield self._say(self._compaction)
+            self._compaction = None
+
+    def _read_parts(self, message: Json, ref: str, role: str, parts: list[tuple[str, Json]]) -> Iterator[Step]:
+        self._note_model(message)
+        if role == "user":
+            yield from self._flush_compaction()
+            yield from self._read_prompt(message, parts)
+            return
+        is_summary = message.get("summary") is True and not message.get("error")
+        if self._compaction is not None and is_summary:
+            yield Compacted(self._say(self._compaction))
+            self._compaction = None
+        yield from self._flush_compaction()
+        yield from self._read_answer(message, ref, parts)
+
+    def _read_prompt(self, message: Json, parts: list[tuple[str, Json]]) -> Iterator[Step]:
+        sent, said, is_compaction = _sent(message), list[Part](), False
+        for ref, part in parts:
+            kind = text_in(part, "type")
+            if kind == "compaction":
+                self._counts.map()
+                is_compaction = True
+                said.append(Part(ref, [text_block(_COMPACTION)]))
+            elif kind in _IGNORED_PARTS:
+                self._counts.ignore(_IGNORED_PARTS[kind])
+            elif kind in ("text", "file", "agent", "subtask"):
+                self._counts.map()
+                said.append(Part(ref, [_given(part)]))
+            else:
+                self._counts.note(f"part/{kind}")
+                yield note(ref, part, sent)
+        if not said:
+            return
+        prompt = Said("user", tuple(said), {}, sent)
+        if is_compaction:
+            self._compaction = prompt
+        else:
+            yield self._say(prompt)
+
+    def _read_answer(self, message: Json, ref: str, parts: list[tuple[str, Json]]) -> Iterator[Step]:
+        """Read an answer: the model's output, and after each step the results of its tools."""
+        sent, provider = _sent(message), self._provider(message)
+        said, results = list[Part](), list[Part]()
+        for part_ref, part in parts:
+            kind = text_in(part, "type")
+            if kind == "step-start":
+                self._counts.ignore("beginning of a step")
+                yield from self._step(said, results, provider, sent)
+                said, results = [], []
+            elif kind in _IGNORED_PARTS:
+                self._counts.ignore(_IGNORED_PARTS[kind])
+            elif kind in ("text", "file", "reasoning", "tool"):
+                self._counts.map()
+                said.append(Part(part_ref, [_made(part, provider, self.model)]))
+                if (result := _result(part)) is not None:
+                    results.append(Part(f"{part_ref}/result", [result]))
+            else:
+                self._counts.note(f"part/{kind}")
+                yield note(part_ref, part, sent)
+        yield from self._step(said, results, provider, sent)
+        if error := map_in(message, "error"):
+            yield note(f"{ref}/error", {"error": error}, sent)
+        if tokens := map_in(message, "tokens"):
+            data: Json = {"provider": provider, "usage": tokens}
+            if self.model:
+                data["model"] = self.model
+            if cost := message.get("cost"):
+                data["cost"] = cost
+            yield Kept("usage", f"{ref}/usage", None, data, sent)
+
+    def _step(self, said: list[Part], results: list[Part], provider: str, sent: int | None) -> Iterator[Step]:
+        if said:
+            made = {"provider": provider, "model": self.model} if self.model else {"provider": provider}
+            yield self._say(Said("assistant", tuple(said), made, sent))
+        if results:
+            yield self._say(Said("tool", tuple(results), {}, sent))
+
+    def _note_model(self, message: Json) -> None:
+        model = map_in(message, "model")
+        self.model = text_in(message, "modelID") or text_in(model, "modelID") or text_in(model, "id") or self.model
+
+    def _provider(self, message: Json) -> str:
+        return text_in(message, "providerID") or text_in(map_in(message, "model"), "providerID") or PROVIDER
+
+    def _read_user(self, message: Json, ref: str) -> Iterator[Step]:
+        given = [{"type": "file", **part} for part in list_in(message, "files") if type(part) is dict]
+        blocks = [text_block(text_in(message, "text")), *map(_given, given)]
+        yield self._say(Said("user", (Part(ref, blocks),), {}, _sent(message)))
+
+    def _read_text(self, message: Json, ref: str) -> Iterator[Step]:
+        role = "system" if message.get("type") == "system" else "user"
+        yield self._say(Said(role, (Part(ref, [text_block(text_in(message, "text"))]),), {}, _sent(message)))
+
+    def _read_shell(self, message: Json, ref: str) -> Iterator[Step]:
+        """Read a shell command of the person, in the form of earlier versions: a call of the shell tool."""
+        state = {"status": "completed", "input": {"command": message.get("command")}, "output": message.get("output")}
+        part: Json = {"type": "tool", "id": text_in(message, "callID") or ref, "name": "bash", "state": state}
+        result = _result(part)
+        results = [] if result is None else [Part(f"{ref}/result", [result])]
+        yield from self._step([Part(ref, [_made(part, PROVIDER, "")])], results, PROVIDER, _sent(message))
+
+    def _read_content(self, message: Json, ref: str) -> Iterator[Step]:
+        self._note_model(message)
+        content = [
+            (f"{ref}/{number}", part if type(part) is dict else {"value": part})
+            for number, part in enumerate(list_in(message, "content"))
+        ]
+        yield from self._read_answer(message, ref, content)
+
+    def _read_compaction(self, message: Json, ref: str) -> Iterator[Step]:
+        texts = [text for key in ("summary", "recent") if (text := text_in(message, key))]
+        if not texts:
+            yield note(ref, message, _sent(message))
+            return
+        summary = Said("user", (Part(ref, [text_block(text) for text in texts]),), {}, _sent(message))
+        yield Compacted(self._say(summary))
+
+
+# How a message of version 2 is read, by its type.
+_READERS = {
+    "user": "_read_user",
+    "assistant": "_read_content",
+    "system": "_read_text",
+    "synthetic": "_read_text",
+    "shell": "_read_shell",
+    "compaction": "_read_compaction",
+}
+
+
+def is_unfinished(message: Json) -> bool:
+    """Return whether a message is an answer that may still be being written."""
+    is_answer = "assistant" in (message.get("role"), message.get("type"))
+    ended = map_in(message, "time").get("completed") or message.get("error") or message.get("finish")
+    return is_answer and not ended
+
+
+def note(ref: str, found: Any, sent: int | None) -> Kept:
+    """Return a note that keeps a record."""
+    return Kept("note", f"{ref}/note", None, {"opencode": encode(found)}, sent)
+
+
+def _sent(message: Json) -> int | None:
+    return milliseconds(map_in(message, "time").get("created"))
+
+
+def _given(part: Json) -> Json:
+    """Convert a part of a prompt to a block."""
+    if part.get("type") == "text" and type(part.get("text")) is str and part.get("ignored") is not True:
+        return text_block(part["text"])
+    return _media(part) if part.get("type") == "file" else opaque_block(PROVIDER, part)
+
+
+def _media(part: Json) -> Json:
+    """Convert a file to a block; one that is only named, without content, is kept unchanged."""
+    url, mime = text_in(part, "url") or text_in(part, "uri"), text_in(part, "mime") or "application/octet-stream"
+    name = text_in(part, "filename") or text_in(part, "name")
+    named = {"name": name} if name else {}
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64") and data:
+        return {"type": "media", "mime_type": mime, "data_base64": data, **named}
+    if url.startswith(("https://", "http://")):
+        return {"type": "media", "mime_type": mime, "url": url, **named}
+    return opaque_block(PROVIDER, part)
+
+
+def _made(part: Json, provider: str, model: str) -> Json:
+    """Convert a part of an answer to a block."""
+    kind = part.get("type")
+    if kind == "tool":
+        return _call(part)
+    if kind == "reasoning" and type(part.get("text")) is str:
+        return _thinking(part, provider, model)
+    return _given(part)
+
+
+def _call(part: Json) -> Json:
+    call_id, name = _names(part)
+    if check_name(call_id) is not None or check_name(name) is not None:
+        return opaque_block(PROVIDER, part)
+    given = map_in(part, "state").get("input")
+    metadata = _metadata(part) or map_in(map_in(part, "provider"), "metadata")
+    kept = {"provider_metadata": {"provider": PROVIDER, "metadata_json": encode(metadata)}} if metadata else {}
+    return {**call_block(call_id, name, given), **kept}
+
+
+def _names(part: Json) -> tuple[str, str]:
+    return text_in(part, "callID") or text_in(part, "id"), text_in(part, "tool") or text_in(part, "name")
+
+
+def _metadata(part: Json) -> Json:
+    return map_in(part, "providerMetadata") or map_in(part, "metadata")
+
+
+def _result(part: Json) -> Json | None:
+    """Return the tool result in a part, or ``None`` if the part has no valid one."""
+    state = map_in(part, "state")
+    if part.get("type") != "tool" or state.get("status") not in ("completed", "error"):
+        return None
+    call_id, name = _names(part)
+    if check_name(call_id) is not None or check_name(name) is not None:
+        return None
+    failed = state["status"] == "error"
+    error = state.get("error")
+    content: Any = (text_in(error, "message") or error) if failed else state.get("output")
+    if type(content) is not str:
+        content = "" if content is None else encode(content)
+    blocks = [_given(found) for found in list_in(state, "content") if type(found) is dict]
+    blocks += [_media(found) for found in list_in(state, "attachments") if type(found) is dict]
+    if blocks:
+        content = [*([text_block(content)] if content else []), *blocks]
+    elif not content and not failed and (given := state.get("structured") or state.get("result")):
+        content = given if type(given) is str else encode(given)
+    return {
+        "type": "tool_result",
+        "tool_call_id": call_id,
+        "content": content,
+        "is_error": failed or name == "invalid",
+    }
+
+
+def _thinking(part: Json, provider: str, model: str) -> Json:
+    """Return reasoning in the form in which its provider accepts it."""
+    metadata, of_model = _metadata(part), ({"model": model} if model else {})
+    anthropic, openai = map_in(metadata, "anthropic"), map_in(metadata, "openai")
+    if redacted := text_in(anthropic, "redactedData"):
+        return {"type": "redacted_thinking", "data": redacted, "provider": "anthropic", **of_model}
+    if signature := text_in(anthropic, "signature"):
+        signed = {"text": part["text"], "signature": signature, "provider": "anthropic"}
+        return {"type": "thinking", **signed, **of_model}
+    if encrypted := text_in(openai, "reasoningEncryptedContent"):
+        summary = [{"type": "summary_text", "text": part["text"]}] if part["text"] else []
+        item = {"type": "reasoning", "id": text_in(openai, "itemId"), "summary": summary}
+        data = encode({**item, "encrypted_content": encrypted})
+        return {"type": "opaque", "provider": "openai", "data_json": data, **of_model}
+    kept = {"provider_metadata": {"provider": PROVIDER, "metadata_json": encode(metadata)}} if metadata else {}
+    return {"type": "thinking", "text": part["text"], "provider": provider, **of_model, **kept}

@@ -1,0 +1,218 @@
+"""Imports logs that ``reel export`` wrote: each becomes the original agent again."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from reel import requests
+from reel.base.errors import NotFound, NotRunning, ReelError
+from reel.base.ids import is_name
+from reel.base.strict_json import Json
+from reel.importing.adding.importer import Totals
+from reel.importing.adding.pipeline import Pipeline
+from reel.importing.steps import Problem, Source, Tool
+from reel.importing.tools.reel_log.replay import Replay, element_of, groups
+from reel.importing.tools.reel_log.tool import LogFile, Logged, data_of, source_of
+from reel.importing.values import map_in, text_in
+from reel.replies import AgentRow
+from reel.said.kinds import ADDABLE
+
+
+class LogImporter:
+    """Imports logs into the daemon.
+
+    Args:
+        pipeline: the connection.
+        sources: all logs of the import; clones need agents among them.
+    """
+
+    def __init__(self, pipeline: Pipeline, sources: Iterable[Source]) -> None:
+        self._pipeline = pipeline
+        self._sources = {source.about["id"]: source for source in sources if source.about.get("id")}
+        # The local agents, by the ids of the original ones; empty while they are being created.
+        self._agents: dict[str, str] = {}
+        self._done: set[str] = set()
+        # The agents that existed before, by their ids and by their names without "@2".
+        self._ids: set[str] = set()
+        self._named: dict[str, list[AgentRow]] = {}
+        self.totals = Totals()
+
+    def look(self) -> None:
+        """List the existing agents."""
+        for row in self._pipeline.iter_agents():
+            self._ids.add(row.id)
+            self._named.setdefault(row.name.partition("@")[0], []).append(row)
+
+    def run(self, _tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
+        """Import logs; yield the totals whenever one is done.
+
+        Raises:
+            NotRunning: the daemon went away.
+        """
+        for source in sources:
+            self._import(source)
+            yield self.totals
+
+    def settle(self, _tool: Tool) -> None:
+        """Wait for the outstanding replies."""
+        self._pipeline.drain()
+
+    def _import(self, source: Source) -> None:
+        if source.path in self._done:
+            return
+        self._done.add(source.path)
+        reading = LogFile(source)
+        totals = self.totals
+        totals.sources += 1
+        totals.bytes += source.size
+        try:
+            self._carry_out(source, reading)
+        except NotRunning:
+            raise
+        except OSError as error:
+            reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
+        except ReelError as error:
+            reading.counts.problem(Problem(source.path, 0, f"not imported: {error.message}"))
+        totals.counts.add(reading.counts)
+
+    def _carry_out(self, source: Source, reading: LogFile) -> None:
+        first = next(reading.events(), None)
+        if first is None:
+            self.totals.empty += 1
+            return
+        about = reading.agent
+        there = text_in(about, "id") or text_in(first.event, "agent")
+        self._agents.setdefault(there, "")
+        found = self._existing(_names(about, first.event), reading)
+        replay = Replay(
+            self._pipeline,
+            source.path,
+            found.id if found else "",
+            found.head if found else 0,
+            there,
+            source_of(about)[1],
+            self._find,
+        )
+        name = "" if found else self._make(replay, reading, about)
+        self._agents[there] = replay.agent
+        begun = replay.head
+        self._replay(replay, reading)
+        for problem in dict.fromkeys(replay.problems):
+            reading.counts.problem(problem)
+        if replay.failure is not None:
+            reading.counts.problem(Problem(source.path, 0, f"not imported further: {replay.failure.message}"))
+        self._describe(replay, reading, about)
+        self.totals.messages += replay.added
+        if found is None:
+            self.totals.new += 1
+            if name and name not in _names(about, first.event):
+                self.totals.beside.append((text_in(about, "name"), name))
+        else:
+            self.totals.grown += replay.head > begun
+            self.totals.unchanged += replay.head == begun
+
+    def _replay(self, replay: Replay, reading: LogFile) -> None:
+        """Carry out all commands; if one is refused, continue from there one command at a time."""
+        for group in groups(reading.events()):
+            replay.take(group)
+        self._pipeline.drain()
+        if replay.failure is None:
+            return
+        replay.failure, replay.careful = None, True
+        replay.head = self._pipeline.call(requests.agent(replay.agent)).head
+        for group in groups(reading.events()):
+            replay.take(group)
+        self._pipeline.drain()
+
+    def _make(self, replay: Replay, reading: LogFile, about: Json) -> str:
+        """Create the agent with its first command, and return its name."""
+        source, at = source_of(about)
+        if source and (parent := self._find(source)):
+            info = self._pipeline.call(requests.clone(parent, self._free_name(text_in(about, "name")), at))
+            replay.agent, replay.head = info.id, info.head
+            return str(info.name)
+        first = next(groups(reading.events()))
+        events = [logged.event for logged in first]
+        data = data_of(events[0]) if events[0]["kind"] == "created" and events[0]["seq"] == 1 else {}
+        name = text_in(data if not source else {}, "name") or text_in(about, "name")
+        name, tags = self._free_name(name), map_in(data, "tags") or None
+        rest = [event for event in events[1:] if event["kind"] in ADDABLE] if data else []
+        if rest and not data.get("title"):
+            elements: list[Any] = [element_of(event) for event in rest]
+            added = self._pipeline.call(requests.add(name, elements, create=True, tags=tags, if_seq=0))
+            replay.agent, replay.head = added.agent, added.head
+            replay.added += len(rest)
+            return name
+        system = rest[0].get("content") if rest and rest[0]["kind"] == "system" else None
+        info = self._pipeline.call(requests.create(name, system, data.get("title"), tags))
+        replay.agent, replay.head = info.id, info.head
+        return name
+
+    def _describe(self, replay: Replay, reading: LogFile, about: Json) -> None:
+        """Set the title and the tags, unless the log does: a clone has those of its source at that time."""
+        info = self._pipeline.call(requests.agent(replay.agent))
+        title, tags = text_in(about, "title"), map_in(about, "tags")
+        if info.alive and (title, tags) != (info.title or "", info.tags) and info.head == replay.head:
+            try:
+                self._pipeline.call(requests.change(replay.agent, title=title, tags=tags, if_seq=info.head))
+            except ReelError as error:
+                reading.counts.problem(Problem(reading.source.path, 1, f"title and tags: {error.message}"))
+
+    def _find(self, there: str) -> str:
+        """Return the local agent for an original one; import it first if it is among the logs."""
+        if there not in self._agents and there in self._sources:
+            self._import(self._sources[there])
+        return self._agents.get(there, "") or (there if there in self._ids else "")
+
+    def _free_name(self, name: str) -> str:
+        name, number = name if is_name(name) else "imported", 2
+        found = name
+        while self._is_taken(found):
+            found, number = f"{name}@{number}", number + 1
+        return found
+
+    def _is_taken(self, name: str) -> bool:
+        try:
+            return bool(self._pipeline.call(requests.agent(name)).alive)
+        except NotFound:
+            return False
+
+    def _existing(self, names: set[str], reading: LogFile) -> AgentRow | None:
+        """Return an agent of this name whose log is a prefix of this one, or the reverse."""
+        for name in sorted({name.partition("@")[0] for name in names}):
+            for row in self._named.get(name, ()):
+                here = chain.from_iterable(
+                    page.events for page in self._pipeline.pages(requests.history(row.id, inherited=True))
+                )
+                if _agree(reading.events(), here):
+                    return row
+        return None
+
+
+def _names(about: Json, first: Json) -> set[str]:
+    made = "" if source_of(about)[0] else text_in(data_of(first), "name")
+    return {name for name in (text_in(about, "name"), made) if name}
+
+
+def _agree(there: Iterator[Logged], here: Iterable[Any]) -> bool:
+    """Return whether one log is a prefix of the other: the same kinds, texts and times."""
+    theirs = next(there, None)
+    for event in here:
+        while theirs is not None and theirs.event["seq"] < event["seq"]:
+            theirs = next(there, None)
+        if theirs is None:
+            return True
+        if theirs.event["seq"] == event["seq"] and not _same(theirs.event, event):
+            return False
+    return True
+
+
+def _same(there: Json, here: Json) -> bool:
+    if here["kind"] == "note" and there["kind"] != "note":
+        return True
+    if there["kind"] == "system":
+        # A prompt set at creation, or restated by a clear, has no original time.
+        return bool(here["kind"] == "system" and there.get("content") == here["content"])
+    if there["kind"] not in ADDABLE:
+        return here["kind"] in (there["kind"], "restore")
+    return element_of(there) == element_of(here)
