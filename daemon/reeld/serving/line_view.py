@@ -188,8 +188,8 @@ class LineView(Subscription):
         await self._hold(self._sheet.keep(0))
         await self._hold(self._sheet.prompt(None))
         await self._complete()
-        data = self._sink.framing.notify("reset", {"agent": self._agent})
-        self._sink.push_latest(("reset", self._row), data)
+        data = self._sink.framing.notify("reset", {"sub": self.number, "agent": self._agent})
+        self._sink.push_latest(("reset", self._row, self.number), data)
 
     async def _hold(self, changes: Iterator[Patch]) -> None:
         """Send patches, but the last one only with the next."""
