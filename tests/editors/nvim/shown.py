@@ -1,12 +1,11 @@
 """Compares a buffer of Neovim with the daemon's conversation."""
 
-import re
-from typing import Any
-
 from reel.sync.client import Client
 from tests.editors.nvim.driver import Nvim
 
-HEADING = re.compile(r"## (\w+) #(\d+)")
+_HEADINGS = (
+    "vim.tbl_filter(function(line) return line:find '^## %l+ #%d+$' end, vim.api.nvim_buf_get_lines(0, 0, -1, false))"
+)
 
 
 def heading(role: str, seq: int, text: str) -> list[str]:
@@ -14,23 +13,17 @@ def heading(role: str, seq: int, text: str) -> list[str]:
     return [f"## {role} #{seq}", "", text, ""]
 
 
-def headings(client: Client, agent: str = "demo") -> list[list[Any]]:
-    """Return role and seq of each message."""
-    return [[message["role"], message["seq"]] for message in client.iter_messages(agent)]
-
-
-def shown(nvim: Nvim) -> list[list[Any]]:
-    """Return role and seq of each heading in the buffer."""
-    return [[found[1], int(found[2])] for line in nvim.lines() if (found := HEADING.fullmatch(line))]
+def headings(client: Client, agent: str = "demo") -> list[str]:
+    """Return the heading of each message."""
+    return [f"## {message['role']} #{message['seq']}" for message in client.iter_messages(agent)]
 
 
 def shows(nvim: Nvim, client: Client, agent: str = "demo") -> None:
-    """Wait until the buffer has all events, and compare its headings with the daemon's messages."""
-    nvim.until("require('reel.conversation').current().copy.at == a[1]", client.agent(agent).head)
-    nvim.until("not require('reel.conversation').current().copy.reading")
-    nvim.until("not require('reel.conversation').current().unchanged")
-
-    assert headings(client, agent) == shown(nvim)
+    """Wait until the buffer has read everything, and has the headings of the daemon's messages."""
+    nvim.until(
+        f"not require('reel.conversation').current().reading and vim.deep_equal({_HEADINGS}, a)",
+        *headings(client, agent),
+    )
 
 
 def opened(nvim: Nvim, name: str = "demo") -> Nvim:

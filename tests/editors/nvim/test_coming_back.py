@@ -71,31 +71,43 @@ def test_a_command_with_a_lost_reply_in_nvim(nvim: Nvim, client: Client, daemon:
 
 
 def test_a_stopped_nvim_catches_up(nvim: Nvim, client: Client) -> None:
-    """A Neovim that was stopped while pushes were dropped ends with all messages."""
+    """A Neovim that was stopped has all messages in the end, and so has a subscription whose pushes were dropped."""
     client.create("demo")
     shows(opened(nvim), client)
     nvim.lua(
-        "require('reel.inbox').take = (function(take) return function(l, name, ...)"
-        " if name == 'lagged' then lagged = true end return take(l, name, ...) end end)(require('reel.inbox').take)"
+        """seqs = {}
+        require('reel').subscribe({agent = 'demo', since = 0}, function(name, push)
+          if name == 'event' and push.message then table.insert(seqs, push.seq) end
+        end)
+        local inbox = require 'reel.inbox'
+        local take = inbox.take
+        inbox.take = function(link, name, ...)
+          lagged = lagged or name == 'lagged'
+          return take(link, name, ...)
+        end"""
     )
     os.kill(nvim.pid, signal.SIGSTOP)
     for number in range(30):
         client.add("demo", f"{number} {'x' * 300_000}")
     os.kill(nvim.pid, signal.SIGCONT)
     shows(nvim, client)
+    nvim.until("#seqs == 30")
 
     assert nvim.lua("return lagged")
+    assert list(range(2, 32)) == nvim.lua("return seqs")
 
 
-def test_a_reset_is_read_again_by_nvim(nvim: Nvim, client: Client) -> None:
-    """After a `reset`, the conversation is read again."""
-    client.create("demo", system="be kind")
-    client.add("demo", ["one", "two\nlines", "é"])
+def test_a_reset_of_another_subscription(nvim: Nvim, client: Client) -> None:
+    """A subscription of a program to the same conversation is reset, and the buffer goes on."""
+    client.add("demo", ["a secret", "b"], create=True)
     shows(opened(nvim), client)
-    nvim.lua("require('reel.calls').on_push('reset', {agent = ...})", client.agent("demo").id)
+    nvim.lua("require('reel').subscribe({agent = 'demo'}, function(name) reset = reset or name == 'reset' end)")
+    nvim.lua("require('reel').call('ping')")
+    client.redact("demo", text=["secret"])
+    nvim.until("reset and vim.fn.search('secret', 'nw') == 0")
+    client.add("demo", "c")
 
     shows(nvim, client)
-    assert ["## system", "", "be kind", ""] == nvim.lines()[:4]
 
 
 def test_an_older_log_is_read_again_by_nvim(nvim: Nvim, client: Client, daemon: Daemon) -> None:

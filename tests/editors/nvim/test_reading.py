@@ -1,7 +1,5 @@
 """Reading a conversation in Neovim: motions, code blocks, highlighted code, the status line."""
 
-from typing import Any
-
 import pytest
 
 from reel.said.messages import NewMessage
@@ -73,24 +71,6 @@ def test_code_without_a_block(talk: Nvim) -> None:
     talk.complains("demo: no code block in an answer")
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("~~~\na\n```\n~~~", ["a", "```"]),
-        ("   ```  lua x\nopen", ["open"]),
-        ("```a`b\nno block", None),
-        ("    ```\nno block", None),
-        ("```\na\n``` x\n```", ["a", "``` x"]),
-    ],
-)
-def test_the_fences_of_code_blocks(nvim: Nvim, text: str, lines: list[str] | None) -> None:
-    """A fence opens and closes a code block as in CommonMark."""
-    messages: list[Any] = [{"role": "assistant", "seq": 1, "content": [{"type": "text", "text": text}]}]
-    block = nvim.lua("return require('reel.code').last(...)", messages)
-
-    assert lines == (block and block["lines"])
-
-
 def test_code_in_fences_is_highlighted(nvim: Nvim, client: Client) -> None:
     """The code of a known language is highlighted; another word after a fence runs nothing."""
     client.add("demo", answer("```python\nimport os\n```\n```x|let g:ran=1\nimport\n```"), create=True)
@@ -107,13 +87,15 @@ def test_code_in_fences_is_highlighted(nvim: Nvim, client: Client) -> None:
 def test_the_status_line(nvim: Nvim, client: Client) -> None:
     """The text for a status line has the name and who is writing; nothing in it is evaluated."""
     assert "" == nvim.lua("return require('reel').status()")
-    client.create("demo")
+    client.add("demo", [answer("said")], create=True)
     opened(nvim)
     nvim.until("require('reel').status() == 'demo'")
-    client_name = '%{execute("let g:ran=1")}\n'
-    nvim.lua("require('reel.conversation').current().drafts[7] = {client = ...}", client_name)
-    nvim.command("set laststatus=2 statusline=%!v:lua.require'reel'.status()")
-    nvim.command("redrawstatus!")
+    with Client(client.path, name='%{execute("let g:ran=1")}') as other:
+        other.draft("demo", "I th")
+        nvim.until("require('reel').status():find 'writing'")
+        nvim.command("set laststatus=2 statusline=%!v:lua.require'reel'.status()")
+        nvim.command("redrawstatus!")
+        status = nvim.lua("return require('reel').status()")
 
-    assert 'demo · writing… (?{execute("let g:ran=1")}?)' == nvim.lua("return require('reel').status()")
+    assert 'demo · writing… (?{execute("let g:ran=1")})' == status
     assert nvim.lua("return vim.g.ran") is None

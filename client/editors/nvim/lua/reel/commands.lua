@@ -3,7 +3,6 @@
 local agents = require 'reel.agents'
 local ask = require 'reel.ask'
 local calls = require 'reel.calls'
-local code = require 'reel.code'
 local compose = require 'reel.compose'
 local conversation = require 'reel.conversation'
 local errors = require 'reel.errors'
@@ -113,29 +112,31 @@ function all.stop()
   ask.stop(conversation.current())
 end
 
---- Copy lines of the current conversation to the register that was named, or to the default one.
---- @param find function returns what to copy, as {lines, seq}, from a list of messages; nil if there is nothing
+--- Copy what the daemon finds in the current conversation to the register that was named, or to the default one. It waits,
+--- so that a mapping can go on with the register.
+--- @param code boolean whether it is the last code block of an answer, and not the last answer
 --- @param missing string what is missing if there is nothing
 --- @param describe function returns what to call the copied lines
-local function copy(given, find, missing, describe)
+local function copy(given, code, missing, describe)
   local current = conversation.current()
-  local found = find(current.copy.messages)
-  if not found then
-    return errors.show(errors.new('not_found', ('%s: %s'):format(current.name, missing)))
+  local found = calls.wait('answer', { agent = current.agent, code = code })
+  if not found.seq then
+    error(errors.new('not_found', ('%s: %s'):format(current.name, missing)), 0)
   end
-  vim.fn.setreg(optional(given.text) or vim.v.register, found.lines, 'l')
-  say(('%s: copied %s'):format(current.name, describe(found)))
+  local lines = vim.split(found.text, '\n', { plain = true })
+  vim.fn.setreg(optional(given.text) or vim.v.register, lines, 'l')
+  say(('%s: copied %s'):format(current.name, describe(found, lines)))
 end
 
 function all.code(given)
-  copy(given, code.last, 'no code block in an answer', function(block)
+  copy(given, true, 'no code block in an answer', function(block, lines)
     local language = block.language ~= '' and ' of ' .. block.language or ''
-    return ('%s%s from #%d'):format(count(#block.lines, 'line'), language, block.seq)
+    return ('%s%s from #%d'):format(count(#lines, 'line'), language, block.seq)
   end)
 end
 
 function all.answer(given)
-  copy(given, code.answer, 'no answer to copy', function(answer)
+  copy(given, false, 'no answer to copy', function(answer)
     return ('the answer #%d'):format(answer.seq)
   end)
 end

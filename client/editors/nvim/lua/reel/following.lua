@@ -1,4 +1,5 @@
---- Subscriptions that outlive the connection: each continues after the last event that it delivered.
+--- Subscriptions that outlive the connection: each continues after the last event that it delivered; one to lines begins
+--- again.
 
 local calls = require 'reel.calls'
 local errors = require 'reel.errors'
@@ -17,17 +18,23 @@ end
 
 local begin
 
+--- Return whether a log is older than what was heard of it: it never becomes shorter, so a backup has replaced it.
+local function is_older(following, head)
+  local older = head < following.heard
+  if older or not following.params.since then
+    following.params.since = head
+  end
+  following.heard = math.min(following.params.since, head)
+  return older
+end
+
 local function begun(following, reply)
   if not followings[following] then -- it was ended meanwhile
     return calls.send('unsubscribe', { reply.sub }, function() end)
   end
   following.params.agent = reply.agent -- its id: another conversation may have the name when we reconnect
-  local older = reply.head < following.heard -- a log never becomes shorter: it was replaced by a backup
-  if older or not following.params.since then
-    following.params.since = reply.head
-  end
-  following.heard = math.min(following.params.since, reply.head)
-  if older then -- this subscription pushes nothing until the log is as long as the old one was
+  if not following.is_lines and is_older(following, reply.head) then
+    -- This subscription pushes nothing until the log is as long as the old one was.
     calls.send('unsubscribe', { reply.sub }, function() end)
     begin(following)
     return deliver(following, 'reset', { agent = reply.agent, head = reply.head })
@@ -36,14 +43,21 @@ local function begun(following, reply)
   deliver(following, 'begin', reply)
 end
 
+local function refuse(following, problem)
+  followings[following] = nil
+  deliver(following, 'error', problem)
+end
+
 function begin(following)
   following.sub = nil
+  if following.is_lines and not vim.tbl_contains(link.server.features, 'lines') then
+    return refuse(following, errors.new('outdated', 'this reeld cannot show lines; restart the daemon: reel stop; reel start'))
+  end
   calls.send('subscribe', following.params, function(problem, reply)
     if reply then
       begun(following, reply)
     elseif link.is_up() and problem.name ~= 'shutting_down' then -- refused; otherwise `up` subscribes again
-      followings[following] = nil
-      deliver(following, 'error', problem)
+      refuse(following, problem)
     end
   end)
 end
@@ -71,9 +85,9 @@ local function hear(following, name, push)
     following.params.since = following.heard
     deliver(following, name, push)
   elseif name == 'lagged' then
-    following.params.since = push.from - 1
+    following.params.since = not following.is_lines and push.from - 1 or nil
     begin(following)
-  elseif name == 'draft' or name == 'reset' then
+  elseif name == 'lines' or name == 'draft' or name == 'reset' then
     deliver(following, name, push)
   end
 end
@@ -82,7 +96,7 @@ local function concerns(following, push)
   if push.sub then
     return following.sub == push.sub
   end
-  return following.sub and (not following.params.agent or following.params.agent == push.agent)
+  return following.sub and not following.is_lines and (not following.params.agent or following.params.agent == push.agent)
 end
 
 --- Pass a push to the subscriptions that it is for.
@@ -98,8 +112,8 @@ calls.on_push = route
 
 --- Follow one conversation, or all; see reel.subscribe.
 function M.open(options, handler)
-  local params = { agent = options.agent, since = options.since, view = options.view, kinds = options.kinds }
-  local following = { params = params, handler = handler, sub = nil, heard = 0 }
+  local params = vim.tbl_extend('force', options, {}) -- it changes
+  local following = { params = params, handler = handler, sub = nil, heard = 0, is_lines = options.view == 'lines' }
   followings[following] = true
   if link.is_up() then
     begin(following)

@@ -19,7 +19,7 @@ function M.show(given)
     vim.cmd('silent sbuffer ' .. buffer)
   end
   scratch.prepare_list(buffer, 'wipe', { ['<CR>'] = "<Cmd>lua require('reel.listing').open()<CR>" })
-  scratch.set_lines(buffer, 0, vim.tbl_map(given.line, given.items))
+  scratch.set_lines(buffer, 0, -1, vim.tbl_map(given.line, given.items))
 end
 
 --- Open the conversation on the cursor's line, in the window that was left for the list.

@@ -2,10 +2,10 @@
 
 local M = {}
 
---- Replace the lines of a buffer that the user cannot change, from a row on.
-function M.set_lines(buffer, row, lines)
+--- Replace the lines of a buffer that the user cannot change, from one row up to another; -1 is the end.
+function M.set_lines(buffer, first, last, lines)
   vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, row, -1, false, lines)
+  vim.api.nvim_buf_set_lines(buffer, first, last, false, lines)
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].modified = false
 end

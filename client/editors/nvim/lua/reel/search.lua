@@ -76,7 +76,7 @@ local function put(search, row, page)
     vim.list_extend(laid.lines, { '', MORE })
     table.insert(laid.colours, { row = #laid.lines - 1, first = 0, last = #MORE, colour = 'ReelNote' })
   end
-  scratch.set_lines(search.buffer, row, laid.lines)
+  scratch.set_lines(search.buffer, row, -1, laid.lines)
   for _, each in ipairs(laid.colours) do
     local place = { end_col = each.last, hl_group = each.colour }
     vim.api.nvim_buf_set_extmark(search.buffer, SPACE, row + each.row, each.first, place)

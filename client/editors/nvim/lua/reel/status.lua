@@ -1,6 +1,7 @@
 --- The text for a status line.
 
 local ask = require 'reel.ask'
+local buffer = require 'reel.buffer'
 
 local M = {}
 
@@ -13,12 +14,10 @@ function M.text(conversation)
   end
   if conversation.away then
     table.insert(words, 'away')
-  elseif conversation.copy.reading then
+  elseif conversation.reading then
     table.insert(words, 'reading')
   end
-  for _, draft in pairs(conversation.drafts) do
-    table.insert(words, 'writing…' .. (draft.client and (' (%s)'):format(draft.client) or ''))
-  end
+  vim.list_extend(words, conversation.away and {} or buffer.writers(conversation.buffer))
   if ask.is_running(conversation) then
     table.insert(words, 'asking')
   end

@@ -1,6 +1,6 @@
 --- A conversation in one line, or in a line for each fact. Pure.
 
-local view = require 'reel.view'
+local buffer = require 'reel.buffer'
 
 local M = {}
 
@@ -34,7 +34,7 @@ function M.line_of(agents)
   width = math.min(width, WIDEST)
   return function(agent)
     local name = agent.name .. (' '):rep(width - vim.fn.strdisplaywidth(agent.name))
-    local time = view.clock(agent.updated):sub(1, MINUTES)
+    local time = buffer.clock(agent.updated):sub(1, MINUTES)
     return vim.trim(one_line(('%s  %s  %5d  %s'):format(name, time, agent.messages or 0, about(agent))))
   end
 end
@@ -75,8 +75,8 @@ function M.facts(agent, source)
     { 'waiting for', open_calls(agent) },
     { 'tags', tags(agent) },
     { 'cloned from', agent.source and ('%s at #%d'):format(source or agent.source.agent, agent.source.at) },
-    { 'created', view.clock(agent.created) },
-    { 'updated', view.clock(agent.updated) },
+    { 'created', buffer.clock(agent.created) },
+    { 'updated', buffer.clock(agent.updated) },
     { 'followers', agent.attached },
     { 'prompt', agent.system },
   } do
