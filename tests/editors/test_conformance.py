@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reel.messages import NewMessage
+from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors import alike
