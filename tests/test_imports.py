@@ -330,35 +330,30 @@ def test_nobody_reaches_into_the_clients() -> None:
     assert [] == inherited
 
 
+def between_neighbours(place: str, *shared: str) -> list[Import]:
+    """Return the imports from one folder or module of a place to another, those of what is shared excepted."""
+    depth = place.count(".") + 2
+    within = [found for found in imports() if all(inside(name, place) and name != place for name in found)]
+    assert within
+    return [
+        found
+        for found in within
+        if found.module.split(".")[:depth] != found.name.split(".")[:depth] and not inside(found.name, *shared)
+    ]
+
+
 def test_tools_do_not_know_each_other() -> None:
     """The reader of a tool's histories imports nothing of another tool's."""
-    tools = "reel.importing.tools"
-    depth = len(parents(tools)) + 2
-    tool = {found: [name.split(".")[:depth] for name in found] for found in imports() if inside(found.module, tools)}
-
-    assert tool
-    assert [] == [found for found, (own, named) in tool.items() if inside(found.name, tools) and own != named]
+    assert [] == between_neighbours("reel.importing.tools")
 
 
 def test_integrations_do_not_know_each_other() -> None:
-    """The module of a framework imports what is shared and what is called after it, and nothing of another's."""
-    shared = tuple(f"reel.integrations.{name}" for name in ("item_copy", "naming", "results_first", "worker"))
-    within = [found for found in imports() if inside(found.module, "reel.integrations")]
-    modules = sorted({found.module for found in within})
+    """The folder of a framework imports what is shared and its own, and nothing of another's; nobody imports it."""
+    place = "reel.integrations"
+    shared = [f"{place}.{name}" for name in ("item_copy", "naming", "results_first", "worker")]
 
-    def framework(module: str) -> str:
-        """Return the module that a module is called after, or itself."""
-        return next(first for first in modules if module == first or module.startswith((f"{first}_", f"{first}.")))
-
-    assert [] == [
-        found
-        for found in within
-        if inside(found.name, "reel.integrations")
-        and not inside(found.name, *shared)
-        and not inside(found.name, framework(found.module))
-        and not found.name.startswith(f"{framework(found.module)}_")
-    ]
-    assert [] == [found for found in imports() if found not in within and inside(found.name, "reel.integrations")]
+    assert [] == between_neighbours(place, *shared)
+    assert [] == [found for found in imports() if inside(found.name, place) and not inside(found.module, place)]
 
 
 @pytest.mark.parametrize(

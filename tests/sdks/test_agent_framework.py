@@ -34,7 +34,7 @@ from agent_framework import (  # noqa: E402
 from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException  # noqa: E402
 
 from reel.integrations.agent_framework import ReelHistoryProvider  # noqa: E402 - all need what may not be installed
-from reel.integrations.agent_framework_reading import messages_in  # noqa: E402 - as above
+from reel.integrations.agent_framework.reading import messages_in  # noqa: E402 - as above
 
 HELLO = Message("user", ["What is a tape deck?"])
 CALL = Message("assistant", [Content.from_function_call("c1", "look_up", arguments={"word": "tape deck"})])
@@ -301,7 +301,7 @@ def test_what_is_there_is_not_saved_again(daemon: Daemon, batches: list[list[str
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("reel.integrations.agent_framework._PAGE", page)
+        patched.setattr("reel.integrations.agent_framework.provider._PAGE", page)
         ours, theirs = asyncio.run(run())
     assert [message.text for message in theirs] == [message.text for message in ours]
 

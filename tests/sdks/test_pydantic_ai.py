@@ -33,7 +33,7 @@ from pydantic_ai.tools import DeferredToolRequests  # noqa: E402
 from pydantic_ai.usage import RequestUsage, RunUsage  # noqa: E402
 
 from reel.integrations.pydantic_ai import ReelConversationStore  # noqa: E402
-from reel.integrations.pydantic_ai_entries import items_of, read_messages  # noqa: E402
+from reel.integrations.pydantic_ai.entries import items_of, read_messages  # noqa: E402
 
 _NUMBERS = count()
 # What a framework of next year may write.

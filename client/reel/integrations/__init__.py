@@ -1,5 +1,6 @@
-"""Session stores for other frameworks, which keep the history in ``reeld``: one module for each framework.
+"""Session stores for other frameworks, which keep the history in ``reeld``: a folder for each framework.
 
-A framework's module imports its framework, the async and the blocking client, and what is shared here; nothing of
-another framework. Begin with :mod:`reel.integrations.worker`, which all of them use.
+A folder imports its framework, the clients, and what is shared beside it; nothing of another framework. The class that
+a program uses is in the folder's name, such as ``reel.integrations.openai_agents.ReelSession``. Begin with
+:mod:`reel.integrations.worker`, which all of them use.
 """

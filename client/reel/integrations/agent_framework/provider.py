@@ -19,8 +19,8 @@ except ImportError as error:
 
 from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge
-from reel.integrations.agent_framework_items import Json, messages_of
-from reel.integrations.agent_framework_reading import ADDITIONAL, PYTHON_JSON, messages_in
+from reel.integrations.agent_framework.items import Json, messages_of
+from reel.integrations.agent_framework.reading import ADDITIONAL, PYTHON_JSON, messages_in
 from reel.integrations.naming import Named, named
 from reel.integrations.worker import Worker
 from reel.replies import ItemsPage

@@ -13,7 +13,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_core import PydanticSerializationError
 
 from reel.base.errors import NotFound
-from reel.integrations.pydantic_ai_entries import is_current, may_be_deep, seq_of, tip, unreadable
+from reel.integrations.pydantic_ai.entries import is_current, may_be_deep, seq_of, tip, unreadable
 from reel.said.messages import Event
 from reel.sync.client import Client
 

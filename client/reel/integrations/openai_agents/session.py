@@ -17,8 +17,8 @@ from reel.base.errors import Conflict, Killed, NotFound
 from reel.base.strict_json import parse
 from reel.integrations.item_copy import ItemCopy, Place
 from reel.integrations.naming import named
-from reel.integrations.openai_agents_compaction import Read, Snapshot
-from reel.integrations.openai_agents_order import arranged, readable
+from reel.integrations.openai_agents.compaction import Read, Snapshot
+from reel.integrations.openai_agents.order import arranged, readable
 from reel.integrations.worker import Worker
 from reel.replies import AddedItems
 from reel.said.messages import Item

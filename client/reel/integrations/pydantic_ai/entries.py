@@ -21,7 +21,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from reel import requests
-from reel.integrations.pydantic_ai_messages import Json, MessageReader, as_words
+from reel.integrations.pydantic_ai.messages import Json, MessageReader, as_words
 from reel.integrations.results_first import results_first
 from reel.replies import ItemsPage
 from reel.requests import Call

@@ -28,9 +28,9 @@ except ImportError as error:
 
 from reel import replies, requests
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, TooLarge
-from reel.integrations.google_adk_events import FORMAT, events_after, events_at
-from reel.integrations.google_adk_items import messages_of
-from reel.integrations.google_adk_places import (
+from reel.integrations.google_adk.events import FORMAT, events_after, events_at
+from reel.integrations.google_adk.items import messages_of
+from reel.integrations.google_adk.places import (
     APP,
     SESSION,
     USER,

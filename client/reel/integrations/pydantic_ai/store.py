@@ -40,7 +40,7 @@ except ImportError as error:
 from reel import requests
 from reel.base.errors import Conflict, Exists, NotFound, ReelError
 from reel.integrations.naming import Named, is_hashed, named, tag_value
-from reel.integrations.pydantic_ai_entries import (
+from reel.integrations.pydantic_ai.entries import (
     FORMAT,
     behind,
     is_current,
@@ -49,8 +49,8 @@ from reel.integrations.pydantic_ai_entries import (
     read_entries,
     seq_of,
 )
-from reel.integrations.pydantic_ai_messages import messages_of
-from reel.integrations.pydantic_ai_records import State, begun_by_others, note_data, read_state
+from reel.integrations.pydantic_ai.messages import messages_of
+from reel.integrations.pydantic_ai.records import State, begun_by_others, note_data, read_state
 from reel.integrations.worker import Worker
 from reel.requests import Call
 from reel.sync.client import Client

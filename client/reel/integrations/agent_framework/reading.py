@@ -14,7 +14,7 @@ from typing import Any, Final, get_args
 from agent_framework import Content, Message
 from agent_framework._types import ContentType
 
-from reel.integrations.agent_framework_items import Json, item_of
+from reel.integrations.agent_framework.items import Json, item_of
 from reel.integrations.results_first import results_first
 
 # The key of an item with numbers that JSON lacks, such as NaN: its value is the message in Python's JSON.

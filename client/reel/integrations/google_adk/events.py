@@ -8,7 +8,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 
 from reel import requests
-from reel.integrations.google_adk_items import content_of, messages_of
+from reel.integrations.google_adk.items import content_of, messages_of
 from reel.requests import Call
 from reel.sync.client import Client
 

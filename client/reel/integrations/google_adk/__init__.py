@@ -1,0 +1,6 @@
+"""The session service of Google's ADK: its sessions are agents of the daemon. docs/frameworks.md has an example.
+
+The modules import the ADK, and what the integrations share. Begin with :mod:`reel.integrations.google_adk.service`.
+"""
+
+from reel.integrations.google_adk.service import ReelSessionService as ReelSessionService
