@@ -13,8 +13,8 @@ from reel.wire.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent
 from reeld.core.conversation import Conversation
 from reeld.core.milestones import Extent
-from reeld.serving import subscriptions
-from reeld.serving.subscriptions import LogReplayer
+from reeld.serving import log_replayer
+from reeld.serving.log_replayer import LogReplayer
 from reeld.store import history
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
@@ -75,7 +75,7 @@ async def test_a_replay_that_starts_anywhere(store: Store, since: int) -> None:
 @pytest.mark.parametrize("entries", [0, 1, 3])
 async def test_a_replay_with_little_room(store: Store, monkeypatch: pytest.MonkeyPatch, entries: int) -> None:
     """A conversation that was dropped to make room is read again, and the counts are the same."""
-    monkeypatch.setattr(subscriptions, "_MAX_FOLDED", entries)
+    monkeypatch.setattr(log_replayer, "_MAX_FOLDED", entries)
 
     found = await replayed(store, 0)
 
@@ -97,7 +97,7 @@ class CountingStore:
 
 async def test_what_was_dropped_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once others were dropped, as many entries are kept as before: agents in turns are not read again and again."""
-    monkeypatch.setattr(subscriptions, "_MAX_FOLDED", 25)
+    monkeypatch.setattr(log_replayer, "_MAX_FOLDED", 25)
     path = str(tmp_path / "turns.db")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
