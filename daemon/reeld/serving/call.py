@@ -102,8 +102,9 @@ class Call:
     # Its place in the order in which the calls of its connection arrived, and its parameters.
     place = 0
     params: Any = None
-    # Whether its job was posted, and may be overtaken by what other daemons write to the agent.
+    # Whether its job was posted, and may be overtaken by what other daemons write to the agent; and how often it was.
     is_posted = False
+    overtaken = 0
 
     def __init__(
         self,

@@ -36,6 +36,11 @@ log = logging.getLogger(__name__)
 
 _BUSY = "too much is in flight on this connection; continue when some of it has been answered"
 _STOPPING = "the daemon is stopping; retry when it is back"
+# How often a call begins again, some milliseconds each: beside two daemons that write as fast as they can, a few times.
+_MOST_OVERTAKEN = 100
+_OVERTAKEN = (
+    f"nothing was done: {_MOST_OVERTAKEN} times another daemon wrote to the agent first; retry when it writes less"
+)
 _BUG = "the request failed; the daemon's log has the reason"
 # Some handlers are imported when they are first called; after an update their modules may be newer than the loaded
 # ones.
@@ -233,6 +238,7 @@ class Dispatcher:
 
     def _begin_again(self, call: Call) -> None:
         """Begin a call again, to whose agent another daemon has written."""
+        call.overtaken += 1
         if call.detached:
             call.detached = False
             self._in_flight.remove(-call.size, -1)
@@ -255,8 +261,10 @@ class Dispatcher:
         """Reply with the outcome of a call; if a command with a key failed, the key is looked up first."""
         self._turns.note_outcome(call)
         if isinstance(outcome, OvertakenError):
-            self._begin_again(call)
-            return
+            if call.overtaken < _MOST_OVERTAKEN:
+                self._begin_again(call)
+                return
+            outcome = Busy(_OVERTAKEN)
         if isinstance(outcome, ReelError):
             # Their frames have the parameters, and some of them the error: this cycle would keep all of it in memory.
             outcome.__traceback__ = outcome.__context__ = outcome.__cause__ = None

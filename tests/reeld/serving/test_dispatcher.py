@@ -8,12 +8,13 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from reel.base.errors import Internal, InvalidParams, MethodNotFound, NotFound, ReelError, Storage
+from reel.base.errors import Busy, Internal, InvalidParams, MethodNotFound, NotFound, ReelError, Storage
 from reeld.protocol.signature import Signature
 from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
 from reeld.serving.dispatcher import Dispatcher
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.methods import METHODS, Method
+from reeld.store.transactions import OvertakenError
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Outcome
 from tests.reeld.verify.damage import damage
@@ -138,6 +139,29 @@ async def test_deferred_calls_run_one_after_the_other(caller: Caller, methods: M
 
     assert [1, 2, 3, 4] == [number for number, _ in replies]
     assert ["deferred 1 begins", "deferred 1 ends", "deferred 3 begins", "deferred 3 ends"] == methods.log
+
+
+@pytest.mark.parametrize("kind", [Deferred, Detached])
+async def test_a_call_that_is_overtaken_again_and_again(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, kind: Callable[..., Work]
+) -> None:
+    """It begins again a hundred times; then it is refused, with what to do, and nothing counts as in flight."""
+    begun: list[None] = []
+
+    async def overtaken() -> Result:
+        begun.append(None)
+        raise OvertakenError
+
+    monkeypatch.setitem(METHODS, "late", Method("late", Signature(()), "A test's own", lambda *_: kind(overtaken)))
+    caller.submit("late")
+    ((_, refused),) = await caller.wait(1)
+    await anyio.wait_all_tasks_blocked()
+
+    assert isinstance(refused, Busy)
+    assert "nothing was done: 100 times another daemon wrote to the agent first; retry when it writes less" == (
+        refused.message
+    )
+    assert (101, 0) == (len(begun), caller.dispatcher.in_flight)
 
 
 async def test_a_detached_call_blocks_no_other(caller: Caller, methods: Methods) -> None:

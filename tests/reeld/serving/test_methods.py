@@ -2,11 +2,15 @@
 
 import inspect
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from reel import requests
+from reel.errors import InvalidRequest
 from reel.requests import Call
+from reeld.agents.idempotency import CommandOptions
+from reeld.protocol.signature import given
 from reeld.serving.methods import METHODS
 
 # PROTOCOL, section 5: the parameters in order; ``*`` means the two that every command has as well.
@@ -61,6 +65,20 @@ UNSENT = {"unsubscribe", "call_async", "answer"}
 # What the client computes from the replies to several requests, and what is no request.
 DERIVED = {"difference", "tree", "usage"}
 HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
+# A value of each parameter that a method requires.
+VALUES = {
+    "agent": "demo",
+    "agents": ["a1"],
+    "messages": "hi",
+    "at": 1,
+    "since": 3,
+    "text": "so far",
+    "format": "gemini",
+    "body": "{}",
+    "path": "/copy.db",
+    "query": "words",
+    "parts": [{"method": "create"}],
+}
 # Parameters of the client, which decides by them what to send.
 OURS = {"exist_ok", "pattern"}
 # What a subscription adds when it connects again, and what only editors give: no caller does.
@@ -102,25 +120,12 @@ def test_the_client_sends_what_the_table_has() -> None:
 @pytest.mark.parametrize("name", sorted(set(METHODS) - UNSENT))
 def test_requests_are_bound(name: str) -> None:
     """The daemon accepts what a request with its required parameters sends."""
-    values = {
-        "agent": "demo",
-        "agents": ["a1"],
-        "messages": "hi",
-        "at": 1,
-        "since": 3,
-        "text": "so far",
-        "format": "gemini",
-        "body": "{}",
-        "path": "/copy.db",
-        "query": "words",
-        "parts": [{"method": "create"}],
-    }
     # An `add` has messages or items, and so requires neither.
     signature = METHODS[name].signature.params
     required = [param.name for param in signature if not param.optional or param.name == "messages"]
-    call: Call[object] = getattr(requests, name)(*(values[name] for name in required))
+    call: Call[object] = getattr(requests, name)(*(VALUES[name] for name in required))
 
-    assert [values[name] for name in required] == METHODS[name].signature.bind([call.params])[0][: len(required)]
+    assert [VALUES[name] for name in required] == METHODS[name].signature.bind([call.params])[0][: len(required)]
     assert call.writes == METHODS[name].is_command
 
 
@@ -130,3 +135,39 @@ def test_every_method_has_a_summary() -> None:
         assert method.summary[0].isupper(), method.name
         assert not method.summary.endswith("."), method.name
         assert "\n" not in method.summary, method.name
+
+
+class Untouched:
+    """A part of what a handler is given: it may be looked at and passed on, but nothing of it may be called."""
+
+    size = 10
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> "Untouched":
+        return Untouched(f"{self._name}.{name}")
+
+    def __call__(self, *_: object, **__: object) -> None:
+        raise AssertionError(f"{self._name} was called before the turn of the call had come")
+
+
+@pytest.mark.parametrize("name", sorted(name for name, method in METHODS.items() if not method.is_about_the_daemon))
+def test_a_handler_changes_nothing_before_its_turn(name: str) -> None:
+    """A handler may run several times for one call, so only what it returns changes anything."""
+    method = METHODS[name]
+    given_here = {**VALUES, "token": 1, "method": "ping", "seqs": [1]}
+    required = [
+        param.name for param in method.signature.params if not param.optional or param.name in ("messages", "seqs")
+    ]
+    values, _ = method.signature.bind({each: given_here[each] for each in required})
+    own = values[method.needs_agent : len(values) - 2 * method.is_command + method.has_parts]
+    arguments: list[Any] = [Untouched("services"), Untouched("call")]
+    arguments += [Untouched("agent")] * method.needs_agent + [CommandOptions()] * method.is_command
+
+    try:
+        work = method.handler(*arguments, given(method.params, own))
+    except InvalidRequest:
+        assert "call_async" == name
+    else:
+        assert not isinstance(work, dict)
