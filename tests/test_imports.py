@@ -128,7 +128,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.cli",),
     ("reeld.core",),
     ("reeld.protocol",),
-    ("reeld.poller",),
+    ("reeld.answer", "reeld.poller"),
     ("reeld.formats", "reeld.store"),
     ("reeld.search",),
     ("reeld.verify",),
@@ -164,6 +164,7 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
     [
         ("reeld.core", ("reel", "reeld.core")),
         ("reeld.formats", ("reel", "reeld.core", "reeld.formats")),
+        ("reeld.answer", ("anyio",)),
         ("reeld.poller", ("reeld.core", "anyio")),
         ("reeld.protocol", ("reel", "reeld.core", "reeld.protocol")),
         (
@@ -172,6 +173,7 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
                 "reel",
                 "reeld.core",
                 "reeld.protocol",
+                "reeld.answer",
                 "reeld.poller",
                 "reeld.store",
                 "anyio",
@@ -182,7 +184,10 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
         ),
         ("reeld.verify", ("reel", "reeld.core", "reeld.store", "reeld.verify", "anyio")),
         ("reeld.search", ("reel", "reeld.core", "reeld.protocol", "reeld.store", "reeld.search", "anyio")),
-        ("reeld.agents", ("reel", "reeld.core", "reeld.protocol", "reeld.store", "reeld.agents", "anyio", "msgpack")),
+        (
+            "reeld.agents",
+            ("reel", "reeld.core", "reeld.protocol", "reeld.answer", "reeld.store", "reeld.agents", "anyio", "msgpack"),
+        ),
         (
             "reeld.backups",
             ("reel", "reeld.store", "reeld.verify", "reeld.startup", "reeld.locks", "reeld.backups", "anyio"),

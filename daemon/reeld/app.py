@@ -25,6 +25,7 @@ from reel.daemon import stop_marker
 from reel.daemon.database_url import is_url, printable
 from reel.version import PROTOCOL, __version__
 from reeld import logs, memory
+from reeld.agents.asking import drain
 from reeld.agents.clock import now
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
@@ -214,7 +215,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             tasks.cancel_scope.cancel()
         for number in stop_signals:  # a second signal must not cut the end short
             signal.signal(number, signal.SIG_IGN)
-        await registry.drain()
+        await drain(registry)
         agents.cancel_scope.cancel()
     log.info("stopped")
 

@@ -49,6 +49,11 @@ class Addition(NamedTuple):
         """Whether it can share a transaction with other additions: it has few rows, and needs no look-up."""
         return not self.refs and not self.expected and self.begin is None and not many_rows.are_many(self.rows)
 
+    @property
+    def is_reply_usual(self) -> bool:
+        """Whether the reply has no fields but those of any ``add``."""
+        return self.items is None and not self.more
+
     def without(self, known: Mapping[int, int]) -> list[CheckedRow]:
         """Return the rows without the elements that are known, by their index."""
         numbers = range(len(self.rows)) if self.items is None else self.items

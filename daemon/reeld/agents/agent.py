@@ -187,7 +187,7 @@ class Agent:
             if run.staged:
                 self._phase = _COMMITTING
                 transaction = run.transaction()
-                self.store.submit(transaction, partial(self._settle, run, transaction.parts[0]))
+                self.store.writer.submit(transaction, partial(self._settle, run, transaction.parts[0]))
         except MemoryError as error:
             self._stage_less(run, error)
         except Exception as bug:

@@ -17,8 +17,8 @@ import anyio
 
 from reel.base.errors import Storage
 from reeld.agents.agent import Agent
+from reeld.agents.asking import lock
 from reeld.agents.clock import now
-from reeld.agents.commit import commit
 from reeld.agents.executor import Work, locked
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
@@ -300,7 +300,7 @@ async def _decide_purge(
         for agent in agents:
             registry.remove(agent)
 
-    await commit(registry.store, Transaction([], [], decision=planned.decision(erasure, own)), on_commit)
+    await registry.store.writer.commit(Transaction([], [], decision=planned.decision(erasure, own)), on_commit)
 
 
 async def _cleaned(registry: Registry, reply: Reply) -> Reply:
@@ -324,7 +324,7 @@ async def complete(registry: Registry, holders: ContentHolders) -> None:
         async with eraser.second_turn():
             # Which agents it is about was only known to the command. It may have been one of an earlier run.
             done: set[int] = set()
-            async with registry.lock(registry.live()) as locked:
+            async with lock(registry, registry.live()) as locked:
                 with anyio.CancelScope(shield=True):
                     try:
                         await eraser.apply()
@@ -333,7 +333,7 @@ async def complete(registry: Registry, holders: ContentHolders) -> None:
                     await holders.forget_all()
                     done |= await _reload(locked)
             # These were loaded meanwhile.
-            async with registry.lock([agent for agent in registry.live() if agent.row not in done]) as locked:
+            async with lock(registry, [agent for agent in registry.live() if agent.row not in done]) as locked:
                 await _reload(locked)
             log.info("an erasure that was interrupted is complete")
     await eraser.tidy()

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, TypeAlias
 from reel.base.errors import Exists
 from reel.base.ids import new_id
 from reeld.agents.agent import Agent
+from reeld.agents.asking import ask, lock
 from reeld.agents.clock import now
-from reeld.agents.commit import commit
 from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.jobs import Exclusive
-from reeld.agents.many_rows import prepare
+from reeld.agents.many_rows import are_many, prepare
 from reeld.agents.packing import loop_packer
 from reeld.agents.registry import Registry
 from reeld.core.conversation import Conversation, Takeover
@@ -192,13 +192,14 @@ class Work:
                 self._apply(target, part, first)
 
         transaction = Transaction(writes, keys, reads=reads, family=self.family, decision=decision)
-        if self.family is None:  # else it is queued without awaiting anything, so that no clone can act in between
+        # A family is queued without awaiting anything, so that no clone can act in between.
+        if self.family is None and are_many([event for part in writes for event in part.events]):
             transaction = await prepare(self.store, transaction)
         for agent in self.agents:
             if agent.refusal is not None:  # it is not live any more, so this is staged over an outdated state
                 raise agent.refusal
         try:
-            await commit(self.store, transaction, on_commit)
+            await self.store.writer.commit(transaction, on_commit)
         except Exists as error:
             raise _NameTaken(error.message) from None
         return reply
@@ -254,10 +255,10 @@ async def _attempt(registry: Registry, options: CommandOptions, command: Command
     found = command.agents if command.resolve is None else await command.resolve()
     agents = list({agent.row: agent for agent in found}.values())  # one that is named twice is locked once
     if len(agents) == 1 and command.more is _nobody:
-        reply: Reply = await registry.ask(agents[0], partial(job, registry, options, command, is_last=is_last))
+        reply: Reply = await ask(registry, agents[0], partial(job, registry, options, command, is_last=is_last))
         return reply
     async with locked(registry, options, agents, command.more, is_last=is_last) as work:
-        return await _carry_out(work, command)
+        return await work.commit(await command.stage(work))
 
 
 @asynccontextmanager
@@ -267,7 +268,7 @@ async def locked(
     """Lock agents, and all others that are found once these are locked, for the length of the block."""
     found = list(agents)
     while True:
-        async with registry.lock(found) as held:
+        async with lock(registry, found) as held:
             work = Work(registry, options, held, is_last=is_last)
             missing = (await more(work)).difference(agent.row for agent in held)
             others = await registry.start_all(missing)
@@ -286,11 +287,12 @@ def job(
     is_last: bool = False,
 ) -> Exclusive:
     """Return the job of a command on one agent, which its own task does: nobody has to wait for it."""
-    return Exclusive(lambda agent: _carry_out(Work(registry, options, [agent], is_last=is_last), command), answer)
 
+    async def run(agent: Agent) -> Reply:
+        work = Work(registry, options, [agent], is_last=is_last)
+        return await work.commit(await command.stage(work))
 
-async def _carry_out(work: Work, command: Command) -> Reply:
-    return await work.commit(await command.stage(work))
+    return Exclusive(run, answer)
 
 
 def short_name() -> str:

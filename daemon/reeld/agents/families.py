@@ -8,35 +8,37 @@ from reeld.agents.executor import Work
 from reeld.core import commands
 from reeld.core.stage import Reply
 from reeld.core.state import info
+from reeld.protocol.params import Change, Kill, Revive
 from reeld.store import queries
 from reeld.store.transactions import Family
 
 
-async def change(work: Work, name: str | None, title: str | None, tags: dict[str, str] | None) -> Reply:
+async def change(work: Work, asked: Change) -> Reply:
     """Change an agent's name, title or tags."""
     target = work.alone()
     before = target.profile.name
-    reply = commands.change(target.stage, name, title, tags)
-    if name not in (None, before):
-        await work.claim(name, target.row)
+    reply = commands.change(target.stage, *asked)
+    if asked.name not in (None, before):
+        await work.claim(asked.name, target.row)
     target.is_changed = True
     return {**reply, "attached": work.registry.bus.attached(target.row)}
 
 
-async def kill(work: Work, reason: str | None, *, cascade: bool) -> Reply:
+async def kill(work: Work, asked: Kill) -> Reply:
     """Kill an agent, and with ``cascade`` all its live clones."""
     root = work.alone()  # its head counts even if it is killed already, and nothing is staged for it
     killed = []
     for agent in work.agents:
         target = work.target(agent)
         if target.profile.alive:
-            commands.kill(target.stage, None if target is root else root.profile.uid, reason, cascade=cascade)
+            by = None if target is root else root.profile.uid
+            commands.kill(target.stage, by, asked.reason, cascade=asked.cascade)
             target.is_changed = True
             killed.append(target.profile.uid)
     return {"killed": killed, "agent": root.profile.uid, "head": root.profile.head}
 
 
-async def revive(work: Work, *, cascade: bool) -> Reply:
+async def revive(work: Work, asked: Revive) -> Reply:
     """Revive an agent, and with ``cascade`` all its killed clones.
 
     A clone whose name now belongs to another agent stays killed, and is listed in the reply. So is the older of two
@@ -62,7 +64,7 @@ async def revive(work: Work, *, cascade: bool) -> Reply:
         target.is_changed = True
         revived.append(profile.uid)
     reply = info(root.profile, root.state.conversation, work.registry.bus.attached(root.row))
-    return {**reply, "revived": revived, "taken": taken} if cascade else reply
+    return {**reply, "revived": revived, "taken": taken} if asked.cascade else reply
 
 
 async def _is_taken(work: Work, name: str) -> bool:

@@ -32,12 +32,10 @@ async def put(stage: Stage, rows: Sequence[CheckedRow], put_rows: Callable[[], R
 
 
 async def prepare(store: Store, transaction: Transaction) -> Transaction:
-    """Return a transaction with prebuilt values of its events, if these are many.
+    """Return a transaction with prebuilt values of its events.
 
     In a file, some ids are left to what others write meanwhile. If they write more, the values are built again at the
     commit.
     """
-    if sum(len(part.events) for part in transaction.parts) < _MANY:
-        return transaction
     first = store.writer.newest + 1 + (0 if store.is_shared else spared(transaction))
     return await anyio.to_thread.run_sync(prepared, transaction, first)

@@ -7,19 +7,18 @@ use reads its log again.
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import anyio
 from anyio.abc import TaskGroup
 
-from reel.base.errors import ReelError
 from reeld.agents import many_rows
 from reeld.agents.agent import MAILBOX, Agent
 from reeld.agents.event_bus import EventBus
-from reeld.agents.jobs import Exclusive, Job, Read
+from reeld.agents.jobs import Job, Read
 from reeld.agents.residency import IDLE, MAX_LIVE, MEMORY, Residency
+from reeld.answer import Answer
 from reeld.core.commands import gone, not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
@@ -117,7 +116,10 @@ class Registry:
 
     async def _is_still(self, agent: Agent, found: Profile) -> bool:
         """Return whether an agent, now that its log has been read, is called as it was when it was found."""
-        read: Profile = await self.ask(agent, lambda answer: Read(lambda state: state.profile, answer))
+        answer: Answer[Profile] = Answer()
+        self.post(agent, Read(lambda state: state.profile, answer.take))
+        self.pump()
+        read = await answer.wait()
         return (read.name, read.alive) == (found.name, found.alive)
 
     def _on_moved(self, rows: frozenset[int], newest: int) -> None:
@@ -292,74 +294,6 @@ class Registry:
             agent.last_used = used
             agent.advance()
 
-    async def ask(self, agent: Agent, make_job: Callable[[Callable[[Any], None]], Job]) -> Any:
-        """Post a job and wait for its result.
-
-        Args:
-            agent: whose mailbox.
-            make_job: returns the job; its argument takes the job's outcome.
-
-        Raises:
-            ReelError: the job failed with it.
-        """
-        answered = anyio.Event()
-        outcomes: list[Any] = []
-
-        def answer(outcome: Any) -> None:
-            outcomes.append(outcome)
-            answered.set()
-
-        self.post(await self.relocate(agent), make_job(answer))
-        self.pump()
-        await answered.wait()
-        if isinstance(outcomes[0], ReelError):
-            raise outcomes[0]
-        return outcomes[0]
-
-    @asynccontextmanager
-    async def lock(self, agents: Sequence[Agent]) -> AsyncIterator[list[Agent]]:
-        """Lock several agents for a command that changes them all; yield the locked agents.
-
-        Locks are taken in the order of the agents' rows, so that two commands never wait for each other.
-        """
-        async with AsyncExitStack() as stack:
-            locked: dict[int, Agent] = {}
-            for agent in sorted(agents, key=lambda agent: agent.row):
-                locked[agent.row] = await stack.enter_async_context(self._lock(agent))
-            try:
-                yield [locked[agent.row] for agent in agents]
-            except ReelError:
-                raise
-            except Exception as error:
-                for agent in locked.values():
-                    agent.crash(error, [])  # the states may be half changed
-                raise
-
-    @asynccontextmanager
-    async def _lock(self, agent: Agent) -> AsyncIterator[Agent]:
-        begun, over = anyio.Event(), anyio.Event()
-        failures: list[ReelError] = []
-
-        async def hold(_: Agent) -> None:
-            begun.set()
-            await over.wait()
-
-        def answer(outcome: ReelError | None) -> None:
-            if outcome is not None:
-                failures.append(outcome)
-            begun.set()
-
-        agent = await self.relocate(agent)
-        self.post(agent, Exclusive(hold, answer))
-        self.pump()
-        try:
-            await begun.wait()
-            if failures:
-                raise failures[0]
-            yield agent
-        finally:
-            over.set()
-
     def note_replay(self, *, matched: bool) -> None:
         """Count a live state that was compared with its log, if it had to be repaired."""
         self.repaired += not matched
@@ -368,9 +302,3 @@ class Registry:
     def waiting(self) -> int:
         """How many jobs wait in the mailboxes."""
         return sum(agent.waiting for agent in self.residency)
-
-    async def drain(self) -> None:
-        """Wait until every agent has done all of its jobs."""
-        for agent in self.residency:
-            with suppress(ReelError):  # a failed agent has nothing left to do
-                await self.ask(agent, lambda answer: Read(lambda _: None, answer))

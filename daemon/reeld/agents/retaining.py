@@ -14,7 +14,6 @@ import anyio
 
 from reel.base.errors import ReelError
 from reeld.agents.clock import now
-from reeld.agents.commit import commit
 from reeld.agents.erasing import LISTED, ContentHolders, Erasure, erase
 from reeld.agents.registry import Registry
 from reeld.core.stage import Reply
@@ -278,7 +277,7 @@ async def _purge_batch(
 
             async def decide(number: int, _: Reply) -> Reply:
                 decision = planned.decision(number)
-                await commit(store, Transaction([], [], decision=decision), on_commit)
+                await store.writer.commit(Transaction([], [], decision=decision), on_commit)
                 done.add(gone, planned, heirs)
                 return {}
 

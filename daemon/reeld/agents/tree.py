@@ -2,67 +2,64 @@
 
 from reel.base.errors import InvalidParams, NothingToUndo
 from reeld.agents.agent import Agent
-from reeld.agents.executor import Target, Work
+from reeld.agents.executor import Work
 from reeld.core import commands
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation, Replacement
 from reeld.core.stage import Reply
 from reeld.core.state import info
-from reeld.store import queries, states
+from reeld.protocol.params import Mark, Nothing, Restore
+from reeld.store import going_back, states
 from reeld.store.states import Position
 
 
-async def clear(work: Work) -> Reply:
+async def clear(work: Work, _: Nothing) -> Reply:
     """Empty the conversation except for its system prompt."""
     target = work.alone()
     return commands.clear(target.stage, target.state)
 
 
-async def rewind(work: Work, label: str | None) -> Reply:
+async def rewind(work: Work, asked: Mark) -> Reply:
     """Go back to a mark."""
     target = work.alone()
-    mark = commands.rewind_target(target.stage, target.state, label)
+    mark = commands.rewind_target(target.stage, target.state, asked.label)
     target.past = past = await work.store.takeover(mark.id, target.state.conversation)
-    return commands.rewind(target.stage, target.state, label, past.kept if isinstance(past, Replacement) else None)
+    kept = past.kept if isinstance(past, Replacement) else None
+    return commands.rewind(target.stage, target.state, asked.label, kept)
 
 
-async def restore(work: Work, at: int) -> Reply:
+async def restore(work: Work, asked: Restore) -> Reply:
     """Make the conversation what it was at a seq."""
     target = work.alone()
     target.stage.require_alive()
-    require_position(at, target.stage.head, target.stage.base.name)
-    return await _go_back(work, target, await work.store.read(states.position, target.row, at))
+    require_position(asked.at, target.stage.head, target.stage.base.name)
+    to, target.past = await work.store.read_log(going_back.way_to, target.row, asked.at, target.state.conversation)
+    return commands.restore(target.stage, to.at, to.tip)
 
 
-async def undo(work: Work) -> Reply:
+async def undo(work: Work, _: Nothing) -> Reply:
     """Undo the newest command."""
     target = work.alone()
     stage = target.stage
     stage.require_alive()
-    undone = await work.store.read(queries.undo_target, target.row, stage.head)
-    if undone is None:
+    found = await work.store.read_log(going_back.undo, target.row, stage.head, target.state.conversation)
+    if found is None:
         raise NothingToUndo(f"agent {stage.base.name} has nothing to undo: it is in its first state")
-    before = await work.store.read(states.position, target.row, undone - 1)
-    reply = await _go_back(work, target, before._replace(at=undone - 1), undoes=undone)
-    return {**reply, "undone": undone}
+    undone, (to, target.past) = found
+    return {**commands.restore(stage, undone - 1, to.tip, undoes=undone), "undone": undone}
 
 
-async def redo(work: Work) -> Reply:
+async def redo(work: Work, _: Nothing) -> Reply:
     """Redo what the newest undo took back."""
     target = work.alone()
     stage = target.stage
     stage.require_alive()
-    redone = await work.store.read(queries.redo_target, target.row, stage.head)
-    if redone is None:
+    found = await work.store.read_log(going_back.redo, target.row, stage.head, target.state.conversation)
+    if found is None:
         raise NothingToUndo(f"agent {stage.base.name} has nothing to redo")
-    end = await work.store.read(states.position, target.row, redone.command)
-    reply = await _go_back(work, target, end, redoes=redone.command, undo=redone.undo)
+    redone, (to, target.past) = found
+    reply = commands.restore(stage, to.at, to.tip, redoes=redone.command, undo=redone.undo)
     return {**reply, "redone": redone.command}
-
-
-async def _go_back(work: Work, target: Target, to: Position, **why: int) -> Reply:
-    target.past = await work.store.takeover(to.tip, target.state.conversation)
-    return commands.restore(target.stage, to.at, to.tip, **why)
 
 
 async def clone_into(work: Work, at: int | None) -> Reply:

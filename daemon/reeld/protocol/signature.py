@@ -4,9 +4,11 @@ They are made from the classes of :mod:`reeld.protocol.params`, which declare th
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 from reel.base.errors import InvalidParams
+from reel.base.values import new_tuple
 from reel.said.blocks import kind_of
 from reeld.protocol.converters import (
     Convert,
@@ -64,8 +66,19 @@ def given(params: type[P], values: Sequence[Any]) -> P:
         params: the named tuple that declares them.
         values: the converted values in order, ``None`` for what was left out.
     """
-    fields: Sequence[str] = params._fields  # type: ignore[attr-defined] # it is a named tuple
-    return params(**{field: value for field, value in zip(fields, values, strict=True) if value is not None})
+    if not values:  # half of all methods have none
+        return params()
+    defaults = _defaults(params)
+    return new_tuple(
+        params, [default if value is None else value for value, default in zip(values, defaults, strict=True)]
+    )
+
+
+@cache
+def _defaults(params: type[tuple[Any, ...]]) -> list[Any]:
+    """Return the default of each field of a named tuple; ``None`` for one without."""
+    known = getattr(params, "_field_defaults", {})
+    return [known.get(field) for field in getattr(params, "_fields", ())]
 
 
 def _converter(hint: Any) -> Convert:

@@ -1,13 +1,19 @@
 """The method table: every method with its parameters and its handler."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from reeld.agents import families, tree
 from reeld.agents.agent import Agent
+from reeld.agents.executor import Command, More, execute, job
+from reeld.agents.executor import Work as Attempt
 from reeld.agents.idempotency import CommandOptions
+from reeld.agents.jobs import Job
+from reeld.core.stage import Reply
 from reeld.protocol import converters, params
 from reeld.protocol.signature import AGENT, KEY, OPTIONS, P, Param, Signature, declared, given
-from reeld.serving.call import Call, Result, Services, Work
+from reeld.serving.call import Call, Deferred, Result, Services, Work
 from reeld.serving.handlers import async_call, commands, erasing, late, queries, searching, subscriptions, together
 
 _ANY_AGENT = Param("agent", converters.string)
@@ -65,6 +71,29 @@ def _command(
     )
 
 
+def _moving(own: type[P], stage: Callable[[Attempt, P], Awaitable[Reply]], summary: str) -> Method:
+    """Return a command that moves the tip of an agent other than forward: the agent's own task carries it out."""
+
+    def handler(services: Services, call: Call, _: Agent, options: CommandOptions, asked: P) -> Job:
+        return job(services.registry, options, Command(lambda work: stage(work, asked)), call.answer)
+
+    return _command(own, handler, summary)._replace(name=stage.__name__)
+
+
+def _about(
+    own: type[P], stage: Callable[[Attempt, P], Awaitable[Reply]], summary: str, cascade: More | None = None
+) -> Method:
+    """Return a command on one agent, and on those that ``cascade`` finds if it is asked for; later requests wait."""
+
+    def handler(services: Services, _: Call, agent: Agent, options: CommandOptions, asked: P) -> Deferred:
+        command = Command(lambda work: stage(work, asked), [agent])
+        if cascade is not None and getattr(asked, "cascade", False):
+            command = command._replace(more=cascade)
+        return Deferred(partial(execute, services.registry, options, command))
+
+    return _command(own, handler, summary)._replace(name=stage.__name__)
+
+
 def _command_on_any(
     own: type[P],
     handler: Callable[[Services, Call, Agent | str, CommandOptions, P], Work],
@@ -111,16 +140,16 @@ _ALL = (
         commands.add,
         "Add messages, or a provider's items, all or none",
     )._replace(may_create=True),
-    _command(params.Nothing, commands.clear, "Remove all messages; the system prompt stays"),
+    _moving(params.Nothing, tree.clear, "Remove all messages; the system prompt stays"),
     _command(params.Clone, commands.clone, "Start a new agent from the current state, or from an earlier one"),
     _command(params.Mark, commands.mark, "Set a mark to rewind to"),
-    _command(params.Mark, commands.rewind, "Go back to a mark"),
-    _command(params.Restore, commands.restore, "Go back to the state at a seq"),
-    _command(params.Nothing, commands.undo, "Undo the newest command"),
-    _command(params.Nothing, commands.redo, "Redo what the newest undo undid"),
-    _command(params.Kill, commands.kill, "Kill an agent; it can be revived"),
-    _command(params.Revive, commands.revive, "Revive a killed agent"),
-    _command(params.Change, commands.change, "Change the name, title or tags of an agent"),
+    _moving(params.Mark, tree.rewind, "Go back to a mark"),
+    _moving(params.Restore, tree.restore, "Go back to the state at a seq"),
+    _moving(params.Nothing, tree.undo, "Undo the newest command"),
+    _moving(params.Nothing, tree.redo, "Redo what the newest undo undid"),
+    _about(params.Kill, families.kill, "Kill an agent; it can be revived", families.live_clones),
+    _about(params.Revive, families.revive, "Revive a killed agent", families.killed_clones),
+    _about(params.Change, families.change, "Change the name, title or tags of an agent"),
     Method(
         "commit",
         Signature((*declared(params.Commit), KEY)),

@@ -22,8 +22,9 @@ from urllib.parse import quote
 import aiosqlite
 import anyio
 
+from reeld.answer import Answer
 from reeld.poller import Poller
-from reeld.store.bridge import AsyncioBridge, Callback, Future
+from reeld.store.bridge import AsyncioBridge
 from reeld.store.schema import open_regular
 
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # it would log each of its calls
@@ -61,35 +62,36 @@ class Database:
 
     def __init__(self, poller: Poller) -> None:
         self.poller = poller
-        self._jobs: SimpleQueue[tuple[Job[Any], Future[Any] | Callback[Any]] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Job[Any], Callable[[Any], None]] | None] = SimpleQueue()
         self.waiting = 0
 
     async def run(self, job: Job[T]) -> T:
         """Run a job on the connection's thread; cancelling the caller abandons the result, not the job."""
-        future: Future[T] = Future(self.poller)
+        answer: Answer[T] = Answer()
         self.waiting += 1
         try:
-            self._jobs.put((job, future))
-            return await future.wait()
+            self._jobs.put((job, answer.take))
+            return await answer.wait()
         finally:
             self.waiting -= 1
 
     def submit(self, job: Job[T], take: Callable[[T | BaseException], None]) -> None:
         """Run a job on the connection's thread; ``take`` gets its result or its error, in trio's thread."""
-        self._jobs.put((job, Callback(self.poller, take)))
+        self._jobs.put((job, take))
 
     def serve(self, connection: Any) -> None:
         """Run jobs on the connection's thread until :meth:`end`."""
         while (item := self._jobs.get()) is not None:
-            job, future = item
+            job, take = item
             try:
-                future.set_result(job(connection))
+                outcome = job(connection)
             except BaseException as error:
                 # The error keeps alive the frames of its traceback. A half-read cursor in one of them would keep the
                 # connection's read transaction open, on an old snapshot of the file.
                 clear_frames(error.__traceback__)
-                future.set_error(error)
-            del item, job, future  # a batch may be large, and the next job may be a long time away
+                outcome = error
+            self.poller.call_soon(take, outcome)
+            del item, job, take, outcome  # a batch may be large, and the next job may be a long time away
 
     def end(self) -> None:
         """Stop after the jobs that are queued."""

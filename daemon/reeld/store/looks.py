@@ -11,6 +11,7 @@ import anyio
 
 from reel.base.errors import ReelError, Storage, no_memory
 from reel.base.wakeup import Signal
+from reeld.answer import Answer
 from reeld.core.batch import Batch
 from reeld.store import queries
 from reeld.store.connection import Error
@@ -53,17 +54,9 @@ class Looks:
             Storage: the server cannot be reached, or does not respond.
             Busy: there is not enough memory.
         """
-        looked = anyio.Event()
-        errors: list[ReelError] = []
-
-        def take(error: ReelError | None) -> None:
-            errors.extend(filter(None, [error]))
-            looked.set()
-
-        self.ask(take)
-        await looked.wait()
-        for error in errors:
-            raise error
+        answer: Answer[None] = Answer()
+        self.ask(answer.take)
+        await answer.wait()
 
     async def run(self) -> None:
         """Look whenever somebody asks, until :meth:`end`."""

@@ -30,13 +30,13 @@ from reeld.store.engine import Channel, Engine
 from reeld.store.eraser import Eraser
 from reeld.store.failures import READS, Failures
 from reeld.store.file_engine import open_file
+from reeld.store.going_back import reader
 from reeld.store.loading import Loading
 from reeld.store.looks import Looks
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Held, Presence
 from reeld.store.schema import FULL
 from reeld.store.states import Position, Skip, SqlLog
-from reeld.store.transactions import Transaction
-from reeld.store.writer import Settle, Writer
+from reeld.store.writer import Writer
 
 log = logging.getLogger(__name__)
 
@@ -107,10 +107,6 @@ class Store:
         self._next_row = row + step
         return row
 
-    def submit(self, transaction: Transaction, settle: Settle) -> None:
-        """Queue a transaction; ``settle`` is called with its outcome."""
-        self.writer.submit(transaction, settle)
-
     async def read(self, job: Callable[Concatenate[Any, P], T], *args: P.args, **more: P.kwargs) -> T:
         """Run a short job on a reading connection, with these arguments after it.
 
@@ -149,7 +145,7 @@ class Store:
 
     async def state(self, tip: int | None) -> Conversation:
         """Return the state with this tip, its newest entries in memory."""
-        conversation, made = await self.read_log(lambda connection: _reader(connection).state(tip))
+        conversation, made = await self.read_log(lambda connection: reader(connection).state(tip))
         self.writer.note(made)
         return conversation
 
@@ -157,11 +153,11 @@ class Store:
         """Return how a conversation, which must not change meanwhile, takes over the state with this tip."""
         if conversation.has(tip):
             return Branch(tip)
-        return await self.read_log(lambda connection: _reader(connection).takeover(tip, conversation))
+        return await self.read_log(lambda connection: reader(connection).takeover(tip, conversation))
 
     async def tip_before(self, base: Milestone, seq: int) -> Before | None:
         """Return the state before the entry with this seq; ``None`` if none has it up to a milestone."""
-        return await self.read_log(lambda connection: _reader(connection).before(base, seq))
+        return await self.read_log(lambda connection: reader(connection).before(base, seq))
 
     async def before(self, row: int, seq: int) -> Conversation:
         """Return an agent's state before one of its events."""
@@ -169,11 +165,11 @@ class Store:
 
     async def whole(self, tip: int | None) -> Conversation:
         """Return the state with this tip, all its entries in memory."""
-        return await self.read_long(lambda connection: Conversation(_reader(connection).whole(tip)))
+        return await self.read_long(lambda connection: Conversation(reader(connection).whole(tip)))
 
     async def newest(self, tip: int, size: int) -> Conversation:
         """Return the state with this tip, so many of its newest entries in memory that their messages have a size."""
-        return await self.read_long(lambda connection: _reader(connection).newest(tip, size))
+        return await self.read_long(lambda connection: reader(connection).newest(tip, size))
 
     async def read_entries(
         self,
@@ -192,7 +188,7 @@ class Store:
             counts: whether an entry counts.
             use: the function, which runs in a thread.
         """
-        return await self.read_long(lambda connection: use(_reader(connection).entries(base, since, last, counts)))
+        return await self.read_long(lambda connection: use(reader(connection).entries(base, since, last, counts)))
 
     async def rebuild(self, row: int, at: Position | None = None) -> Rebuilt:
         """Rebuild an agent's state, current or at a position, from its log alone, and write its milestones again."""
@@ -344,10 +340,6 @@ class Store:
 # How many keys are kept: 250 bytes each, as measured with replies of ``add``. At ten thousand commands per second the
 # oldest is a hundred seconds old; clients repeat a command within seconds.
 KEYS_KEPT = 1_000_000
-
-
-def _reader(connection: Connection) -> Reader:
-    return Reader(SqlLog(connection, packer()))
 
 
 def _reading_any_bytes(job: Job[T], connection: sqlite3.Connection) -> T:

@@ -26,6 +26,7 @@ from anyio.abc import TaskStatus
 from reel.base.errors import Internal, Storage
 from reel.base.wakeup import Signal
 from reel.stats.histograms import SIZES, Recorder
+from reeld.answer import Answer
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.housekeeping import Housekeeping
@@ -131,6 +132,35 @@ class Writer:
             if not self._batch.note(self._commit):
                 self._wake.set()  # in its next turn, so that everything that is submitted in this one shares the commit
 
+    async def commit(self, transaction: Transaction, on_commit: Callable[[list[int]], None]) -> None:
+        """Commit a transaction and wait for it.
+
+        The wait is shielded: the transaction is written whether its caller is cancelled or not, so the caller must
+        learn of it.
+
+        Args:
+            transaction: what is written.
+            on_commit: called with the id of the first event of each part, before any later commit is published.
+
+        Raises:
+            ReelError: it was not written.
+            DivergedError: it was not written, because it was staged over a state that differs from the log.
+        """
+        answer: Answer[None] = Answer()
+
+        def settle(outcome: Outcome) -> None:
+            failure: Exception | None = outcome if isinstance(outcome, Exception) else None
+            try:
+                if not isinstance(outcome, Exception):
+                    on_commit(outcome)
+            except Exception as bug:
+                failure = bug
+            answer.take(failure)
+
+        self.submit(transaction, settle)
+        with anyio.CancelScope(shield=True):
+            await answer.wait()
+
     def note(self, milestones: Sequence[Milestone]) -> None:
         """Write milestones with the next commit; if they are lost before that, they are recomputed when needed."""
         self._milestones += milestones
@@ -163,19 +193,12 @@ class Writer:
         Raises:
             Storage: the server could not be queried.
         """
-        settled = anyio.Event()
-        outcomes: list[Outcome] = []
-
-        def settle(outcome: Outcome) -> None:
-            outcomes.append(outcome)
-            settled.set()
-
-        self.submit(Transaction([], []), settle)
-        await settled.wait()
-        if isinstance(outcomes[0], Exception):
-            raise Storage(
-                "the database server was lost before it said what is new; retry when it is back"
-            ) from outcomes[0]
+        answer: Answer[Outcome] = Answer()
+        self.submit(Transaction([], []), answer.take)
+        try:
+            await answer.wait()
+        except Exception as error:
+            raise Storage("the database server was lost before it said what is new; retry when it is back") from error
 
     def hear(self, _: None = None) -> None:
         """Check what other daemons have committed."""
@@ -195,9 +218,9 @@ class Writer:
         Whether it succeeds does not matter: a full disk responds, too. It writes and syncs one page of the WAL, because
         anything less need not reach the disk: an empty transaction, a sync of an unchanged file, a read.
         """
-        settled = anyio.Event()
-        self.submit(Transaction([], [], is_probe=True), lambda _: settled.set())
-        await settled.wait()
+        answer: Answer[None] = Answer()
+        self.submit(Transaction([], [], is_probe=True), lambda _: answer.take(None))
+        await answer.wait()
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Commit until closed and drained."""

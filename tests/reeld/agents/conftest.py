@@ -8,6 +8,7 @@ from typing import TypeAlias
 import anyio
 import pytest
 
+from reeld.agents.asking import drain
 from reeld.agents.registry import Registry
 from reeld.store.store import open_store
 from tests.empty_database import empty_database
@@ -35,7 +36,7 @@ def opened(path: str) -> Open:
             async with open_store(path) as store, anyio.create_task_group() as tasks:
                 client = DirectClient(Registry(store, tasks, max_live, idle, memory=memory), tasks)
                 yield client
-                await client.registry.drain()
+                await drain(client.registry)
                 tasks.cancel_scope.cancel()
 
     return open_client

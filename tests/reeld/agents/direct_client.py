@@ -13,15 +13,17 @@ from reel.wire.msgpack_codec import packer
 from reeld.agents import adding, creation, families, replaying, tree
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
+from reeld.agents.asking import ask, look
 from reeld.agents.executor import Command, Work, execute, job
 from reeld.agents.idempotency import CommandOptions, key_of, repeated
-from reeld.agents.jobs import Exclusive, Job, Read, Write
+from reeld.agents.jobs import Exclusive, Job, Write
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
+from reeld.protocol import params
 from reeld.protocol.params import Agents, Create, History
 from reeld.store import history, listing, queries
 from reeld.store.listing import Listing
@@ -82,33 +84,39 @@ class DirectClient:
 
     async def clear(self, address: str, **more: Any) -> Reply:
         options = await self._options(address, "clear", **more)
-        return await self._alone(address, options, tree.clear)
+        return await self._alone(address, options, lambda work: tree.clear(work, params.Nothing()))
 
     async def rewind(self, address: str, label: str | None = None, **more: Any) -> Reply:
         options = await self._options(address, "rewind", label, **more)
-        return await self._alone(address, options, partial(tree.rewind, label=label))
+        return await self._alone(address, options, lambda work: tree.rewind(work, params.Mark(label)))
 
     async def restore(self, address: str, at: int, **more: Any) -> Reply:
         options = await self._options(address, "restore", at, **more)
-        return await self._alone(address, options, partial(tree.restore, at=at))
+        return await self._alone(address, options, lambda work: tree.restore(work, params.Restore(at)))
 
     async def undo(self, address: str, **more: Any) -> Reply:
         options = await self._options(address, "undo", **more)
-        return await self._alone(address, options, tree.undo)
+        return await self._alone(address, options, lambda work: tree.undo(work, params.Nothing()))
 
     async def redo(self, address: str, **more: Any) -> Reply:
         options = await self._options(address, "redo", **more)
-        return await self._alone(address, options, tree.redo)
+        return await self._alone(address, options, lambda work: tree.redo(work, params.Nothing()))
 
     async def change(self, address: str, name: str | None = None, **more: Any) -> Reply:
         title, tags = more.pop("title", None), more.pop("tags", None)
-        options = await self._options(address, "change", name, title, tags, **more)
-        return await self._about(address, options, partial(families.change, name=name, title=title, tags=tags))
+        options, asked = (
+            await self._options(address, "change", name, title, tags, **more),
+            params.Change(name, title, tags),
+        )
+        return await self._about(address, options, lambda work: families.change(work, asked))
 
     async def revive(self, address: str, *, cascade: bool = False, **more: Any) -> Reply:
         options = await self._options(address, "revive", cascade, **more)
         return await self._about(
-            address, options, partial(families.revive, cascade=cascade), families.killed_clones if cascade else None
+            address,
+            options,
+            lambda work: families.revive(work, params.Revive(cascade)),
+            families.killed_clones if cascade else None,
         )
 
     async def clone(self, address: str, name: str | None = None, at: int | None = None, **more: Any) -> Reply:
@@ -118,19 +126,19 @@ class DirectClient:
     async def clone_into(self, address: str, into: str, at: int | None = None, **more: Any) -> Reply:
         options = await self._options(address, "clone", into, at, **more)
 
-        async def ask() -> Reply:
+        async def attempt() -> Reply:
             source, target = await self.registry.find(address), await self.registry.find(into)
             command = Command(partial(tree.clone_into, at=at), [target, source])
             return await execute(self.registry, options, command)
 
-        return await self._or_first(options, ask)
+        return await self._or_first(options, attempt)
 
     async def kill(self, address: str, reason: str | None = None, *, cascade: bool = False, **more: Any) -> Reply:
         options = await self._options(address, "kill", reason, cascade, **more)
         return await self._about(
             address,
             options,
-            partial(families.kill, reason=reason, cascade=cascade),
+            lambda work: families.kill(work, params.Kill(reason, cascade)),
             families.live_clones if cascade else None,
         )
 
@@ -139,12 +147,10 @@ class DirectClient:
     async def state(self, address: str) -> State:
         """Return the live state, read in the agent's turn."""
 
-        async def ask() -> State:
-            agent = await self.registry.find(address)
-            state: State = await self.registry.ask(agent, lambda answer: Read(lambda state: state, answer))
-            return state
+        async def attempt() -> State:
+            return await look(self.registry, await self.registry.find(address), lambda state: state)
 
-        return await again(ask)
+        return await again(attempt)
 
     async def texts(self, address: str) -> list[str]:
         """Return the contents of the live conversation."""
@@ -153,8 +159,8 @@ class DirectClient:
     async def replay(self, address: str, *, strict: bool = False) -> replaying.Replayed:
         """Compare the live state with the one that is read from the log."""
         agent = await self.registry.find(address)
-        found: replaying.Replayed = await self.registry.ask(
-            agent, lambda answer: Exclusive(lambda held: replaying.replay(held, strict=strict), answer)
+        found: replaying.Replayed = await ask(
+            self.registry, agent, lambda answer: Exclusive(lambda held: replaying.replay(held, strict=strict), answer)
         )
         return found
 
@@ -204,11 +210,11 @@ class DirectClient:
         return _options(method, *params, address=address, about=None if found is None else found.row, **more)
 
     async def _do(self, address: str, options: CommandOptions, make_job: Callable[[Answer], Job]) -> Reply:
-        async def ask() -> Reply:
-            reply: Reply = await self.registry.ask(await self.registry.find(address), make_job)
+        async def attempt() -> Reply:
+            reply: Reply = await ask(self.registry, await self.registry.find(address), make_job)
             return reply
 
-        return await self._or_first(options, ask)
+        return await self._or_first(options, attempt)
 
     async def _alone(self, address: str, options: CommandOptions, stage: Stage) -> Reply:
         """Run a command in its agent's own task."""
@@ -217,11 +223,11 @@ class DirectClient:
     async def _about(self, address: str, options: CommandOptions, stage: Stage, more: Any = None) -> Reply:
         """Run a command on an agent, and on others if ``more`` finds them."""
 
-        async def ask() -> Reply:
+        async def attempt() -> Reply:
             command = Command(stage, [await self.registry.find(address)])
             return await execute(self.registry, options, command._replace(more=more) if more else command)
 
-        return await self._or_first(options, ask)
+        return await self._or_first(options, attempt)
 
     async def _execute(self, options: CommandOptions, command: Command) -> Reply:
         return await self._or_first(options, partial(execute, self.registry, options, command))

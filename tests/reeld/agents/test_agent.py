@@ -9,6 +9,7 @@ import pytest
 from reel.base.errors import Busy, Conflict, Internal, InvalidParams, ReelError, Storage
 from reeld.agents import agent as agent_module
 from reeld.agents.agent import Agent
+from reeld.agents.asking import ask
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.jobs import Exclusive, Read, Write
 from reeld.core import commands
@@ -338,7 +339,7 @@ async def test_a_turn_with_a_bug(client: DirectClient, agent: Agent) -> None:
 async def test_a_refusal_is_not_a_bug(client: DirectClient, agent: Agent, mail: Any) -> None:
     """An error of the protocol goes to its caller, and the agent goes on."""
     with pytest.raises(InvalidParams):
-        await client.registry.ask(agent, lambda answer: mail(fail_with(InvalidParams("no")), answer))
+        await ask(client.registry, agent, lambda answer: mail(fail_with(InvalidParams("no")), answer))
 
     assert agent is await client.registry.find("a")
 

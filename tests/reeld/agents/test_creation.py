@@ -9,6 +9,7 @@ import pytest
 
 from reel.base.errors import Exists, InvalidParams, Killed, NotFound, Storage
 from reeld.agents import executor, many_rows
+from reeld.agents.asking import lock
 from reeld.store import queries
 from tests.patience import PATIENCE
 from tests.reeld.agents.conftest import Open
@@ -264,7 +265,7 @@ async def test_a_clone_waits_for_what_was_asked_of_its_source_before(client: Dir
     await client.create("b")
     source, target = await client.registry.find("a"), await client.registry.find("b")
     answers: list[object] = []
-    async with anyio.create_task_group() as tasks, client.registry.lock([target]):
+    async with anyio.create_task_group() as tasks, lock(client.registry, [target]):
         client.post(source, "before", answer=answers.append)
         client.registry.pump()
         tasks.start_soon(client.clone, "a", "new")
@@ -478,7 +479,7 @@ async def test_a_holder_that_is_cancelled_lets_go(client: DirectClient) -> None:
     agent = await client.registry.find("a")
 
     async def hold() -> None:
-        async with client.registry.lock([agent]):
+        async with lock(client.registry, [agent]):
             await anyio.sleep_forever()
 
     async with anyio.create_task_group() as tasks:

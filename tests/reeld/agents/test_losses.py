@@ -9,6 +9,7 @@ from reeld.agents.idempotency import CommandOptions
 from reeld.agents.registry import Registry
 from reeld.core.events import UNUSED
 from reeld.core.stage import Reply
+from reeld.protocol.params import Nothing
 from reeld.store.loss import Forgotten
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
@@ -33,7 +34,7 @@ async def test_what_is_under_way_is_refused() -> None:
 
             async def undo(work: Work) -> Reply:
                 await gate.wait()
-                return await tree.undo(work)
+                return await tree.undo(work, Nothing())
 
             def answer(outcome: object) -> None:
                 undone.append(outcome)

@@ -9,7 +9,6 @@ import psycopg
 import pytest
 
 from reel.base.errors import Storage
-from reeld.agents.commit import commit
 from reeld.agents.erasing import complete
 from reeld.agents.registry import Registry
 from reeld.store.erasures import Change, Decision, Order
@@ -47,7 +46,7 @@ class Behind(NamedTuple):
 
     async def decide(self, number: int) -> None:
         """Decide the redaction, without an event that says so."""
-        await commit(self.store, Transaction([], [], decision=Decision(number, 1)), lambda _: None)
+        await self.store.writer.commit(Transaction([], [], decision=Decision(number, 1)), lambda _: None)
 
     async def reconnect(self) -> None:
         """Lose all connections, and let a commit open a new one."""

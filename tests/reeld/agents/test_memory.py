@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 
 import anyio
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from trio.testing import wait_all_tasks_blocked
 
 from reel.base.errors import InvalidParams, ReelError
+from reeld.agents.asking import drain
 from reeld.agents.live_state import MOST_HELD
 from reeld.agents.registry import Registry
 from reeld.core.milestones import STEP
@@ -234,7 +236,10 @@ def test_what_all_agents_take(tmp_path_factory: pytest.TempPathFactory, steps: l
                 with suppress(ReelError):
                     await _take(client, what, name)
                 await wait_all_tasks_blocked()  # until what has failed is dropped
-                for settle in (anyio.lowlevel.checkpoint, client.registry.drain):  # a drained agent counts again
+                for settle in (
+                    anyio.lowlevel.checkpoint,
+                    partial(drain, client.registry),
+                ):  # a drained agent counts again
                     await settle()
                     live = client.registry.live()
                     held = sum(agent.committed.conversation.size for agent in live if agent.live.state is not None)

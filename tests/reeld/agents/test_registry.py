@@ -8,6 +8,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from reel.base.errors import Busy, Internal, NotFound, Storage
 from reeld.agents.agent import Agent
+from reeld.agents.asking import ask, drain, lock
 from reeld.agents.jobs import Exclusive
 from reeld.store import queries
 from tests.reeld.agents.conftest import Open
@@ -136,7 +137,7 @@ async def test_the_idle_retire_after_a_while(opened: Open) -> None:
         await client.create("b")
         await client.state("b")
         (await client.registry.find("a")).last_used = time.monotonic() - 60
-        await client.registry.ask(await client.registry.find("b"), lambda answer: Exclusive(nothing, answer))
+        await ask(client.registry, await client.registry.find("b"), lambda answer: Exclusive(nothing, answer))
         agent = await client.registry.find("a")
         while not agent.idle:
             await anyio.lowlevel.checkpoint()
@@ -166,7 +167,7 @@ async def test_the_busy_do_not_retire(client: DirectClient) -> None:
     """An agent that has a turn or mail is not evicted."""
     await client.create("a")
     agent = await client.registry.find("a")
-    async with client.registry.lock([agent]):
+    async with lock(client.registry, [agent]):
         client.registry.residency.evict_idle(keep=0)
         assert agent is client.registry.get("a")
     await client.state("a")
@@ -187,9 +188,9 @@ async def test_an_agent_that_retired_since_it_was_found(client: DirectClient, us
     client.registry.residency.evict_idle(keep=0)
     await client.add("a", "two")
     if use == "ask":
-        await client.registry.ask(found, lambda answer: Exclusive(nothing, answer))
+        await ask(client.registry, found, lambda answer: Exclusive(nothing, answer))
     else:
-        async with client.registry.lock([found]) as held:
+        async with lock(client.registry, [found]) as held:
             assert [client.registry.get("a")] == held
 
     assert ["one", "two"] == await client.texts("a")
@@ -201,7 +202,7 @@ async def test_the_held_come_in_the_order_in_which_they_were_named(client: Direc
     for name in "abc":
         await client.create(name)
     agents = [await client.registry.find(name) for name in "cab"]
-    async with client.registry.lock(agents) as held:
+    async with lock(client.registry, agents) as held:
         assert agents == held
 
 
@@ -214,7 +215,7 @@ async def test_an_agent_that_cannot_be_held(client: DirectClient) -> None:
     good = await client.registry.find("a")
     bad = client.registry.start((await client.state("a")).profile._replace(row=2, uid="b", name="b"))
     with pytest.raises(Storage, match="cannot be read from the database"):
-        async with client.registry.lock([good, bad]):
+        async with lock(client.registry, [good, bad]):
             raise AssertionError
 
     assert 2 == (await client.add("a", "free"))["head"]
@@ -230,7 +231,7 @@ async def test_an_agent_that_cannot_be_loaded(client: DirectClient, caplog: pyte
     await client.store._database.run(lambda connection: connection.execute("UPDATE agents SET tags = '' WHERE id = 1"))
     for _ in range(2):
         with pytest.raises(Storage, match="the agent cannot be read from the database"):
-            await client.registry.ask(client.registry.start(profile), lambda answer: Exclusive(nothing, answer))
+            await ask(client.registry, client.registry.start(profile), lambda answer: Exclusive(nothing, answer))
     await client.add("b", "unharmed")
     await client.store._database.run(
         lambda connection: connection.execute("UPDATE agents SET tags = '{}' WHERE id = 1")
@@ -251,7 +252,7 @@ async def test_agents_of_a_database_that_cannot_be_read(client: DirectClient, ca
     await run(lambda connection: connection.execute("ALTER TABLE events RENAME TO elsewhere"))
     for profile in profiles:
         with pytest.raises(Storage, match="the database cannot be read: no such table"):
-            await client.registry.ask(client.registry.start(profile), lambda answer: Exclusive(nothing, answer))
+            await ask(client.registry, client.registry.start(profile), lambda answer: Exclusive(nothing, answer))
     await run(lambda connection: connection.execute("ALTER TABLE elsewhere RENAME TO events"))
     for name in "ab":
         await client.add(name, "again")
@@ -274,7 +275,7 @@ async def test_draining_waits_for_everybody(client: DirectClient) -> None:
         client.post(agent, "one", answer=answers.append)
     agents[1].crash(ZeroDivisionError(), [])
     client.registry.pump()
-    await client.registry.drain()
+    await drain(client.registry)
 
     assert [False, False, True] == sorted(isinstance(answer, Internal) for answer in answers)
 
@@ -306,8 +307,8 @@ async def test_as_many_at_work_as_may_be_live(opened: Open) -> None:
         for name in "abc":
             await client.add(name, "x", create=True)
         client.registry.residency.evict_idle(keep=0)
-        async with client.registry.lock([await client.registry.find("a")]) as held:
-            async with client.registry.lock([await client.registry.find("b")]):
+        async with lock(client.registry, [await client.registry.find("a")]) as held:
+            async with lock(client.registry, [await client.registry.find("b")]):
                 with pytest.raises(Busy):
                     await client.registry.find("c")
                 assert held == [await client.registry.find("a")]

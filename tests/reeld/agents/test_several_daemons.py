@@ -10,6 +10,7 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
+from reeld.agents.asking import ask, drain
 from reeld.agents.executor import Command, Work, job
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.jobs import Read
@@ -34,7 +35,7 @@ async def opened(url: str) -> AsyncIterator[DirectClient]:
     async with open_store(url) as store, anyio.create_task_group() as tasks:
         client = DirectClient(Registry(store, tasks), tasks)
         yield client
-        await client.registry.drain()
+        await drain(client.registry)
         tasks.cancel_scope.cancel()
 
 
@@ -171,7 +172,7 @@ async def test_a_command_that_goes_on_over_an_old_state(two: Two) -> None:
         await goes_on.wait()
         return commands.add(stage, rows_from(["new"], {})[0])
 
-    command = partial(held.registry.ask, agent, partial(job, held.registry, CommandOptions(), Command(add)))
+    command = partial(ask, held.registry, agent, partial(job, held.registry, CommandOptions(), Command(add)))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(again, command)
         await has_staged.wait()
@@ -222,11 +223,11 @@ async def test_a_name_that_moved_while_it_was_looked_up(two: Two, *, is_read: bo
     await two.held.store.be_current()
     agent = two.held.registry.start(profile)
     if is_read:
-        await two.held.registry.ask(agent, partial(Read, lambda _: None))
+        await ask(two.held.registry, agent, partial(Read, lambda _: None))
     await two.held.add("demo", "new")
 
     await two.other.store.be_current()
     assert ["new"] == await two.other.texts("demo")
     assert [] == await two.other.texts("moved")
-    await two.held.registry.ask(agent, partial(Read, lambda _: None))  # its log has been read by now
+    await ask(two.held.registry, agent, partial(Read, lambda _: None))  # its log has been read by now
     assert agent is two.held.registry.get("moved")

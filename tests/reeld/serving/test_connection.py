@@ -25,6 +25,7 @@ from reel.base.errors import (
     TooLarge,
     from_wire,
 )
+from reeld.agents.asking import lock
 from reeld.protocol.signature import Signature
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.flow import Limits
@@ -190,7 +191,7 @@ async def test_a_position_that_is_no_longer_the_head(connect: Connect, services:
     with anyio.fail_after(PATIENCE):
         writer, reader = connect(), connect()
         await writer.call("add", "demo", "x", True)
-        async with services.registry.lock([await services.registry.find("demo")]):
+        async with lock(services.registry, [await services.registry.find("demo")]):
             await reader.send(reader.encoded(("messages", "demo", {"at": 2})))
             await wait_all_tasks_blocked()
             await writer.send(writer.encoded(("add", "demo", "y")))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reel import requests
-from reel.errors import InvalidRequest
+from reel.base.errors import InvalidRequest
 from reel.requests import Call
 from reeld.agents.idempotency import CommandOptions
 from reeld.protocol.signature import given

@@ -12,6 +12,7 @@ from reel import aio
 from reel.aio.client import Client
 from reel.base.errors import Conflict, Exists, NotFound, ReelError, Storage
 from reel.wire.pushes import DraftPush, EventPush
+from reeld.agents.asking import drain
 from reeld.agents.clock import now
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import PassOptions, Retaining
@@ -65,7 +66,7 @@ async def daemon(url: str, path: str) -> AsyncIterator[Services]:
             await tasks.start(server.run, listening, services)
             yield services
             await server.close()
-        await registry.drain()
+        await drain(registry)
         tasks.cancel_scope.cancel()
 
 

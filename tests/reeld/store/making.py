@@ -83,7 +83,7 @@ async def write(store: Store, *transactions: Transaction) -> list[Outcome]:
             settled.set()
 
     for transaction in transactions:
-        store.submit(transaction, settle)
+        store.writer.submit(transaction, settle)
     await settled.wait()
     return outcomes
 

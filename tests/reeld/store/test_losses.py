@@ -130,7 +130,7 @@ async def test_what_waits_behind_a_look_is_refused() -> None:
             between.is_open.clear()
             store.writer.hear()
             await wait_all_tasks_blocked()  # the look has begun
-            store.submit(said(1, event(9)), outcomes.append)
+            store.writer.submit(said(1, event(9)), outcomes.append)
             replace_newest(url, 1)
             between.is_open.set()
             await store.writer.look()

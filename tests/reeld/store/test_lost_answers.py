@@ -9,7 +9,6 @@ import pytest
 
 from reel.base.errors import Storage
 from reel.wire.msgpack_codec import packer
-from reeld.agents import commit as committing
 from reeld.store import history, looks
 from reeld.store.postgres import writer
 from reeld.store.postgres.writer import ServerEventWriter
@@ -43,7 +42,7 @@ async def behind() -> AsyncIterator[Behind]:
 async def commit(store: Store, transaction: Transaction) -> list[int]:
     """Write a transaction; return the ids of its first events."""
     firsts: list[int] = []
-    await committing.commit(store, transaction, firsts.extend)
+    await store.writer.commit(transaction, firsts.extend)
     return firsts
 
 

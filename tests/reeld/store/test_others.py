@@ -68,7 +68,7 @@ async def test_everything_is_told_in_the_order_of_ids() -> None:
             tasks.start_soon(write_elsewhere)
             for row in range(2, 32):
                 written = said(row, event(2))
-                store.submit(written._replace(keys=[key("taken", row)] if row in (2, 31) else []), settle)
+                store.writer.submit(written._replace(keys=[key("taken", row)] if row in (2, 31) else []), settle)
             await settled.wait()
             tasks.cancel_scope.cancel()
         async with open_store(url) as store:
@@ -95,7 +95,7 @@ async def test_only_what_is_about_others_is_overtaken() -> None:
             (written,) = other.commit(connection, [said(2, event(2))])
             outcomes: dict[int, Outcome] = {}
             for row in (1, 2, 3):
-                store.submit(said(row, event(5)), partial(outcomes.__setitem__, row))
+                store.writer.submit(said(row, event(5)), partial(outcomes.__setitem__, row))
             await store.writer.look()
 
     assert [4] == written
@@ -115,7 +115,7 @@ async def test_what_waits_behind_a_look_is_overtaken() -> None:
             await wait_all_tasks_blocked()  # the look has begun
             outcomes: dict[int, Outcome] = {}
             for row in (1, 2):
-                store.submit(said(row, event(5)), partial(outcomes.__setitem__, row))
+                store.writer.submit(said(row, event(5)), partial(outcomes.__setitem__, row))
             await wait_all_tasks_blocked()
             await commit(other, said(2, event(2)))
             between.is_open.set()

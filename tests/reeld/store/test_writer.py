@@ -50,7 +50,7 @@ async def test_nobody_is_told_before_the_commit(store: Store, path: str) -> None
 
     async with busy(store):
         for number in range(3):
-            store.submit(made(number + 1), partial(settle, number))
+            store.writer.submit(made(number + 1), partial(settle, number))
         assert [] == seen
         assert 3 == store.writer.waiting
     await settled.wait()
@@ -88,7 +88,7 @@ async def test_closing_writes_what_was_submitted(path: str) -> None:
     with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             for row in range(1, 4):
-                store.submit(made(row), outcomes.append)
+                store.writer.submit(made(row), outcomes.append)
 
     assert [[1], [2], [3]] == outcomes
     assert [(3,)] == query(path, "SELECT count(*) FROM events")
@@ -99,7 +99,7 @@ async def test_a_cancelled_store_writes_what_was_submitted(path: str) -> None:
     outcomes: list[Outcome] = []
     with anyio.fail_after(PATIENCE), anyio.CancelScope() as scope:
         async with open_store(path) as store:
-            store.submit(made(), outcomes.append)
+            store.writer.submit(made(), outcomes.append)
             scope.cancel()
             await anyio.sleep_forever()
 
@@ -127,11 +127,11 @@ async def test_a_bug_takes_the_store_down(path: str) -> None:
 
     async def use(store: Store) -> None:
         for settle in (outcomes.append, fail, fail, outcomes.append):
-            store.submit(made(store.new_row()), settle)
+            store.writer.submit(made(store.new_row()), settle)
         try:
             await anyio.sleep_forever()
         finally:
-            store.submit(made(store.new_row()), outcomes.append)
+            store.writer.submit(made(store.new_row()), outcomes.append)
 
     raised = await collapse(path, use)
 
@@ -146,12 +146,12 @@ async def test_a_bug_in_a_transaction_takes_the_store_down(path: str) -> None:
 
     async def use(store: Store) -> None:
         async with busy(store):
-            store.submit(made(), outcomes.append)
-            store.submit(made()._replace(parts=[object()]), outcomes.append)  # type: ignore[list-item]
+            store.writer.submit(made(), outcomes.append)
+            store.writer.submit(made()._replace(parts=[object()]), outcomes.append)  # type: ignore[list-item]
         try:
             await anyio.sleep_forever()
         finally:
-            store.submit(made(), outcomes.append)
+            store.writer.submit(made(), outcomes.append)
 
     raised = await collapse(path, use)
 
@@ -165,8 +165,8 @@ async def test_a_bug_before_a_commit_is_settled(path: str) -> None:
 
     async def use(store: Store) -> None:
         store.writer.news = object()  # type: ignore[assignment]
-        store.submit(made(1), outcomes.append)
-        store.submit(made(2), outcomes.append)
+        store.writer.submit(made(1), outcomes.append)
+        store.writer.submit(made(2), outcomes.append)
         await anyio.sleep_forever()
 
     await collapse(path, use)
@@ -211,11 +211,11 @@ async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: 
     def settle(_: Outcome) -> None:
         pages.append(store.writer._pages)
         if len(pages) < 4:
-            store.submit(said(1, event(1 + len(pages))), settle)
+            store.writer.submit(said(1, event(1 + len(pages))), settle)
         else:
             over.set()
 
-    store.submit(said(1, event(1)), settle)
+    store.writer.submit(said(1, event(1)), settle)
     await over.wait()
 
     assert [1, 2, 1, 2] == [count // writer_module._PAGES_OF_A_COMMIT for count in pages]

@@ -4,10 +4,10 @@ from functools import partial
 
 from reel.base.errors import NotFound, ReelError
 from reeld.agents.agent import Agent
-from reeld.agents.jobs import Read
+from reeld.agents.asking import look
 from reeld.core.commands import not_found
 from reeld.core.conversation import Conversation
-from reeld.core.state import Profile, State
+from reeld.core.state import Profile
 from reeld.protocol import params
 from reeld.serving.call import Call, Detached, Result, Services
 from reeld.store import queries
@@ -58,11 +58,7 @@ async def _compare(services: Services, verifier: Verifier, agent: Agent) -> None
 
 
 async def _look(services: Services, agent: Agent) -> tuple[Profile, Conversation]:
-    def look(state: State) -> tuple[Profile, Conversation]:
-        return state.profile, state.conversation.copy()
-
-    copied: tuple[Profile, Conversation] = await services.registry.ask(agent, lambda answer: Read(look, answer))
-    return copied
+    return await look(services.registry, agent, lambda state: (state.profile, state.conversation.copy()))
 
 
 def backup(services: Services, _call: Call, asked: params.Backup) -> Detached:

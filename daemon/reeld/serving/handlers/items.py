@@ -12,6 +12,7 @@ from reel.said.blocks import InvalidRecord, kind_of
 from reeld.agents import adding
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
+from reeld.agents.asking import ask
 from reeld.agents.executor import Command, Work, job
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.jobs import Job
@@ -73,8 +74,8 @@ class Items(NamedTuple):
             added = read(()) if call.size < _SMALL else await in_thread(partial(read, ()))
             return await create_and_add(services, call, target, options, added, tags=asked.tags, create=asked.create)
         found = await in_thread(partial(_read_alone, read))
-        reply: Result = await services.registry.ask(
-            target, partial(_job, services, call, target.row, options, read, found)
+        reply: Result = await ask(
+            services.registry, target, partial(_job, services, call, target.row, options, read, found)
         )
         return reply
 

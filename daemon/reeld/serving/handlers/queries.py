@@ -9,6 +9,7 @@ from reel.wire.frames import MAX_ELEMENTS, PackedList
 from reel.wire.msgpack_codec import packer
 from reeld.agents import replaying
 from reeld.agents.agent import Agent
+from reeld.agents.asking import ask, look
 from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
@@ -142,26 +143,24 @@ def answer(services: Services, _call: Call, agent: Agent, asked: params.Answer) 
 async def _view_now(services: Services, agent: Agent) -> View:
     """Return the current conversation."""
 
-    def look(state: State) -> View:
+    def now(state: State) -> View:
         return view_of(state.profile, state.conversation, state.profile.head, state.conversation.tip)
 
-    now: View = await services.registry.ask(agent, lambda answer: Read(look, answer))
-    return now
+    return await look(services.registry, agent, now)
 
 
 async def view(services: Services, agent: Agent, at: int | None) -> View:
     """Return a conversation at a position; it is read from the log only if it is not in memory."""
     if at is None:
         return await _view_now(services, agent)
-    registry, store = services.registry, services.store
     profile = await profile_of(services, agent)
     require_position(at, profile.head, profile.name)
-    end, tip = await store.read(states.position, agent.row, at)
+    end, tip = await services.store.read(states.position, agent.row, at)
 
     def look_back(state: State) -> View | None:
         return view_of(profile, state.conversation, end, tip) if state.conversation.has(tip) else None
 
-    earlier: View | None = await registry.ask(agent, lambda answer: Read(look_back, answer))
+    earlier = await look(services.registry, agent, look_back)
     return view_of(profile, await _read_earlier(services, agent.row, tip), end, tip) if earlier is None else earlier
 
 
@@ -177,8 +176,7 @@ async def _read_earlier(services: Services, row: int, tip: int | None) -> Conver
 
 async def profile_of(services: Services, agent: Agent) -> Profile:
     """Return an agent's profile, after all earlier requests to it are done."""
-    profile: Profile = await services.registry.ask(agent, lambda answer: Read(lambda state: state.profile, answer))
-    return profile
+    return await look(services.registry, agent, lambda state: state.profile)
 
 
 def history(services: Services, _call: Call, agent: Agent, asked: params.History) -> Deferred:
@@ -240,8 +238,8 @@ def replay(services: Services, _call: Call, agent: Agent, asked: params.Replay) 
 
 
 async def _replay_current(services: Services, agent: Agent, window: Window, *, strict: bool) -> Result:
-    replayed: replaying.Replayed = await services.registry.ask(
-        agent, lambda answer: Exclusive(partial(replaying.replay, strict=strict), answer)
+    replayed: replaying.Replayed = await ask(
+        services.registry, agent, partial(Exclusive, partial(replaying.replay, strict=strict))
     )
     services.registry.note_replay(matched=replayed.matched)
     profile, conversation, skipped, matched = replayed

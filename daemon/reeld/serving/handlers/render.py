@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from reel.base.errors import TooLarge
 from reeld.agents.agent import Agent
-from reeld.agents.jobs import Read
+from reeld.agents.asking import look
 from reeld.core.commands import no_such_mark, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
@@ -102,7 +102,7 @@ async def _take_snapshot(
         return await _with_first(store, _snapshot_of(then, position.at, pin, size, is_shared=False))
     older: Conversation | None = None
 
-    def look(state: State) -> _Snapshot:
+    def snapshot(state: State) -> _Snapshot:
         base, is_shared = state.conversation.base, True
         if older is not None and base is not None and base.id == older.tip:
             older.extend(state.conversation)
@@ -114,7 +114,7 @@ async def _take_snapshot(
         return _snapshot_of(state, state.profile.head, pin, size, is_shared=is_shared)
 
     while True:
-        found: _Snapshot = await registry.ask(agent, lambda answer: Read(look, answer))
+        found = await look(registry, agent, snapshot)
         if found.lacks is None:
             registry.residency.limit_memory()
             return await _with_first(store, found)

@@ -6,16 +6,16 @@ from functools import partial
 from typing import Any
 
 from reel.base.errors import NotFound
-from reel.base.values import new_tuple
 from reeld.agents import adding
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
+from reeld.agents.asking import ask
 from reeld.agents.executor import Command, execute, job
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.jobs import Job, Write
 from reeld.core import commands
 from reeld.core.stage import Reply, Stage
-from reeld.core.validation import UNALTERED, Altered, CheckedRow, Expected, rows_from
+from reeld.core.validation import UNALTERED, Expected, rows_from
 from reeld.protocol import converters
 from reeld.serving.call import Call, Result, Services
 
@@ -26,43 +26,20 @@ _LARGE = 1 << 20
 _LARGE_BODY = 64 << 10
 
 
-def write_rows(
-    call: Call,
-    agent: Agent,
-    options: CommandOptions,
-    rows: list[CheckedRow],
-    altered: Altered,
-    answer: Callable[[Any], None],
-) -> Write:
-    """Return the job that adds rows and ends the connection's draft; nearly every ``add`` is one.
-
-    Args:
-        call: the request.
-        agent: whose job it is.
-        options: the command's.
-        rows: what is added.
-        altered: how much of the messages was altered.
-        answer: takes the reply or the error.
-    """
-
-    def stage_rows(stage: Stage) -> Reply | bytes:
-        reply = commands.add_packed(stage, rows, altered)
-        call.peer.end_draft(agent.row)
-        return reply
-
-    return new_tuple(Write, (stage_rows, options, answer))
-
-
 def write_addition(
     services: Services, call: Call, row: int, options: CommandOptions, added: Addition, answer: Callable[[Any], None]
 ) -> Job:
-    """Return the job that adds rows: a ``Write`` if it needs no look-up; ``row`` is the agent's."""
+    """Return the job that adds rows: a ``Write`` if it needs no look-up, as nearly all are; ``row`` is the agent's."""
 
     def end_draft() -> None:
         call.peer.end_draft(row)
 
-    def stage_rows(stage: Stage) -> Reply:
-        reply = added.complete(commands.add(stage, added.rows, added.altered), {})
+    def stage_rows(stage: Stage) -> Reply | bytes:
+        reply: Reply | bytes
+        if added.is_reply_usual:
+            reply = commands.add_packed(stage, added.rows, added.altered)
+        else:
+            reply = added.complete(commands.add(stage, added.rows, added.altered), {})
         end_draft()
         return reply
 
@@ -144,7 +121,7 @@ async def read_and_add(
         if isinstance(target, str):
             return await create_and_add(services, call, target, options, added, create=create, tags=tags)
         row = target.row
-        reply: Result = await services.registry.ask(
-            target, lambda answer: write_addition(services, call, row, options, added, answer)
+        reply: Result = await ask(
+            services.registry, target, lambda answer: write_addition(services, call, row, options, added, answer)
         )
         return reply

@@ -16,7 +16,7 @@ from reeld.agents.jobs import Job, Read
 from reeld.core.state import State
 from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
-from reeld.serving.handlers.queries import view
+from reeld.serving.handlers.queries import profile_of, view
 from reeld.serving.line_view import MOST_MESSAGES, LineView
 from reeld.serving.pages import View
 from reeld.serving.subscriptions import Subscription
@@ -158,7 +158,7 @@ async def _events_after(
     services: Services, agent: Agent, since: int, kinds: list[str] | None
 ) -> tuple[PackedList, int]:
     """Return the events after a seq, and up to which seq these are all: the head, or the last of a full page."""
-    head: int = await services.registry.ask(agent, lambda answer: Read(lambda state: state.profile.head, answer))
+    head = (await profile_of(services, agent)).head
     if head <= since:
         return PackedList([]), head
     page = await services.store.read_long(

@@ -19,8 +19,8 @@ from typing import Any
 import anyio
 import psycopg
 
+from reeld.answer import Answer
 from reeld.poller import Poller
-from reeld.store.bridge import Future
 from reeld.store.connection import Error
 from reeld.store.postgres.arrays import Strings
 from reeld.store.postgres.commit_statement import CHANNEL
@@ -57,7 +57,7 @@ class ListenConnection:
         # Whether the event loop is about to be told of commits.
         self._tells_news = False
         # The texts to send, and their callers.
-        self._outgoing: deque[tuple[Sequence[str], Future[None]]] = deque()
+        self._outgoing: deque[tuple[Sequence[str], Answer[None]]] = deque()
         self._is_open = False
         # Whether the connection was lost or cannot be opened.
         self._is_deaf = False
@@ -73,7 +73,7 @@ class ListenConnection:
     async def send(self, texts: Sequence[str]) -> None:
         """Send texts to the others, and wait until they are sent; without a connection they are dropped."""
         if self._is_open:
-            sent: Future[None] = Future(self._poller)
+            sent: Answer[None] = Answer()
             self._outgoing.append((texts, sent))
             os.write(self._write_end, b"\0")
             await sent.wait()
@@ -114,7 +114,7 @@ class ListenConnection:
                     texts, sent = self._outgoing[0]
                     connection.execute(_TELL, (self._channel, Strings(texts)))
                     self._outgoing.popleft()
-                    sent.set_result(None)
+                    self._poller.call_soon(sent.take, None)
                 raw.consume_input()
                 while heard := raw.notifies():
                     self._take(psycopg.Notify(heard.relname.decode(), heard.extra.decode(), heard.be_pid))
@@ -133,7 +133,7 @@ class ListenConnection:
     def _drop(self) -> None:
         """Drop the queued texts: after a reconnection they would be out of date."""
         while self._outgoing:
-            self._outgoing.popleft()[1].set_result(None)
+            self._poller.call_soon(self._outgoing.popleft()[1].take, None)
 
     def end(self) -> None:
         """End :meth:`listen`."""

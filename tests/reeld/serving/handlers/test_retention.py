@@ -11,6 +11,7 @@ import pytest
 
 from reel.base.errors import NotFound
 from reeld.agents import erasing, retaining
+from reeld.agents.asking import ask, lock
 from reeld.agents.clock import now
 from reeld.agents.jobs import Read
 from reeld.agents.retaining import PassOptions, Retaining
@@ -128,9 +129,9 @@ async def test_one_that_is_used_meanwhile(connect: Connect, services: Services) 
         while not services.store.eraser._turn.statistics().tasks_waiting:
             await anyio.lowlevel.checkpoint()
         await peer.call("add", "moves", "needed")
-        lock = services.registry.lock([works])
-        await lock.__aenter__()
-    await lock.__aexit__(None, None, None)
+        held = lock(services.registry, [works])
+        await held.__aenter__()
+    await held.__aexit__(None, None, None)
 
     assert ["moves", "works"] == await living(peer)
     assert 2 == len((await peer.call("messages", "moves"))["messages"])
@@ -169,7 +170,7 @@ async def test_one_that_was_found_before_it_went(connect: Connect, services: Ser
     assert ["heir"] == await living(peer)
     for profile in filter(None, found):
         with pytest.raises(NotFound, match="was purged"):
-            await registry.ask(registry.start(profile), lambda answer: Read(lambda _: None, answer))
+            await ask(registry, registry.start(profile), lambda answer: Read(lambda _: None, answer))
 
 
 async def test_followers_of_all_hear_of_it(connect: Connect, services: Services) -> None:

@@ -7,6 +7,7 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.base.errors import Busy, InvalidParams, NotFound, ReelError, ShuttingDown, TooLarge
+from reeld.agents.asking import lock
 from reeld.serving.call import Services
 from reeld.serving.drafts import MAX_DRAFT, MAX_DRAFTS
 from reeld.serving.flow import Limits
@@ -265,7 +266,7 @@ async def test_no_draft_of_a_lost_connection(connect: Connect, demo: Peer, servi
     with anyio.fail_after(PATIENCE):
         writer = connect(room=0)
         await demo.call("subscribe", "demo")
-        async with services.registry.lock([await services.registry.find("demo")]):
+        async with lock(services.registry, [await services.registry.find("demo")]):
             await writer.send(writer.encoded(("draft", "demo", "boo")))
             await wait_all_tasks_blocked()
             writer.connection.drop()

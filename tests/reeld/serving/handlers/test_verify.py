@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from reel.base.errors import NotFound
+from reeld.agents.asking import lock
 from reeld.core.state import State
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
@@ -82,7 +83,7 @@ async def test_an_agent_that_goes_while_it_is_asked(connect: Connect, services: 
     peer = await filled(connect)
     agent = await services.registry.find("one")
     with anyio.fail_after(PATIENCE):
-        async with services.registry.lock([agent]):
+        async with lock(services.registry, [agent]):
             await peer.send(peer.encoded(("verify",)))
             while not agent.waiting:
                 await anyio.lowlevel.checkpoint()
@@ -99,7 +100,7 @@ async def test_an_agent_that_is_evicted_during_a_check(connect: Connect, service
     peer = await filled(connect)
     first, _ = [await services.registry.find(name) for name in ("one", "two")]
     with anyio.fail_after(PATIENCE):
-        async with services.registry.lock([first]):
+        async with lock(services.registry, [first]):
             jobs = len(first._mailbox)
             await peer.send(peer.encoded(("verify",)))
             while len(first._mailbox) == jobs:  # the check waits for the first agent
