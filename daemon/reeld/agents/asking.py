@@ -1,6 +1,6 @@
 """Gives an agent a job and waits for its outcome; and locks agents, for commands that change several."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -34,10 +34,9 @@ async def ask(registry: Registry, agent: Agent, make_job: Callable[[Callable[[An
     return await answer.wait()
 
 
-async def look(registry: Registry, agent: Agent, at: Callable[[State], T]) -> T:
+def look(registry: Registry, agent: Agent, at: Callable[[State], T]) -> Awaitable[T]:
     """Return what a function makes of the committed state, once all earlier jobs are done; it must not take long."""
-    found: T = await ask(registry, agent, partial(Read, at))
-    return found
+    return ask(registry, agent, partial(Read, at))
 
 
 @asynccontextmanager

@@ -58,9 +58,10 @@ class LiveState:
 
     def count(self) -> None:
         """Take note of how much of the conversation is in memory by now."""
-        size = self.committed.conversation.size
-        self._held.bytes += size - self._bytes
-        self._bytes = size
+        size = self.size
+        if size != self._bytes:
+            self._held.bytes += size - self._bytes
+            self._bytes = size
 
     def leave(self) -> None:
         """Count no more, because nobody finds the agent any more."""

@@ -92,6 +92,8 @@ def _converter(hint: Any) -> Convert:
 
 _LISTS = frozenset({addresses, anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths, parts})
 
+# What cannot be nested.
+_FLAT = frozenset({str, int, bool})
 # A map with one of these at the end of the parameters is a message or a record, if its place is that of messages:
 # no parameter of a method that takes messages is called so.
 _OF_MESSAGES = frozenset({"role", "kind"})
@@ -173,8 +175,9 @@ class Signature:
             if value is None:
                 continue
             try:
-                # The depth first: a converter may show the value, and must not recurse too deep.
-                converted = self._converters[number](shallow(value))
+                if type(value) not in _FLAT:  # first: a converter may show the value, and must not recurse too deep
+                    shallow(value)
+                converted = self._converters[number](value)
             except InvalidParams as error:
                 name = self.params[number].name
                 raise InvalidParams(f"{name}: {error.message}", field=name) from None

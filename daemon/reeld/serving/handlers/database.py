@@ -1,5 +1,6 @@
 """The handlers of ``verify`` and ``backup``, which read the whole database without blocking other work."""
 
+from collections.abc import Awaitable
 from functools import partial
 
 from reel.base.errors import NotFound, ReelError
@@ -57,8 +58,8 @@ async def _compare(services: Services, verifier: Verifier, agent: Agent) -> None
     await verifier.compare(profile, conversation)
 
 
-async def _look(services: Services, agent: Agent) -> tuple[Profile, Conversation]:
-    return await look(services.registry, agent, lambda state: (state.profile, state.conversation.copy()))
+def _look(services: Services, agent: Agent) -> Awaitable[tuple[Profile, Conversation]]:
+    return look(services.registry, agent, lambda state: (state.profile, state.conversation.copy()))
 
 
 def backup(services: Services, _call: Call, asked: params.Backup) -> Detached:

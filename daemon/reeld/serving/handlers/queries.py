@@ -1,6 +1,7 @@
 """The handlers of queries: about the daemon, and about what agents hold."""
 
 import os
+from collections.abc import Awaitable
 from functools import partial
 
 from reel.base.errors import InvalidParams, ProtocolMismatch, Storage
@@ -140,13 +141,13 @@ def answer(services: Services, _call: Call, agent: Agent, asked: params.Answer) 
     return Deferred(run)
 
 
-async def _view_now(services: Services, agent: Agent) -> View:
+def _view_now(services: Services, agent: Agent) -> Awaitable[View]:
     """Return the current conversation."""
 
     def now(state: State) -> View:
         return view_of(state.profile, state.conversation, state.profile.head, state.conversation.tip)
 
-    return await look(services.registry, agent, now)
+    return look(services.registry, agent, now)
 
 
 async def view(services: Services, agent: Agent, at: int | None) -> View:
@@ -174,9 +175,9 @@ async def _read_earlier(services: Services, row: int, tip: int | None) -> Conver
     return found
 
 
-async def profile_of(services: Services, agent: Agent) -> Profile:
+def profile_of(services: Services, agent: Agent) -> Awaitable[Profile]:
     """Return an agent's profile, after all earlier requests to it are done."""
-    return await look(services.registry, agent, lambda state: state.profile)
+    return look(services.registry, agent, lambda state: state.profile)
 
 
 def history(services: Services, _call: Call, agent: Agent, asked: params.History) -> Deferred:
