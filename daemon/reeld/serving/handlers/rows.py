@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from reel.base.errors import NotFound
+from reel.base.values import new_tuple
 from reeld.agents import adding
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
@@ -30,22 +31,19 @@ def write_addition(
     services: Services, call: Call, row: int, options: CommandOptions, added: Addition, answer: Callable[[Any], None]
 ) -> Job:
     """Return the job that adds rows: a ``Write`` if it needs no look-up, as nearly all are; ``row`` is the agent's."""
-
-    def end_draft() -> None:
-        call.peer.end_draft(row)
+    if not added.is_plain:
+        end_draft = partial(call.peer.end_draft, row)
+        return job(services.registry, options, Command(partial(adding.add, added=added, on_staged=end_draft)), answer)
 
     def stage_rows(stage: Stage) -> Reply | bytes:
-        reply: Reply | bytes
         if added.is_reply_usual:
-            reply = commands.add_packed(stage, added.rows, added.altered)
+            reply: Reply | bytes = commands.add_packed(stage, added.rows, added.altered)
         else:
             reply = added.complete(commands.add(stage, added.rows, added.altered), {})
-        end_draft()
+        call.peer.end_draft(row)
         return reply
 
-    if added.is_plain:
-        return Write(stage_rows, options, answer)
-    return job(services.registry, options, Command(partial(adding.add, added=added, on_staged=end_draft)), answer)
+    return new_tuple(Write, (stage_rows, options, answer))
 
 
 def addition(messages: Any, begin: int | None) -> Addition:
