@@ -1,12 +1,14 @@
 """What the vendors' SDKs know of requests and responses is read and kept."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from typing_extensions import get_type_hints
 
 from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
 from reeld.core.validation import rows_from
+from reeld.formats.anthropic.rules import UNMARKED
 from reeld.formats.ingest import read_request, read_response
 from tests.formats.checker import check
 from tests.reeld.formats.sending import sent
@@ -198,3 +200,18 @@ def test_every_step_of_an_interaction_goes_back_as_the_sdk_has_it(kind: Any) -> 
     if kind is not interactions.ThoughtStepParam:  # alone it is no turn
         assert example(kind, full=True)["type"] in [step["type"] for step in body["input"]]
         assert {"merged"} >= {change.action for change in report}
+
+
+def test_the_blocks_without_cache_control_are_those_of_the_sdk() -> None:
+    """Every other block of a request may have a breakpoint (rule A7)."""
+    blocks = [kind for kind in get_args(beta_types.BetaContentBlockParam) if hasattr(kind, "__total__")]
+    without = {kind for block in blocks if "cache_control" not in get_type_hints(block) for kind in types_of(block)}
+
+    assert set(UNMARKED) == without
+
+
+def types_of(block: Any) -> tuple[str, ...]:
+    """Return the types that a block of a request may have."""
+    hints = get_type_hints(block)
+    found: tuple[str, ...] = get_args(hints["type"])
+    return found

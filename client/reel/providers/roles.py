@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from reel.base.strict_json import Json
+from reel.providers.metadata import opaque_object
 
 # The blocks of the model's reasoning.
 THOUGHTS = ("thinking", "redacted_thinking")
 # The roles that speak with more authority than the user.
 INSTRUCTION_ROLES = ("system", "developer")
 
+# The types of opaque blocks that change the settings of a conversation, and say nothing.
+_SETTINGS = ("tool_addition", "tool_removal", "configuration_update", "additional_tools")
 # The role that a block belongs to, whatever the role of its message.
 _ROLE_OF_BLOCK = {"tool_result": "tool", **dict.fromkeys(("tool_call", *THOUGHTS), "assistant")}
 
@@ -24,3 +27,15 @@ def split_by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Jso
     some = blocks or [{"type": "text", "text": ""}]
     for owner, run in groupby(some, key=lambda block: _ROLE_OF_BLOCK.get(block["type"], role)):
         yield owner, list(run)
+
+
+def changes_settings(message: Json) -> bool:
+    """Whether a message of the user's is nobody's turn: an instruction, or nothing but changes of settings."""
+    if (message.get("provider_metadata") or {}).get("role") in INSTRUCTION_ROLES:
+        return True
+    return all(map(_is_setting, message["content"]))
+
+
+def _is_setting(block: Json) -> bool:
+    found = opaque_object(block) if block["type"] == "opaque" else None
+    return found is not None and found.get("type") in _SETTINGS

@@ -60,6 +60,12 @@ def require_whole(body: Json, outside: Iterable[str]) -> None:
             raise invalid_at(key, "the history begins outside this body; load a request that contains all of it")
 
 
+def why_continues(extra: Json, outside: Iterable[str]) -> str | None:
+    """Return why ``extra`` cannot be sent: it continues a history on the server (rules R8, I8 and A18)."""
+    key = next((key for key in outside if extra.get(key) is not None), None)
+    return None if key is None else f"{key} continues a history on the server; the body has all of it, so leave it out"
+
+
 def raise_provider_error(body: Mapping[str, Any]) -> None:
     """Raise InvalidMessage with the provider's message if the body is an error instead of an answer."""
     error = body.get("error")

@@ -104,6 +104,7 @@ class Format(NamedTuple):
         has_model: whether the body names the model.
         unsent_keys: the keys of ``extra`` that are not part of the body, such as a model that is in the URL.
         any_signature: whether it can hold any provider's signatures, as any provider may be the final recipient.
+        sends_settings: whether a message without words is sent to a model, because it has settings beside them.
         alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
             then gets a placeholder (rule X11).
         after_calls: what may follow a call in a turn (rule A2).
@@ -116,8 +117,9 @@ class Format(NamedTuple):
         server_tools_span: whether the result of a server's tool may come in a later turn than its call (rule A11).
         unique_ids: the ids of an opaque block of the assistant's that must be unique in a history.
         call_item_ids: likewise, the ids of the item that a call was kept as.
-        history_settings: the settings that ``extra`` and the prompt impose on the history.
-        why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
+        history_settings: the settings that ``extra``, the prompt and the model impose on the history.
+        why_invalid: why ``extra`` cannot be sent to a model, with a history that ends in such a tool loop (``None``: in
+            none).
         caching: its cache breakpoints; ``None`` if it has none, or ignores where they are.
         server_state: state in an assistant's message that the next request must name at the top, such as a container.
         continue_state: the top of a body that names such a state, at a time in seconds since 1970, and what is reported
@@ -144,6 +146,7 @@ class Format(NamedTuple):
     has_model: bool = True
     unsent_keys: frozenset[str] = frozenset()
     any_signature: bool = False
+    sends_settings: Callable[[Json, str | None], bool] = lambda _message, _model: False
     alternates: bool = False
     after_calls: AfterCalls = "calls"
     results_first: bool = True
@@ -154,8 +157,10 @@ class Format(NamedTuple):
     server_tools_span: bool = True
     unique_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
     call_item_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
-    history_settings: Callable[[Json, Prompt | None], HistorySettings] = lambda _extra, _prompt: HistorySettings()
-    why_invalid: Callable[[Json, LoopThinking | None], str | None] = lambda _extra, _loop: None
+    history_settings: Callable[[Json, Prompt | None, str | None], HistorySettings] = lambda _extra, _prompt, _model: (
+        HistorySettings()
+    )
+    why_invalid: Callable[[Json, LoopThinking | None, str | None], str | None] = lambda _extra, _loop, _model: None
     caching: Caching | None = None
     server_state: Callable[[Json], Json | None] = _nothing
     continue_state: Callable[[Json, Json, float], tuple[Json, Notice | None]] = lambda extra, _state, _now: (

@@ -12,7 +12,7 @@ from reel.base.strict_json import Json, encode, parse
 from reel.base.values import has_number_as_text
 from reel.providers.changes import Change
 from reel.providers.json_values import is_sendable
-from reel.providers.metadata import restore_keys
+from reel.providers.metadata import restore_key
 from reel.said.blocks import InvalidRecord
 from reel.said.records import Parts, metadata_in, parse_data, read_exactly, system_text
 from reel.wire.msgpack_codec import unpack
@@ -22,7 +22,7 @@ from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
 from reeld.formats.model import HistorySettings, RenderContext, Turn, UserTurn
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
-from reeld.formats.repair import Exchange, Repaired, repair
+from reeld.formats.repair import COMPACTED, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 
 _METADATA = "provider_metadata"
@@ -64,7 +64,7 @@ def render(
     model = extra.get("model", request.model)
     target = _dialect(target, request.dialect, model)
     said = _prompt(prompt)
-    settings = target.history_settings(extra, said)._replace(tools=request.tools)
+    settings = target.history_settings(extra, said, model)._replace(tools=request.tools)
     previous = None
     if state is None or not state.fits(target.name, model, settings) or not state.covers(entries):
         previous, state = state, RenderState(target.name, model, settings, history)
@@ -72,22 +72,22 @@ def render(
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
         raise Conflict(f"{len(calls)} calls have no result; add the results, or use open=close", open_calls=calls)
-    if (why := target.why_invalid(extra, repaired.loop)) is not None:
+    if (why := target.why_invalid(extra, repaired.loop, model)) is not None:
         raise InvalidParams(f"extra: {why}", field="extra")
     ready = _is_ready(repaired, target) and (repaired.ends_with_assistant or rest.turns.count > 0)
     return assemble(request, target, extra, said, history, state, rest, ready=ready, previous=previous), state
 
 
 def _is_ready(repaired: Repaired, target: Format) -> bool:
-    """Whether the provider has something to answer: the user's words, results, or a paused turn (rules X10 and A12)."""
+    """Whether there is something to answer: the user's words, results, or a paused turn (rules X10, A12 and A18)."""
     if not repaired.ends_with_assistant:
         return repaired.asks
     pieces = repaired.open[-1].assistant.pieces
     if not target.resumable or not pieces or pieces[-1].block["type"] != "opaque":
         return False
     half = target.server_tool_half(pieces[-1].block)
-    paused = restore_keys(pieces[-1].metadata, target.provider, ("finish_reason",)) == {"finish_reason": _PAUSED}
-    return half is not None and (half.is_call or paused)
+    ended = restore_key(pieces[-1].metadata, target.provider, "finish_reason")
+    return ended == COMPACTED or (half is not None and (half.is_call or ended == _PAUSED))
 
 
 def _format(name: str) -> Format:

@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 from reel.base.strict_json import Json
 from reel.providers.changes import Change
+from reel.providers.roles import changes_settings
 from reeld.formats.format import Format, LoopThinking
 from reeld.formats.model import AssistantTurn, HistorySettings, ToolCall, UserTurn, is_thought, placeholder
 from reeld.formats.repair_assistant import repair_assistant_turn
@@ -43,6 +44,8 @@ from reeld.formats.repair_state import RepairState
 from reeld.formats.repair_user import repair_user_turn
 from reeld.formats.server_tools import MessageGroup, match_server_tools
 
+# The reason why an answer of Anthropic's ended that has compacted the conversation, and goes on when asked again.
+COMPACTED = "compaction"
 PLACEHOLDER_TURN = UserTurn([], [placeholder()])
 # Each exchange has one of these; looking one up is faster than creating it.
 _LOOPS = {(first, last): LoopThinking(first, last) for first in (False, True) for last in (False, True)}
@@ -118,6 +121,8 @@ def repair(
     rest = [_exchange(groups[number], number, state, rules) for number in range(first_open, len(groups))]
     open_calls = state.open_calls()
     ends_with_assistant = bool(groups and groups[-1].assistant and not state.pending)
+    if ends_with_assistant and _has_only_compacted(groups[-1], rest[-1]):
+        ends_with_assistant, rest[-1] = False, _without_answer(rest[-1])
     if state.pending:
         rest.append(_exchange(MessageGroup(0, [], []), len(groups), state, rules))
     loop = None if ends_with_assistant else state.loop
@@ -143,16 +148,35 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
     return Exchange(user, assistant, report, seq, number in rules.tools.continuing)
 
 
+def _has_only_compacted(group: MessageGroup, exchange: Exchange) -> bool:
+    """Whether nothing is sent of an answer that paused after it had compacted: the user still waits (rule A18)."""
+    ended = (group.assistant[-1].get("provider_metadata") or {}).get("finish_reason")
+    return ended == COMPACTED and all(piece.message_index < 0 for piece in exchange.assistant.pieces)
+
+
+def _without_answer(exchange: Exchange) -> Exchange:
+    """Return an exchange without the placeholder of its answer, and the last line of its report, which says so."""
+    if not exchange.assistant.pieces:
+        return exchange
+    return exchange._replace(assistant=AssistantTurn([]), report=exchange.report[:-1])
+
+
 def _asks(turn: UserTurn, groups: Sequence[MessageGroup]) -> bool:
     """Whether any part is sent of the last message of a history that ends with a user turn (rule X10).
 
+    An instruction that this API cannot be sent is nobody's turn: the one who spoke before it still waits.
     There are no groups if only results left open by an interruption follow the settled exchanges.
     """
     group = groups[-1] if groups else None
-    if group is None or group.assistant or group.user[-1]["role"] != "user":
+    if group is None or group.assistant:
         return bool(turn.results or turn.pieces)
-    last = group.start + len(group.user) - 1
-    return any(piece.message_index == last for piece in turn.pieces)
+    sent = {piece.message_index for piece in turn.pieces}
+    for index, message in reversed([*enumerate(group.user, group.start)]):
+        if message["role"] != "user":
+            return bool(turn.results or turn.pieces)
+        if index in sent or not changes_settings(message):
+            return index in sent
+    return bool(turn.results)
 
 
 def groups_of(messages: Iterable[Json]) -> list[MessageGroup]:

@@ -58,13 +58,17 @@ class _UserTurnBuilder:
     def add(self, piece: Piece) -> None:
         """Add a block of the user, unless it cannot be sent."""
         why = self.rules.why_unsendable(piece.block, "user")
-        if why is not None:
+        if why is not None and not self._has_settings(piece):
             self._note(piece, "dropped", why)
             return
         follows = self.pieces and self.pieces[-1].message_index != piece.message_index
         if follows and self.rules.target.alternates:
             self.report.append(Change(piece.seq, None, "merged", "the message before it is the user's too"))
         self.pieces.append(piece)
+
+    def _has_settings(self, piece: Piece) -> bool:
+        """Whether a blank text stands for a message whose settings are sent."""
+        return piece.block["type"] == "text" and self.rules.target.sends_settings(piece.message, self.rules.model)
 
     def add_result(self, piece: Piece) -> None:
         """Add a result: of a call of the previous turn, of an abandoned call, or of none."""

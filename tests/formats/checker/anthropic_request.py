@@ -125,4 +125,6 @@ def words(block: Json) -> str | None:
 
 def is_paused(turn: Turn) -> bool:
     """Whether a turn ends in a server tool that still works."""
-    return bool(turn.blocks) and (turn.blocks[-1][1].get("type") in CALLS or is_served(turn.blocks[-1][1]))
+    return bool(turn.blocks) and (
+        turn.blocks[-1][1].get("type") in (*CALLS, "compaction") or is_served(turn.blocks[-1][1])
+    )

@@ -57,6 +57,41 @@ def test_a_result_of_no_call_is_nothing_to_answer(name: str) -> None:
     assert "(empty)" not in found.body
 
 
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "setting",
+    [
+        CHANGE,
+        user(opaque('{"type":"configuration_update","reasoning":{"effort":"low"}}', "openai")),
+        user("", role="system"),
+    ],
+    ids=["tools", "configuration", "effort"],
+)
+def test_an_instruction_that_is_not_sent_does_not_end_a_turn(name: str, setting: Json) -> None:
+    """The result, or the user's words, before it still wait for an answer."""
+    loop = rendered(name, "Hi", model(call()), tool(result()), setting)
+    asked = rendered(name, "Hi", model("OK"), "And?", setting)
+    answered = rendered(name, "Hi", model("OK"), setting)
+
+    assert loop.ready
+    assert asked.ready
+    for found in (loop, asked, answered) if answered.ready else (loop, asked):
+        assert [] == check(name.replace("-", "_"), json.loads(found.body))
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"langchain"}))
+def test_an_answer_that_only_compacted_leaves_the_question_open(name: str) -> None:
+    """Anthropic goes on from it; anyone else answers the user (rule A18)."""
+    block = opaque('{"type":"compaction","content":"Summary"}', model="claude-opus-5")
+    compacted = {**model(block), "provider_metadata": {"provider": "anthropic", "finish_reason": "compaction"}}
+    found, answered = rendered(name, "Hi", compacted), rendered(name, "Hi", compacted, model("OK"))
+
+    assert found.ready
+    assert not answered.ready
+    assert "(empty)" not in found.body
+    assert [] == check(name.replace("-", "_"), json.loads(found.body))
+
+
 def test_a_change_of_tools_that_cannot_be_sent_is_nothing_to_answer() -> None:
     """Anthropic takes it only in a system message after the user's (rule A10)."""
     assert not rendered("anthropic", CHANGE).ready

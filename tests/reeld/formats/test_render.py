@@ -138,6 +138,24 @@ def test_a_paused_turn_has_thinking_only_if_it_is_enabled() -> None:
     assert [] == check("anthropic", json.loads(off.body)) == check("anthropic", json.loads(on.body))
 
 
+@pytest.mark.parametrize(
+    ("model_name", "extra", "thinks"),
+    [
+        ("claude-opus-5", {}, True),
+        ("claude-haiku-5-5", {}, True),
+        ("claude-opus-4-8", {}, False),
+        ("claude-opus-4-8", {"thinking": {"type": "between_tools"}}, True),
+        ("claude-opus-5", {"thinking": {"type": "disabled"}}, False),
+    ],
+)
+def test_newer_models_think_unless_told_otherwise(model_name: str, extra: dict[str, Any], thinks: bool) -> None:
+    """So a paused turn keeps its thinking without a word about it in the request (rule A9)."""
+    paused = ["Hi", model(thinking(), opaque('{"type":"server_tool_use","id":"s","name":"x","input":{}}'))]
+    found = ask(paused, model=model_name, extra=extra)
+
+    assert thinks is ("thinking" in str(json.loads(found.body)["messages"]))
+
+
 class Read(list[Entry]):
     """Entries that count how many of them were looked at."""
 

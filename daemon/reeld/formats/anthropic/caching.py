@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.base.strict_json import Json
-from reeld.formats.anthropic.rules import CACHE_CONTROL, MAX_CACHE_BREAKPOINTS
-from reeld.formats.model import is_thought
+from reeld.formats.anthropic.rules import CACHE_CONTROL, MAX_CACHE_BREAKPOINTS, UNMARKED
 
 
 def count(item: Json) -> int:
@@ -41,24 +40,30 @@ def mark_top(fields: Json, ttl: str, _model: str | None) -> Json:
     system = fields.get("system")
     if type(system) is str and system:
         system = [{"type": "text", "text": system}]
-    for key, found in (("tools", fields.get("tools")), ("system", system)):
-        if type(found) is list and found and type(found[-1]) is dict:
-            marked[key] = [*found[:-1], {**found[-1], CACHE_CONTROL: _breakpoint(ttl)}]
+    lists: tuple[tuple[str, Any], ...] = (("tools", fields.get("tools")), ("system", system))
+    for key, found in lists:
+        last = _last(found, lambda part: type(part) is dict and part.get("defer_loading") is not True)
+        if last is not None:
+            marked[key] = _marked(found, last, ttl)
     return marked
 
 
 def mark_end(item: Json, ttl: str, _model: str | None) -> Json | None:
     """Return a message with a breakpoint at its end; ``None`` if none of its blocks can have one (rule A15)."""
     content = item["content"] if item["role"] != "system" else []
-    index = next((index for index in reversed(range(len(content))) if not is_thought(content[index])), None)
-    if index is None:
-        return None
-    marked = {**content[index], CACHE_CONTROL: _breakpoint(ttl)}
-    return {**item, "content": [*content[:index], marked, *content[index + 1 :]]}
+    last = _last(content, lambda block: block["type"] not in UNMARKED)
+    return None if last is None else {**item, "content": _marked(content, last, ttl)}
 
 
-def _breakpoint(ttl: str) -> Json:
-    return {"type": "ephemeral", "ttl": ttl}
+def _last(parts: Any, can_be_marked: Callable[[Any], bool]) -> int | None:
+    """Return the place of the last part of a list that can have a breakpoint."""
+    places = reversed(range(len(parts))) if type(parts) is list else ()
+    return next((place for place in places if can_be_marked(parts[place])), None)
+
+
+def _marked(parts: list[Any], place: int, ttl: str) -> list[Any]:
+    marked = {**parts[place], CACHE_CONTROL: {"type": "ephemeral", "ttl": ttl}}
+    return [*parts[:place], marked, *parts[place + 1 :]]
 
 
 def _is_marked(holder: Json) -> bool:

@@ -4,8 +4,8 @@ from reel.base.strict_json import Json
 from reel.providers.anthropic import API, PROVIDER, read_blocks, read_message
 from reel.providers.elements import invalid_at
 from reel.providers.metadata import opaque_object
-from reeld.formats.anthropic.rules import ANSWERED, is_known
-from reeld.formats.fields import LoadedRequest, Response, history_of, raise_provider_error, usage_in
+from reeld.formats.anthropic.rules import ANSWERED, is_continuing, is_known
+from reeld.formats.fields import LoadedRequest, Response, history_of, raise_provider_error, require_whole, usage_in
 from reeld.formats.history_builder import HistoryBuilder
 
 
@@ -17,8 +17,11 @@ def read_request(body: Json, model: str | None = None) -> LoadedRequest:
         model: the model that wrote the assistant's messages, if the body does not name it.
 
     Raises:
-        InvalidMessage: something in it is not a message; ``data.field`` is the place.
+        InvalidMessage: something in it is not a message, or it continues a thread (rule A18); ``data.field`` is the
+            place.
     """
+    if is_continuing(body.get("thread")):
+        require_whole(body, ("thread",))
     builder = HistoryBuilder(PROVIDER, body.get("model"), model)
     for found in history_of(body, "messages", API):
         read_message(builder, found)

@@ -6,10 +6,11 @@ from types import UnionType
 from typing import Any
 
 from reel.base.strict_json import Json
-from reel.providers.anthropic import PDF, PROVIDER
+from reel.providers.anthropic import FALLBACK, PDF, PROVIDER
 from reel.providers.content import mime_of
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.providers.roles import THOUGHTS
+from reeld.formats.fields import why_continues
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
@@ -24,6 +25,10 @@ MAX_CACHE_BREAKPOINTS = 4
 # The first version that accepts system messages in mid-history (rule A10).
 SYSTEM_MESSAGES_SINCE = (4, 8)
 
+# The kinds of thinking that let the last turn contain some, and the first version that thinks if not told otherwise.
+_THINKING, _THINKS_SINCE = ("enabled", "adaptive", "between_tools"), (5, 0)
+# The blocks that have no cache_control (rule A7), in all of the API's types.
+UNMARKED = ("thinking", "redacted_thinking", FALLBACK, "mcp_tool_listing")
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 # The calls of a server's tools; the types of their results have this ending.
 _SERVER_CALLS, _SERVER_RESULT = ("server_tool_use", "mcp_tool_use"), "_tool_result"
@@ -47,7 +52,7 @@ _REQUIRED: dict[str, dict[str, type | UnionType]] = {
     "mcp_tool_result": {"tool_use_id": str},
     "mcp_tool_listing": {"mcp_server_name": str, "tools": list},
     "compaction": {},
-    "fallback": {"from": object, "to": object},
+    FALLBACK: {"from": object, "to": object},
 }
 _SERVER_RESULT_REQUIRED: dict[str, type | UnionType] = {"tool_use_id": str, "content": dict | list | str}
 # The other keys of a block made by a client. A block made by Anthropic goes back unchanged.
@@ -172,19 +177,29 @@ def accepted_keys(value: Json) -> Json:
     """Return an opaque block without the keys that the API refuses in a client's block (rule A6)."""
     kind = value["type"]
     value = with_citations(value)
+    if kind in UNMARKED:
+        return {key: found for key, found in value.items() if key != CACHE_CONTROL}
     if kind not in _OPTIONAL:
         return value
     accepted = {"type", *_REQUIRED[kind], *_OPTIONAL[kind]}
     return {key: found for key, found in value.items() if key in accepted}
 
 
-def history_settings(extra: Json, _prompt: Prompt | None) -> HistorySettings:
-    """Return whether thinking is on (rule A9)."""
-    return HistorySettings(thinking=_thinking(extra) in ("enabled", "adaptive"))
+def history_settings(extra: Json, _prompt: Prompt | None, model: str | None) -> HistorySettings:
+    """Return whether thinking is on; if the request does not say so, that is up to the model (rule A9)."""
+    kind = _thinking(extra)
+    thinks = kind in _THINKING or (kind is None and (version(model) or (0, 0)) >= _THINKS_SINCE)
+    return HistorySettings(thinking=thinks)
 
 
-def why_invalid(extra: Json, loop: LoopThinking | None) -> str | None:
-    """Return why thinking cannot be enabled: a tool loop that began without it cannot continue with it (rule A9)."""
+def why_invalid(extra: Json, loop: LoopThinking | None, _model: str | None) -> str | None:
+    """Return why ``extra`` cannot be sent.
+
+    A tool loop that began without thinking cannot continue with it (rule A9), and a thread has its history on the
+    server (rule A18).
+    """
+    if extra.get("thread") is not None:
+        return why_continues(extra, ("thread",))
     if _thinking(extra) == "enabled" and loop is not None and not any(loop):
         return (
             "thinking: it cannot be enabled in the middle of a tool loop that began without thinking (by another "
@@ -196,6 +211,11 @@ def why_invalid(extra: Json, loop: LoopThinking | None) -> str | None:
 def _thinking(extra: Json) -> Any:
     thinking = extra.get("thinking")
     return thinking.get("type") if type(thinking) is dict else None
+
+
+def is_continuing(thread: Any) -> bool:
+    """Whether the ``thread`` of a request continues one; one that begins with it has the whole history (rule A18)."""
+    return type(thread) is dict and thread.get("type") == "continue"
 
 
 def container_of(message: Json) -> Json | None:
@@ -226,6 +246,14 @@ def _timestamp(value: Any) -> float | None:
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() if found else None
     except (ValueError, OverflowError):
         return None
+
+
+def sends_settings(message: Json, model: str | None) -> bool:
+    """Whether a system message is sent for its effort alone (rule A10)."""
+    metadata = message.get("provider_metadata")
+    if not metadata or metadata.get("role") != "system" or not takes_system_messages(model):
+        return False
+    return bool(restore_key(metadata, PROVIDER, "output_config"))
 
 
 def takes_system_messages(model: str | None) -> bool:

@@ -35,16 +35,25 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     said, instructions = _split_instructions(turn, context)
     content = [_result(result, context) for result in turn.results]
     content += [_block(piece.block, piece, context) for piece in said]
-    system = _message("system", [_block(piece.block, piece, context) for piece in instructions])
-    if system:
-        system[0] |= restore_keys(instructions[-1].metadata, PROVIDER, ("clear_at", "output_config"))
-    return [*_message("user", content), *system]
+    return [*_message("user", content), *_system(instructions, context)]
 
 
 def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
     """Return the system prompt: a text, or the blocks that it was loaded from."""
     blocks = [_block(piece.block, piece, context) for piece in original_prompt_pieces(PROVIDER, prompt)]
     return PromptPart({"system": blocks or prompt.text}, [])
+
+
+def _system(pieces: list[Piece], context: RenderContext) -> list[Json]:
+    """Return a system message; one with settings needs no words (rule A10)."""
+    content = [_block(piece.block, piece, context) for piece in pieces if not _is_blank(piece.block)]
+    beside = restore_keys(pieces[-1].metadata, PROVIDER, ("clear_at", "output_config")) if pieces else {}
+    said = {"content": content} if content else {}
+    return [{"role": "system", **said, **beside}] if said or beside.get("output_config") else []
+
+
+def _is_blank(block: Json) -> bool:
+    return block["type"] == "text" and not block["text"].strip()
 
 
 def _message(role: str, content: list[Json]) -> list[Json]:
@@ -74,6 +83,9 @@ def _split_instructions(turn: UserTurn, context: RenderContext) -> tuple[list[Pi
     for piece in said:
         if piece.privileged_role and _type_of(piece) in TOOL_CHANGES:
             context.note(piece, "dropped", "only a system message can change the tools")
+            continue
+        if _is_blank(piece.block):
+            context.note(piece, "dropped", "only a system message can change the effort")
             continue
         context.note_lost_role(piece)
         allowed.append(piece)

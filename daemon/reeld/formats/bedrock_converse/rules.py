@@ -118,7 +118,7 @@ def declare_tools(extra: Json, _calls: Json, _now: float) -> tuple[Json, Notice 
     return {**extra, "toolConfig": {"tools": [NO_TOOL]}}, notice
 
 
-def why_invalid(extra: Json, loop: LoopThinking | None) -> str | None:
+def why_invalid(extra: Json, loop: LoopThinking | None, _model: str | None) -> str | None:
     """Return why thinking cannot be enabled: a tool loop that began without it cannot continue with it (rule B8)."""
     fields: Any = extra.get("additionalModelRequestFields")
     thinking = fields.get("thinking") if type(fields) is dict else None

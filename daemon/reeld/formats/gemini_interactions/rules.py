@@ -4,6 +4,7 @@ from reel.base.strict_json import Json
 from reel.providers.content import ANY_PICTURE, mime_of
 from reel.providers.gemini import PROVIDER
 from reel.providers.metadata import is_own
+from reeld.formats.fields import why_continues
 from reeld.formats.format import IN_RESULTS, LoopThinking, Position, ServerToolHalf
 from reeld.formats.gemini.rules import is_signing, signature
 from reeld.formats.gemini_interactions.steps import content_part, is_call, lone_signature, server_step
@@ -79,7 +80,6 @@ def unique_ids(block: Json) -> tuple[str, ...]:
     return (step["id"],) if step is not None and is_call(step) else ()
 
 
-def why_invalid(extra: Json, _loop: LoopThinking | None) -> str | None:
+def why_invalid(extra: Json, _loop: LoopThinking | None, _model: str | None) -> str | None:
     """Return why ``extra`` cannot be sent: it continues a history on the server (rule I8)."""
-    key = next((key for key in OUTSIDE if extra.get(key) is not None), None)
-    return None if key is None else f"{key} continues a history on the server; the body has all of it, so leave it out"
+    return why_continues(extra, OUTSIDE)

@@ -9,7 +9,7 @@ from reeld.formats.openai import TOOL_NAMES
 from reeld.formats.openai_chat.dialect import Dialect
 from reeld.formats.openai_chat.dialects import DIALECTS, dialect_for
 from reeld.formats.openai_chat.read import read_request, read_response
-from reeld.formats.openai_chat.rules import history_settings, why_unsendable
+from reeld.formats.openai_chat.rules import history_settings, why_invalid, why_unsendable
 from reeld.formats.openai_chat.write import write_prompt, write_turn
 
 
@@ -29,6 +29,7 @@ def _format(dialect: Dialect) -> Format:
         read_response=read_response,
         alternates=dialect.alternates,
         history_settings=partial(history_settings, dialect),
+        why_invalid=partial(why_invalid, dialect),
         sent_id=dialect.sent_id,
     )
 

@@ -8,7 +8,7 @@ from reel.providers.metadata import is_own, opaque_object, restore_keys
 from reel.providers.openai import PROVIDER
 from reel.providers.openai_chat import NAME
 from reel.providers.openai_chat_reasoning import KEPT_OF_THOUGHTS
-from reeld.formats.format import Position, Prompt
+from reeld.formats.format import LoopThinking, Position, Prompt
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 from reeld.formats.openai_chat.dialect import Dialect
@@ -16,6 +16,7 @@ from reeld.formats.openai_chat.dialect import Dialect
 SOUNDS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav"}
 # The names of speakers that every version accepts (rule C5).
 _SPEAKER = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_VERSION, _NO_FUNCTIONS_SINCE = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?![\d.])"), (5, 6)
 _WITHOUT_INSTRUCTIONS = re.compile(r"o1-(mini|preview)")
 
 
@@ -82,7 +83,22 @@ def _why_opaque_unsendable(dialect: Dialect, block: Json, position: Position) ->
     return "an opaque block that Chat Completions does not accept"
 
 
-def history_settings(dialect: Dialect, extra: Json, _prompt: Prompt | None) -> HistorySettings:
+def why_invalid(dialect: Dialect, extra: Json, _loop: LoopThinking | None, model: str | None) -> str | None:
+    """Return why ``extra`` cannot be sent: newer models take no functions here while they reason (rule C10)."""
+    found = _VERSION.match(model or "") if dialect.is_openai else None
+    if found is None or (int(found[1]), int(found[2] or 0)) < _NO_FUNCTIONS_SINCE:
+        return None
+    tools = extra.get("tools")
+    has_functions = type(tools) is list and any(type(tool) is dict and tool.get("type") == "function" for tool in tools)
+    if not has_functions or extra.get("reasoning_effort") == "none":
+        return None
+    return (
+        f"tools: {model} takes no functions at Chat Completions while it reasons; "
+        'use the format openai-responses, or "reasoning_effort": "none"'
+    )
+
+
+def history_settings(dialect: Dialect, extra: Json, _prompt: Prompt | None, _model: str | None) -> HistorySettings:
     """Return what ``extra`` leaves to the history: whether the server reads reasoning outside of a tool loop."""
     key = dialect.history_setting
     return HistorySettings(past_reasoning=key is not None and extra.get(key) is True)

@@ -22,6 +22,7 @@ FORMAT = Format(
     belongs_to_next=items.is_only_reasoning,
     requires_reasoning=rules.requires_reasoning,
     history_settings=rules.history_settings,
+    why_invalid=rules.why_invalid,
     server_tool_half=rules.server_tool_half,
     unique_ids=rules.unique_ids,
     call_item_ids=rules.call_item_ids,

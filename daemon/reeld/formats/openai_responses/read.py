@@ -18,10 +18,11 @@ from reeld.formats.fields import (
 )
 from reeld.formats.history_builder import HistoryBuilder
 from reeld.formats.openai_responses.items import call_half
+from reeld.formats.openai_responses.rules import CONTINUES
 
 _API = "Responses"
 # The keys with which a request continues a history outside of its body (rule R8).
-_OUTSIDE = ("previous_response_id", "conversation", "prompt")
+_OUTSIDE = (*CONTINUES, "prompt")
 # The states of a response that is incomplete (rule R9).
 _UNFINISHED = ("queued", "in_progress", "failed", "cancelled")
 # The keys of a response that are read, and those that repeat the request, of any size, or the answer (rule R11).

@@ -4,7 +4,8 @@ from reel.base.strict_json import Json
 from reel.providers.content import mime_of
 from reel.providers.metadata import is_own, restore_key, restore_keys
 from reel.providers.openai import PROVIDER
-from reeld.formats.format import IN_RESULTS, Position, Prompt, ServerToolHalf
+from reeld.formats.fields import why_continues
+from reeld.formats.format import IN_RESULTS, LoopThinking, Position, Prompt, ServerToolHalf
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 from reeld.formats.openai import PICTURES
@@ -20,6 +21,8 @@ from reeld.formats.openai_responses.items import (
     strip_item,
 )
 
+# The keys of a request that continues a history on the server (rule R8).
+CONTINUES = ("previous_response_id", "conversation")
 DETAILS = ("low", "high", "auto", "original")
 PHASES = ("commentary", "final_answer")
 
@@ -63,7 +66,12 @@ def _why_opaque_unsendable(block: Json, position: Position, model: str | None) -
     return why_not_transferable(block, PROVIDER, model)
 
 
-def history_settings(extra: Json, _prompt: Prompt | None) -> HistorySettings:
+def why_invalid(extra: Json, _loop: LoopThinking | None, _model: str | None) -> str | None:
+    """Return why ``extra`` cannot be sent: it continues a response or a conversation on the server (rule R8)."""
+    return why_continues(extra, CONTINUES)
+
+
+def history_settings(extra: Json, _prompt: Prompt | None, _model: str | None) -> HistorySettings:
     """Return whether the server looks up items by their ids: it does unless ``store`` is false (rule R10)."""
     return HistorySettings(by_id=extra.get("store") is not False)
 

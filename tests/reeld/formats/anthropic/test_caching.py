@@ -9,7 +9,19 @@ from reeld.formats.body import Rendered, RenderRequest
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from tests.formats.checker import check
-from tests.reeld.formats.histories import Json, call, entries_of, model, prompt_in, result, text, thinking, tool, user
+from tests.reeld.formats.histories import (
+    Json,
+    call,
+    entries_of,
+    model,
+    opaque,
+    prompt_in,
+    result,
+    text,
+    thinking,
+    tool,
+    user,
+)
 
 MARK = {"type": "ephemeral", "ttl": "5m"}
 TOOL = {"name": "look", "input_schema": {"type": "object"}}
@@ -132,6 +144,32 @@ def test_the_newest_breakpoints_of_a_prompt_are_sent() -> None:
     assert [False, False, True, True, True] == ["cache_control" in part for part in body["system"]]
     assert ["tools", "system"] == places(found)
     assert [1, 1, 2] == [change.seq for change in found.report]
+
+
+@pytest.mark.parametrize(
+    "unmarked",
+    [
+        {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}, "cache_control": MARK},
+        {"type": "mcp_tool_listing", "mcp_server_name": "s", "tools": [], "cache_control": MARK},
+    ],
+    ids=lambda block: str(block["type"]),
+)
+def test_blocks_without_cache_control_get_none(unmarked: Json) -> None:
+    """Neither one that they were loaded with, nor a placed one: that goes to the block before (rule A7)."""
+    history = ["Hi", model("OK", opaque(json.dumps(unmarked))), "And?"]
+
+    assert ["OK"] == places(rendered(history, extra={"fallbacks": "default"}, cache="5m")[0])
+    assert [] == places(rendered(history, extra={"fallbacks": "default"})[0])
+
+
+def test_a_tool_that_is_loaded_later_gets_no_breakpoint() -> None:
+    """It is not part of the prefix; the last one that is gets it (rule A7)."""
+    later = {**TOOL, "name": "find", "defer_loading": True}
+    found = json.loads(rendered(TALK, extra={"tools": [TOOL, later]}, cache="5m")[0].body)
+    none = json.loads(rendered(TALK, extra={"tools": [later]}, cache="5m")[0].body)
+
+    assert [True, False] == ["cache_control" in tool for tool in found["tools"]]
+    assert [False] == ["cache_control" in tool for tool in none["tools"]]
 
 
 @pytest.mark.parametrize("name", ["openai-chat", "openai-responses", "gemini"])

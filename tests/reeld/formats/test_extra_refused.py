@@ -1,0 +1,60 @@
+"""What ``extra`` cannot have, because the API refuses the request, or because the history would be sent twice."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from reel.base.errors import InvalidMessage, InvalidParams
+from reeld.formats.ingest import read_request
+from tests.reeld.formats.sending import sent
+
+FUNCTION = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+CUSTOM = {"type": "custom", "custom": {"name": "look"}}
+CONTINUED = [
+    ("openai-responses", "previous_response_id", "resp_1"),
+    ("openai-responses", "conversation", "conv_1"),
+    ("anthropic", "thread", {"type": "continue", "previous_message_id": "msg_1"}),
+    ("anthropic", "thread", {"type": "create"}),
+    ("gemini-interactions", "previous_interaction_id", "1"),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "value"), CONTINUED)
+def test_a_body_with_the_whole_history_continues_nothing(name: str, key: str, value: Any) -> None:
+    """The history would be sent, and paid for, twice (rules R8, A18 and I8)."""
+    with pytest.raises(InvalidParams, match=f"extra: {key} continues a history on the server"):
+        sent(name, ["Hi"], extra={key: value})
+
+
+@pytest.mark.parametrize(("name", "key", "value"), [row for row in CONTINUED if row[2] != {"type": "create"}])
+def test_a_request_that_continues_another_is_not_loaded(name: str, key: str, value: Any) -> None:
+    """Its beginning is elsewhere; one that begins a thread is whole."""
+    history = {"anthropic": "messages"}.get(name, "input")
+    with pytest.raises(InvalidMessage, match="the history begins outside this body") as refused:
+        read_request(name, f'{{"{history}": [], "{key}": {json.dumps(value)}}}')
+
+    assert key == refused.value.data["field"]
+    whole = read_request("anthropic", '{"messages": [{"role": "user", "content": "Hi"}], "thread": {"type": "create"}}')
+    assert 1 == len(whole.messages)
+
+
+@pytest.mark.parametrize("model", ["gpt-5.6", "gpt-5.6-terra", "gpt-6-sol", "gpt-6", "gpt-10.1"])
+def test_newer_models_take_no_functions_at_chat_completions(model: str) -> None:
+    """The error says what to do; without reasoning they take them (rule C10)."""
+    for more in ({}, {"reasoning_effort": "low"}):
+        with pytest.raises(InvalidParams, match=re.escape(f"tools: {model} takes no functions")) as refused:
+            sent("openai-chat", ["Hi"], model, {"tools": [CUSTOM, FUNCTION], **more})
+        assert "openai-responses" in str(refused.value)
+
+    assert [FUNCTION] == sent("openai-chat", ["Hi"], model, {"tools": [FUNCTION], "reasoning_effort": "none"})[0][
+        "tools"
+    ]
+    assert [CUSTOM] == sent("openai-chat", ["Hi"], model, {"tools": [CUSTOM]})[0]["tools"]
+
+
+@pytest.mark.parametrize("model", ["gpt-5.5", "gpt-5", "gpt-4o", "gpt-4.1-mini", "deepseek-chat", None])
+def test_others_take_functions_at_chat_completions(model: str | None) -> None:
+    """Older models, and those of other servers."""
+    assert [FUNCTION] == sent("openai-chat", ["Hi"], model, {"tools": [FUNCTION]})[0]["tools"]
