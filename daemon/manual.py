@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from reel.cli.command import COMMON, Command, Option, options_of
-from reel.cli.overview import AGENT_RULE, DESCRIPTION, ENVIRONMENT, EXIT_STATUSES
-from reel.cli.parser import examples_of, sentence, usage_of
-from reel.cli.table import all_commands
+from reel.cli.line.command import COMMON, Command, Option, options_of
+from reel.cli.line.overview import AGENT_RULE, DESCRIPTION, ENVIRONMENT, EXIT_STATUSES
+from reel.cli.line.parser import examples_of, sentence, usage_of
+from reel.cli.line.table import all_commands
 from reel.version import __version__
 from reeld.config import SETTINGS
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from reel import requests
-from reel.cli.command import Command
-from reel.cli.parser import examples_of, sentence, usage_of
-from reel.cli.table import GROUPS
+from reel.cli.line.command import Command
+from reel.cli.line.parser import examples_of, sentence, usage_of
+from reel.cli.line.table import GROUPS
 from reel.replies import AgentInfo
 from reel.requests.calls import annotation_names
 from reel.stats.metrics import COUNTER, INFO, METRICS

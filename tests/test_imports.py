@@ -125,6 +125,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.importing",),
     # the pages stand beside the command line, which opens them; they know nothing of it
     ("reel.integrations", "reel.viewing"),
+    # the command: what is shown, what is read of a line, and what is carried out
+    ("reel.cli.screen",),
+    ("reel.cli.line",),
+    ("reel.cli.commands",),
     ("reel.cli",),
     ("reeld.core",),
     ("reeld.protocol",),
@@ -330,7 +334,7 @@ def test_nobody_reaches_into_the_clients() -> None:
     inherited = [(module, base) for module, base in bases if re.search(r"\b(Client|Connection|Subscription)$", base)]
 
     assert {"_connection", "_stream"} <= private
-    assert {"reel.cli.names", "reel.importing.adding.pipeline", "reel.integrations.worker"} <= trees.keys()
+    assert {"reel.cli.line.names", "reel.importing.adding.pipeline", "reel.integrations.worker"} <= trees.keys()
     assert [] == reached
     assert [] == inherited
 

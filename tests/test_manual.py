@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import manual
-from reel.cli.overview import ENVIRONMENT, EXIT_STATUSES
-from reel.cli.table import all_commands
+from reel.cli.line.overview import ENVIRONMENT, EXIT_STATUSES
+from reel.cli.line.table import all_commands
 from reeld.config import SETTINGS
 
 PAGES = ("reel.1", "reeld.8")

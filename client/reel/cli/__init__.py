@@ -1,6 +1,6 @@
 """The command ``reel``: everything that the daemon can do, from a shell.
 
-It imports whatever it needs, each command its own; nothing imports it. Begin with :mod:`reel.cli.run`.
+It imports whatever it needs, each command its own; nothing imports it. Begin with :mod:`reel.cli.line.run`.
 """
 
 import os
@@ -21,7 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     Args:
         argv: the arguments; by default those of the process.
     """
-    from reel.cli.run import run  # noqa: PLC0415 - importing the package must cost nothing
+    from reel.cli.line.run import run  # noqa: PLC0415 - importing the package must cost nothing
 
     return run(argv)
 
@@ -37,7 +37,7 @@ def process() -> "NoReturn":
         status = main()
     except KeyboardInterrupt:  # while the modules are imported
         status = None
-    from reel.cli.exits import INTERRUPTED, exit_with  # noqa: PLC0415 - as above
+    from reel.cli.line.exits import INTERRUPTED, exit_with  # noqa: PLC0415 - as above
 
     exit_with(INTERRUPTED if status is None else status)
 

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable
 
 from reel import requests
-from reel.cli.full_screen import cancellable_client
-from reel.cli.names import PrefixResolvingClient
-from reel.cli.output import Output
+from reel.cli.line.names import PrefixResolvingClient
+from reel.cli.screen.full_screen import cancellable_client
+from reel.cli.screen.output import Output
 from reel.importing.adding.pipeline import Pipeline
 from reel.sync.client import Client
 from reel.sync.methods import Methods

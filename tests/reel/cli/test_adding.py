@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from reel.base.errors import InvalidMessage
-from reel.cli.adding import Input, parse_lines, tool_calls
-from reel.cli.arguments import UsageError
+from reel.cli.commands.add import Input, parse_lines, tool_calls
+from reel.cli.line.arguments import UsageError
 
 from .conftest import Reel, texts
 

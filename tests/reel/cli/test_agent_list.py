@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reel.cli.agent_list import Table, tree
-from reel.cli.output import render
+from reel.cli.screen.agent_list import Table, tree
+from reel.cli.screen.output import render
 from reel.reading.wording import cells
 from reel.replies import AgentRow, Source
 

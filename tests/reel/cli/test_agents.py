@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.agents import changed_tags, reverting_changes
-from reel.cli.arguments import UsageError
+from reel.cli.commands.agents import changed_tags, reverting_changes
+from reel.cli.line.arguments import UsageError
 
 from .conftest import Reel, texts
 from .test_processes import on_terminal

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.arguments import Arity, UsageError, arity, is_lone, resolve
+from reel.cli.line.arguments import Arity, UsageError, arity, is_lone, resolve
 
 ADD = "[AGENT] [TEXT]"
 SHOW = "[AGENT]"

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.branching import layout
+from reel.cli.commands.tree import layout
 from reel.reading.branches import Branches
 from reel.reading.wording import cells
 from reel.sync.client import Client

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from reel.cli.daemon import figures
-from reel.cli.table import all_commands
+from reel.cli.commands.daemon import figures
+from reel.cli.line.table import all_commands
 from reeld.store.database import SQLITE
 
 from .conftest import Reel, texts

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.comparing import lines, text_of
+from reel.cli.commands.diff import lines, text_of
 from reel.reading.difference import Hunk, Said, compare
 from reel.reading.positions import FromEnd, split_name
 from reel.sync.client import Client

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.context import is_among_first
+from reel.cli.line.context import is_among_first
 
 
 @pytest.fixture(autouse=True)

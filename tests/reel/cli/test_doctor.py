@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from reel.base.installation import install_command
-from reel.cli.checks.connection import check_directory, check_installed, check_lock, check_path, check_versions
-from reel.cli.checks.contents import check_contents, verified_by_program
-from reel.cli.checks.database import (
+from reel.cli.commands.checks.connection import check_directory, check_installed, check_lock, check_path, check_versions
+from reel.cli.commands.checks.contents import check_contents, verified_by_program
+from reel.cli.commands.checks.database import (
     check_backups,
     check_database,
     check_erasing,
@@ -28,8 +28,8 @@ from reel.cli.checks.database import (
     check_space,
     check_wal,
 )
-from reel.cli.checks.finding import BAD, FINE, NOTHING, WARN, Finding
-from reel.cli.checks.settings import program_of
+from reel.cli.commands.checks.finding import BAD, FINE, NOTHING, WARN, Finding
+from reel.cli.commands.checks.settings import program_of
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 from reeld.store.database import SQLITE
@@ -253,9 +253,9 @@ def test_damage_beyond_the_first_page(reel: Reel, used: str, damage: Callable[[s
 
 def test_contents_that_cannot_be_looked_at_in_time(used: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large database, and one whose check takes long, count as fine, and the doctor says that it knows no more."""
-    monkeypatch.setattr("reel.cli.checks.contents._SECONDS", 0.0)
+    monkeypatch.setattr("reel.cli.commands.checks.contents._SECONDS", 0.0)
     slow = check_contents(used, verified_by_program(used))
-    monkeypatch.setattr("reel.cli.checks.contents._LARGE", 1)
+    monkeypatch.setattr("reel.cli.commands.checks.contents._LARGE", 1)
     large = check_contents(used, verified_by_program(used))
 
     assert Finding("contents", FINE, "no problem in the first 0 s; reel verify checks everything") == slow

@@ -1,7 +1,7 @@
 """Drafts grow on the screen, as far as there is room."""
 
-from reel.cli.following import LiveDrafts
-from reel.cli.output import render
+from reel.cli.commands.following import LiveDrafts
+from reel.cli.screen.output import render
 from reel.wire.pushes import DraftPush
 
 

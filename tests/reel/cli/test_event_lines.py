@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reel.cli.event_lines import EventLines
-from reel.cli.output import render
+from reel.cli.screen.event_lines import EventLines
+from reel.cli.screen.output import render
 from reel.reading.gist import gist
 from reel.reading.wording import cells
 

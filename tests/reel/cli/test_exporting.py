@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.exporting import path_of
+from reel.cli.commands.export import path_of
 from reel.sync.client import Client
 
 from .conftest import Reel

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.arguments import UsageError
-from reel.cli.files import name_of, open_input, read_json, read_text
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.files import name_of, open_input, read_json, read_text
 
 
 def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:

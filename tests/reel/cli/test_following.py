@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reel.base.errors import Storage
-from reel.cli.exits import NOT_FOUND
+from reel.cli.line.exits import NOT_FOUND
 from reel.said.new_messages import tool_call, tool_result
 from reel.sync.client import Client
 from tests.daemon import short_directory

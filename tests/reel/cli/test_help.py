@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reel.cli import main
-from reel.cli.overview import TOPICS
+from reel.cli.line.overview import TOPICS
 
 
 @pytest.fixture(autouse=True)

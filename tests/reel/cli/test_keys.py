@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.keys import Key, Keys
+from reel.cli.screen.keys import Key, Keys
 
 PIECES = st.lists(
     st.sampled_from([b"a", "é".encode(), "修".encode(), "🎧".encode(), b"\x1b[A", b"\x1bOB", b"\x1b[200~x\ny\x1b[201~"])

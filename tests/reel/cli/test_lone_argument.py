@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reel import Client
-from reel.cli import lone_argument
+from reel.cli.line import lone_argument
 
 from .conftest import Reel, attached, texts
 from .running import started

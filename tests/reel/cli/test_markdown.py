@@ -2,8 +2,8 @@
 
 import pytest
 
-from reel.cli.markdown import layout
-from reel.cli.output import render
+from reel.cli.screen.markdown import layout
+from reel.cli.screen.output import render
 from reel.reading.wording import cells
 
 

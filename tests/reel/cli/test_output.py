@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.cli.output import _STYLES, Output, plain, to_json
+from reel.cli.screen.output import _STYLES, Output, plain, to_json
 from reel.replies import AgentRow, Mark, Source
 
 

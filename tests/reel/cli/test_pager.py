@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.pager import Closed, PagerBuffer
+from reel.cli.commands.shared.pager import Closed, PagerBuffer
 
 from .conftest import Reel
 from .test_processes import on_terminal

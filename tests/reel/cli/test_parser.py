@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.arguments import UsageError
-from reel.cli.command import options_of
-from reel.cli.parser import command_parser, top_parser
-from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
-from reel.cli.table import all_commands, command_names
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.command import options_of
+from reel.cli.line.parser import command_parser, top_parser
+from reel.cli.line.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
+from reel.cli.line.table import all_commands, command_names
 from reel.reading.positions import FORMS
 from reel.said.formats import ANSWERING_FORMATS, FORMATS
 
@@ -144,6 +144,6 @@ def test_the_short_way_reads_what_argparse_reads(before: list[str], command: str
 )
 def test_most_command_lines_need_no_argparse(argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Options and values as they are listed are read the short way."""
-    monkeypatch.setitem(sys.modules, "reel.cli.parser", None)
+    monkeypatch.setitem(sys.modules, "reel.cli.line.parser", None)
 
     assert {"words", "agent", "socket"} <= vars(parsed(*argv)).keys()

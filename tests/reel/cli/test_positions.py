@@ -3,8 +3,8 @@
 import pytest
 
 from reel.base.values import MAX_INTEGER
-from reel.cli.arguments import UsageError
-from reel.cli.positions import Range, is_range, parse_range
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.positions import Range, is_range, parse_range
 from reel.reading.positions import FromEnd, parse_position
 
 from .conftest import Reel, texts

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.shells.positions import Wanted, wanted
+from reel.cli.line.shells.positions import Wanted, wanted
 
 _ALIASES = {"last": "show --last 1", "note": "add --role user", "more": "add demo"}
 

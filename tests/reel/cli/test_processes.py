@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from reel.cli import main
-from reel.cli.exits import INTERRUPTED
+from reel.cli.line.exits import INTERRUPTED
 from reel.daemon.process import lock_holder
 from reel.daemon.stop_marker import is_marked
 from reel.sync.client import Client
@@ -222,7 +222,7 @@ def test_stop_of_a_daemon_that_does_not_answer(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Waiting for it has a limit."""
-    monkeypatch.setattr("reel.cli.daemon.STOP_TIMEOUT", 0.05)
+    monkeypatch.setattr("reel.cli.commands.daemon.STOP_TIMEOUT", 0.05)
     path = f"{directory}/s.sock"
     with socket.socket(socket.AF_UNIX) as stuck:
         stuck.bind(path)
@@ -338,7 +338,7 @@ def test_empty_output_has_a_hint(home: Path) -> None:
 @pytest.mark.parametrize(("status", "expected"), [(INTERRUPTED, -signal.SIGINT), (5, 5)])
 def test_output_before_the_end_is_flushed(status: int, expected: int) -> None:
     """Buffered output is not lost when the process ends at once, or by a signal."""
-    code = f"from reel.cli.exits import exit_with; print('one'); exit_with({status})"
+    code = f"from reel.cli.line.exits import exit_with; print('one'); exit_with({status})"
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     ended = subprocess.run([sys.executable, "-c", code], text=True, check=False, capture_output=True, env=buffered)
 

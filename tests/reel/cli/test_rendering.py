@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.arguments import UsageError
-from reel.cli.rendering import extra
+from reel.cli.commands.render import extra
+from reel.cli.line.arguments import UsageError
 from reel.said.formats import FORMATS
 from tests.formats.checker import check
 

@@ -170,7 +170,7 @@ HEAVY = {
     ("argv", "unwanted"),
     [
         (["--version"], HEAVY - {"argparse", "gettext", "locale", "re"} | {"reel.sync.client", "msgpack"}),
-        (["add", "demo", "hi"], HEAVY | {"reel.cli.pager", "enum"}),
+        (["add", "demo", "hi"], HEAVY | {"reel.cli.commands.shared.pager", "enum"}),
         (["show", "demo"], HEAVY - {"re", "reel.replies.reading"}),
         (["list"], HEAVY),
     ],
@@ -180,7 +180,7 @@ def test_commands_import_only_what_they_need(argv: list[str], unwanted: set[str]
     code = "before = set(sys.modules); main(); print(*set(sys.modules) - before, file=sys.stderr)"
     loaded = start(code, *argv, stdout=subprocess.DEVNULL).stderr.split()
 
-    assert "reel.cli.run" in loaded
+    assert "reel.cli.line.run" in loaded
     assert unwanted.isdisjoint(loaded)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.output import Output
-from reel.cli.settings import Settings, load
+from reel.cli.line.settings import Settings, load
+from reel.cli.screen.output import Output
 
 from .conftest import Reel, texts
 
@@ -28,7 +28,7 @@ def test_no_file_means_the_defaults(file: Path) -> None:
 
 def test_tomllib_is_imported_only_for_a_file(file: Path) -> None:
     """Most have no file, and do not pay for a parser."""
-    code = "import sys; from reel.cli.settings import load; load(); print('tomllib' in sys.modules)"
+    code = "import sys; from reel.cli.line.settings import load; load(); print('tomllib' in sys.modules)"
     seen = []
     for text in (None, "hints = false\n"):
         if text is not None:

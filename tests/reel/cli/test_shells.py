@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.table import all_commands
+from reel.cli.line.table import all_commands
 from tests.patience import PATIENCE
 
 from .conftest import Reel

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.stdin import EVENT, Content, event_stdin, peek
+from reel.cli.line.stdin import EVENT, Content, event_stdin, peek
 
 _TIMEOUT = 0.01
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.suggestions import like, like_argument, like_command
+from reel.cli.line.suggestions import like, like_argument, like_command
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_command_that_does_not_exist(typed: str, meant: str) -> None:
 
 def test_synonym_of_a_command_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the command that is meant does not exist, a command that is only spelled alike is not offered."""
-    monkeypatch.setattr("reel.cli.suggestions.command_names", lambda: ["replay"])
+    monkeypatch.setattr("reel.cli.line.suggestions.command_names", lambda: ["replay"])
 
     assert "" == like_command("grep")
     assert " (did you mean replay?)" == like_command("grepay")
@@ -36,9 +36,9 @@ def test_synonym_of_a_command_that_does_not_exist(monkeypatch: pytest.MonkeyPatc
 
 def test_first_synonym_that_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of several commands that may be meant, the first that exists is offered."""
-    monkeypatch.setattr("reel.cli.suggestions.command_names", lambda: ["add", "chat"])
+    monkeypatch.setattr("reel.cli.line.suggestions.command_names", lambda: ["add", "chat"])
     assert " (did you mean chat?)" == like_command("talk")
-    monkeypatch.setattr("reel.cli.suggestions.command_names", lambda: ["add"])
+    monkeypatch.setattr("reel.cli.line.suggestions.command_names", lambda: ["add"])
     assert " (did you mean add?)" == like_command("talk")
 
 

@@ -6,11 +6,11 @@ from importlib import import_module
 
 import pytest
 
-from reel.cli.arguments import text
-from reel.cli.command import options_of
-from reel.cli.names import UNLIMITED
-from reel.cli.parser import command_parser, top_parser
-from reel.cli.table import GROUPS, Group, all_commands, look_up
+from reel.cli.line.arguments import text
+from reel.cli.line.command import options_of
+from reel.cli.line.names import UNLIMITED
+from reel.cli.line.parser import command_parser, top_parser
+from reel.cli.line.table import GROUPS, Group, all_commands, look_up
 from tests.documents import DOCS
 
 
@@ -49,7 +49,7 @@ def test_function_of_each_command() -> None:
     """A row names a function that takes a context."""
     for command in all_commands():
         module, _, name = command.function.partition(".")
-        function = getattr(import_module(f"reel.cli.{module}"), name)
+        function = getattr(import_module(f"reel.cli.commands.{module}"), name)
 
         assert list(inspect.signature(function).parameters) == ["ctx"], command.name
 

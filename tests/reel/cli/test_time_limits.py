@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reel.base.errors import Timeout
-from reel.cli.names import PrefixResolvingClient
-from reel.cli.output import Output
+from reel.cli.line.names import PrefixResolvingClient
+from reel.cli.screen.output import Output
 from tests.daemon import full_listener
 
 from .conftest import Reel
@@ -68,7 +68,7 @@ def test_no_connection(reel: Reel, path: str, argv: list[str]) -> None:
 @pytest.mark.parametrize("argv", [["list"], ["verify"]])
 def test_limit_in_a_script(reel: Reel, argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --timeout, a command whose stderr is not a terminal has a limit."""
-    monkeypatch.setattr("reel.cli.names._SCRIPT_LIMIT", 0.1)
+    monkeypatch.setattr("reel.cli.line.names._SCRIPT_LIMIT", 0.1)
 
     assert reel(*argv).status == 1
 

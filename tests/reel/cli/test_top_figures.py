@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.cli.top_figures import Latency, figures
+from reel.cli.screen.top.figures import Latency, figures
 
 _COUNTED = {
     **dict.fromkeys(("refused_requests", "jobs_waiting", "commits_waiting", "search_behind", "subscriptions"), 0),

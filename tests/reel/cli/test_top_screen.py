@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.cli.keys import Key
-from reel.cli.output import render
-from reel.cli.top_figures import AgentFigures, Figures, figures
-from reel.cli.top_screen import TopScreen, frame
+from reel.cli.screen.keys import Key
+from reel.cli.screen.output import render
+from reel.cli.screen.top.figures import AgentFigures, Figures, figures
+from reel.cli.screen.top.screen import TopScreen, frame
 from reel.reading.wording import cells
 from tests.reel.cli.test_top_figures import histogram, stats
 

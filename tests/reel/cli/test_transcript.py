@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reel.cli.output import Line, render
-from reel.cli.transcript import Fold, Transcript, in_short
+from reel.cli.screen.output import Line, render
+from reel.cli.screen.transcript import Fold, Transcript, in_short
 
 
 def shown(lines: Any) -> list[str]:

@@ -6,10 +6,10 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.cli.full_screen import paint
-from reel.cli.keys import Key
-from reel.cli.output import render
-from reel.cli.typed_screen import Screen
+from reel.cli.screen.full_screen import paint
+from reel.cli.screen.keys import Key
+from reel.cli.screen.output import render
+from reel.cli.screen.typed_screen import Screen
 from reel.reading.wording import cells
 from reel.replies import Hit
 

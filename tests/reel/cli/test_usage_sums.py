@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.usage_sums import csv_lines, table
+from reel.cli.commands.usage import csv_lines, table
 from reel.reading.tokens import Tokens, total
 from reel.reading.usage import Sum, Usage, responses, whole
 from reel.replies import AgentRow

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.viewing import has_screen
+from reel.cli.commands.view import has_screen
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from reel.base.errors import (
     NotRunning,
     ReelError,
 )
-from reel.cli.exits import CONFLICT, NOT_FOUND, NOT_RUNNING, REFUSED, status_of
+from reel.cli.line.exits import CONFLICT, NOT_FOUND, NOT_RUNNING, REFUSED, status_of
 from reel.reading.failures import explain
 
 

@@ -1,0 +1,250 @@
+"""Commands that wait for events: follow, wait."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from reel import requests
+from reel.base.errors import InvalidParams, NotFound
+from reel.cli.commands.shared.reconnecting import retry_until_running
+from reel.cli.commands.show import transcript_for
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.context import Context
+from reel.cli.line.exits import OK, REFUSED, describe_end
+from reel.cli.line.names import Names
+from reel.cli.line.stdin import EVENT, event_stdin
+from reel.cli.screen.event_lines import EventLines
+from reel.cli.screen.output import Line, Span, screen_height, to_json
+from reel.cli.screen.transcript import Transcript, in_short
+from reel.reading.wording import count, cut, wrap, writing
+from reel.replies import AgentInfo
+from reel.wire.pushes import DraftPush, EventPush, Push, ResetPush
+
+# How many seconds one request waits at most, before the next one is sent.
+_LONGEST_WAIT = 30.0
+# How many of the messages that a command took away, or brought back, are listed.
+_LISTED = 8
+# The prefix of each line of a draft.
+_MARGIN = "  "
+# Lines of the screen that drafts leave free: the line before them, and the cursor's.
+_FREE = 2
+
+
+def follow(ctx: Context) -> None:
+    """Show events as they happen, until interrupted."""
+    args = ctx.args
+    if args.all and args.agent:
+        raise UsageError("--all and -a cannot be combined")
+    # The id, so that a rename does not matter. The client resolves a prefix here.
+    info = None if args.all or not ctx.agent else ctx.client.agent(ctx.agent)
+    agent = info and info.id
+    since = args.since
+    if args.last is not None and (agent is None or since is not None):
+        raise UsageError("--last needs one agent, and cannot be combined with --since")
+    transcript = transcript_for(ctx, folds=True)
+    if agent is not None and args.last is not None:
+        since = _show_last(ctx, agent, transcript)
+    printer = _PushPrinter(ctx, info, transcript)
+    show = _printer(ctx, printer)
+    # A lost connection is reported at once, and the retries are made here.
+    ctx.client.give_up_after(0)
+    with ctx.client.subscribe(agent, since, kinds=args.kind) as subscription:
+        if not ctx.out.as_json and not args.exec:
+            ctx.out.hint(f"following {info.name if info else 'all agents'}; Ctrl-C ends it")
+        while True:
+            push = retry_until_running(ctx, lambda: next(subscription), printer.lose)
+            if info is not None and isinstance(push, ResetPush):
+                _require_agent(ctx, info)
+            show(push)
+            sys.stdout.flush()
+
+
+def _require_agent(ctx: Context, info: AgentInfo) -> None:
+    """Raise an error if the agent was purged: nothing can happen to it any more."""
+    try:
+        retry_until_running(ctx, lambda: ctx.client.agent(info.id))
+    except NotFound:
+        raise NotFound(f"agent {info.name} was purged", agent=info.id) from None
+
+
+def _show_last(ctx: Context, agent: str, transcript: Transcript) -> int:
+    """Show the newest messages, and return the seq up to which everything has been shown."""
+    page = ctx.client.messages(agent, last=ctx.args.last or 1)
+    if not ctx.args.exec:
+        for message in page.messages if ctx.args.last else ():
+            if ctx.out.as_json:
+                ctx.out.document(message)
+            else:
+                ctx.out.lines(transcript.message(message))
+        sys.stdout.flush()
+    return page.head
+
+
+def _printer(ctx: Context, printer: "_PushPrinter") -> Callable[[Push], None]:
+    """Return the function that shows a push."""
+    if ctx.args.exec:
+        return lambda push: _run_command(ctx, push)
+    if ctx.out.as_json:
+        return lambda push: ctx.out.document(push) if isinstance(push, EventPush) else None
+    return printer.show
+
+
+class _PushPrinter:
+    """Shows pushes to a person: whole messages if one agent is followed, else one line per event.
+
+    Args:
+        ctx: the command's context.
+        info: the agent that is followed; ``None`` for all of them.
+        transcript: lays out messages.
+    """
+
+    def __init__(self, ctx: Context, info: AgentInfo | None, transcript: Transcript) -> None:
+        self._ctx = ctx
+        self._one = info is not None
+        self._names = Names(ctx.client)
+        self._transcript = transcript
+        self._lines = EventLines(ctx.out.width, ctx.clock, self._name_of)
+        self._drafts = LiveDrafts(None if self._one else self._name_of)
+        # How many messages the conversation has; unknown if the log is shown from an earlier moment on.
+        self._count = info.messages if info is not None and ctx.args.since is None else None
+
+    def _name_of(self, agent: str) -> str:
+        return retry_until_running(self._ctx, lambda: self._names.of(agent))
+
+    def lose(self) -> None:
+        """Forget the drafts after the connection was lost: the daemon sends those that are left again."""
+        self._drafts.clear()
+
+    def show(self, push: Push) -> None:
+        """Show a push, and below it the drafts."""
+        out = self._ctx.out
+        if isinstance(push, DraftPush):
+            self._drafts.update(push)
+        elif isinstance(push, ResetPush):
+            out.transient(())
+            sys.stdout.flush()
+            out.warn(
+                "the lines above may be wrong: something was redacted or purged, or the daemon's log was replaced or"
+                " its state repaired"
+            )
+        elif self._one and push.message is not None:
+            out.lines(self._transcript.message(push.message))
+            self._count = push.count
+        else:
+            self._line(push)
+        if out.terminal:
+            out.transient(self._drafts.lines(out.current_width(), screen_height(sys.stdout)))
+
+    def _line(self, push: EventPush) -> None:
+        """Show an event as the log does; the push does not contain its content, so ask for it."""
+        out = self._ctx.out
+        client = self._ctx.client
+        page = retry_until_running(self._ctx, lambda: client.history(push.agent, since=push.seq - 1, limit=1))
+        if self._one:
+            out.lines(self._transcript.remark(self._lines.layout(event) for event in page.events))
+            out.lines(self._moved(push))
+            return
+        name = f"{push.name}  "
+        for event in page.events:
+            out.line((name, "bold"), *self._lines.layout(event, margin=len(name)))
+
+    def _moved(self, push: EventPush) -> Iterator[Line]:
+        """Yield the messages that an event took away, and those that it brought back."""
+        before, self._count = self._count, push.count
+        if before is None or push.keep is None or push.count is None:
+            return
+        yield from self._listed("-", push.agent, push.seq - 1, before - push.keep)
+        yield from self._listed("+", push.agent, push.seq, push.count - push.keep)
+
+    def _listed(self, sign: str, agent: str, at: int, number: int) -> Iterator[Line]:
+        """Yield the newest messages at a position, ``number`` of them, a line for each."""
+        if number <= 0:
+            return
+        client, last = self._ctx.client, min(number, _LISTED)
+        try:
+            page = retry_until_running(self._ctx, lambda: client.messages(agent, last=last, at=at))
+        except InvalidParams:
+            return  # the database server has lost what was there
+        if number > last:
+            yield [(f"  {sign} {count(number - last, 'more message')}", "dim")]
+        for message in page.messages:
+            start = f"  {sign} #{message['seq']}  "
+            room = None if self._ctx.out.width is None else self._ctx.out.width - len(start) - len(message["role"]) - 2
+            said = in_short(message)
+            yield [(start, "dim"), (message["role"], message["role"]), f"  {said if room is None else cut(said, room)}"]
+
+
+def _run_command(ctx: Context, push: Push) -> None:
+    """Run the command for an event, with the push as JSON on stdin and its main fields in the environment."""
+    if not isinstance(push, EventPush):
+        return
+    known = {"REEL_AGENT": push.name, "REEL_SEQ": str(push.seq), "REEL_KIND": push.kind, "REEL_SOCKET": ctx.socket}
+    with event_stdin(to_json(push).encode() + b"\n") as (stdin, name):
+        environment = {**os.environ, **known, EVENT: name}
+        ran = subprocess.run(  # noqa: S602 - the user's own command line
+            ctx.args.exec, shell=True, check=False, stdin=stdin, env=environment
+        )
+    if ran.returncode:
+        ctx.out.warn(f"{push.name} #{push.seq}: the command {describe_end(ran.returncode)}")
+
+
+class LiveDrafts:
+    """Drafts that grow on the screen: the end of what others are writing, until it is added.
+
+    Args:
+        name_of: returns the name of the agent with an id; ``None`` if only one is followed.
+    """
+
+    def __init__(self, name_of: Callable[[str], str] | None) -> None:
+        self._name_of = name_of
+        self._drafts: dict[tuple[str, int], DraftPush] = {}
+
+    def update(self, push: DraftPush) -> None:
+        """Replace a draft; an empty one has ended."""
+        key = (push.agent, push.connection)
+        if push.text:
+            self._drafts[key] = push
+        else:
+            self._drafts.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget all drafts: the connection was lost, and the daemon sends the current ones again."""
+        self._drafts.clear()
+
+    def lines(self, width: int, height: int) -> list[Span]:
+        """Return what to show on a screen: the end of each draft that has room."""
+        room = max((height - _FREE) // max(len(self._drafts), 1), 2)
+        shown = [line for draft in self._drafts.values() for line in self._layout(draft, width, room - 1)]
+        return shown[: max(height - _FREE, 1)]
+
+    def _layout(self, draft: DraftPush, width: int, room: int) -> Iterator[Span]:
+        who = self._name_of(draft.agent) if self._name_of else "assistant"
+        yield f"{who} · {writing(draft.client)}", "assistant"
+        # Only the visible part is laid out: drafts may be long, and arrive thirty times a second.
+        end = draft.text[-room * width :].rstrip("\r\n")
+        for line in list(wrap(end, width - len(_MARGIN) - 1))[-room:]:
+            yield f"{_MARGIN}{line}"
+
+
+def wait(ctx: Context) -> int:
+    """Wait for an event and show it."""
+    args = ctx.args
+    since = ctx.client.agent(ctx.agent).head if args.since is None else args.since
+    end = None if args.timeout is None else time.monotonic() + args.timeout
+    while True:
+        left = _LONGEST_WAIT if end is None else min(max(end - time.monotonic(), 0.0), _LONGEST_WAIT)
+        reply = ctx.client.call(requests.wait(ctx.agent, since, args.kind, int(left * 1000)))
+        if reply.events:
+            break
+        if end is not None and time.monotonic() >= end:
+            ctx.out.warn(f"{ctx.agent}: nothing happened within {args.timeout:g} s")
+            return REFUSED
+        since = max(since, reply.head)
+    if ctx.out.as_json:
+        ctx.out.documents(reply.events)
+    else:
+        lines = ctx.event_lines
+        ctx.out.lines(lines.layout(event) for event in reply.events)
+    return OK

@@ -1,0 +1,337 @@
+"""The command ``import``: bring the histories of other tools in."""
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from reel.cli.commands.shared.reconnecting import retry_until_running
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.context import Context
+from reel.cli.line.exits import INTERRUPTED, OK, REFUSED
+from reel.cli.line.suggestions import like
+from reel.cli.screen.output import Line
+from reel.daemon.address import state_directory
+from reel.daemon.peer import RECONNECT_SECONDS
+from reel.importing import MODULES, tool_named
+from reel.importing.adding.conversation import CLIENT
+from reel.importing.adding.importer import Importer, Totals
+from reel.importing.adding.pipeline import Pipeline
+from reel.importing.adding.seen import Seen
+from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
+from reel.importing.tools.reel_log.importer import LogImporter
+from reel.reading.wording import age, count, duration, full_time, pad, size
+from reel.sync.client import Client
+
+# Seconds between two updates of the progress, and between two checks for changes.
+_UPDATE = 0.2
+_WATCH = 2.0
+# How many of the problems of a tool are shown.
+_PROBLEMS = 10
+_NANOSECONDS_PER_MILLISECOND = 1_000_000
+
+
+class _History(NamedTuple):
+    """The conversations that a tool has kept."""
+
+    tool: Tool
+    sources: list[Source]
+    problems: list[Problem]
+
+    @property
+    def conversations(self) -> int:
+        return sum(source.conversations for source in self.sources)
+
+
+def import_histories(ctx: Context) -> int:
+    """Import the histories of one tool, or of all tools that are found."""
+    named, paths = bool(ctx.words), [Path(word) for word in ctx.words[1:]]
+    tools = [_tool(ctx.words[0])] if named else [tool_named(name) for name in MODULES]
+    histories = [_look(tool, paths) for tool in tools]
+    found = [history for history in histories if history.sources]
+    if not found:
+        return _nothing(ctx, histories, paths)
+    for history in histories:
+        if not history.sources:
+            _warn(ctx, history.problems)
+    if not ctx.out.as_json and not named:
+        ctx.out.lines(_table(ctx, found))
+    if ctx.args.dry_run:
+        return _report_all(ctx, ((history, _dry_run(history)) for history in found))
+    if not named and not _agreed(ctx, found):
+        return REFUSED
+    ctx.client.connect()
+    # What watches reports a lost connection at once, and waits for the daemon by itself.
+    patience = 0 if ctx.args.watch else RECONNECT_SECONDS
+    with Pipeline(Client(ctx.socket, name=CLIENT, patience=patience)) as pipeline:
+        seen = Seen(f"{state_directory()}/imported.json")
+        if ctx.args.watch:
+            return _watch(ctx, pipeline, seen, tools, paths)
+        return _report_all(ctx, ((history, _import(ctx, pipeline, seen, history)) for history in found))
+
+
+def _tool(name: str) -> Tool:
+    if name not in MODULES:
+        raise UsageError(f"{name!r} is not one of {', '.join(MODULES)}{like(name, list(MODULES))}")
+    return tool_named(name)
+
+
+def _look(tool: Tool, paths: list[Path]) -> _History:
+    """Find the conversations of a tool, at these paths or in its usual places."""
+    sources: list[Source] = []
+    problems: list[Problem] = []
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path} does not exist")
+    for path in paths or tool.places(os.environ):
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:  # one tool's directory must not keep those of others from being read
+            problems.append(Problem(str(path), 0, error.strerror or str(error)))
+            continue
+        found = tool.discover(path.absolute())
+        sources += found.sources
+        problems += found.problems
+    return _History(tool, sources, problems)
+
+
+def _nothing(ctx: Context, histories: list[_History], paths: list[Path]) -> int:
+    for history in histories:
+        _warn(ctx, history.problems)
+    if ctx.words:
+        (tool,) = (history.tool for history in histories)
+        if where := ", ".join(map(str, paths or tool.places(os.environ))):
+            ctx.out.warn(f"no conversation of {tool.title} in {where}")
+        else:
+            command = ctx.command("import", tool.name, "PATH")
+            ctx.out.warn(f"{tool.title} has no usual place for its conversations; name a file or directory: {command}")
+    else:
+        ctx.out.warn(f"no history of a tool was found; name one and its files: {ctx.command('import', 'TOOL', 'PATH')}")
+    return REFUSED
+
+
+def _table(ctx: Context, found: list[_History]) -> Iterator[Line]:
+    """Lay out the findings: tool, number of conversations, size, and the newest change."""
+    when = age if ctx.out.terminal else full_time
+    rows = [("TOOL", "CONVERSATIONS", "SIZE", "NEWEST")] if ctx.out.terminal else []
+    rows += [
+        (
+            history.tool.name,
+            f"{history.conversations:,}",
+            size(sum(source.size for source in history.sources)),
+            when(max(source.modified for source in history.sources) // _NANOSECONDS_PER_MILLISECOND),
+        )
+        for history in found
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for number, row in enumerate(rows):
+        line = "  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield [(line, "dim" if ctx.out.terminal and not number else "")]
+
+
+def _agreed(ctx: Context, found: list[_History]) -> bool:
+    """Ask whether to import all of it."""
+    if ctx.args.yes:
+        return True
+    if not (sys.stdin.isatty() and ctx.out.tells_a_person):
+        ctx.out.warn(f"nothing was imported; import all of it with: {ctx.command('import', '--yes')}")
+        return False
+    total = sum(history.conversations for history in found)
+    try:
+        answer = input(f"Import {count(total, 'conversation')}? [Y/n] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in ("", "y", "yes")
+
+
+def _dry_run(history: _History) -> Totals:
+    """Read everything, and count it."""
+    totals = Totals()
+    for source in history.sources:
+        reading = history.tool.open(source)
+        part, said = "", Counter[str]()
+        try:
+            for step in reading.steps():
+                if isinstance(step, About):
+                    part = step.part
+                said[part] += isinstance(step, Said | Compacted)
+        except OSError as error:
+            reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
+        totals.messages += said.total()
+        conversations = sum(map(bool, said.values()))
+        totals.empty += not conversations
+        totals.new += conversations
+        totals.sources += 1
+        totals.bytes += source.size
+        totals.counts.add(reading.counts)
+    return totals
+
+
+def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> Totals:
+    """Import the conversations of a tool; Ctrl-C ends it, and keeps what was imported."""
+    is_own = history.tool.name == "reel"
+    importer = LogImporter(pipeline, history.sources) if is_own else Importer(pipeline, seen)
+    try:
+        importer.look()
+        with _Progress(ctx, history) as progress:
+            for totals in importer.run(history.tool, history.sources):
+                progress.show(totals)
+    except KeyboardInterrupt:
+        importer.totals.interrupted = True
+        importer.settle(history.tool)
+    finally:
+        seen.save()
+    return importer.totals
+
+
+def _look_and_import(
+    ctx: Context, pipeline: Pipeline, seen: Seen, tool: Tool, paths: list[Path]
+) -> tuple[_History, Totals]:
+    """Look for what a tool has written, import it, and return both."""
+    history = _look(tool, paths)
+    return history, _import(ctx, pipeline, seen, history)
+
+
+class _Progress:
+    """One line on a terminal, which says how far the import is."""
+
+    def __init__(self, ctx: Context, history: _History) -> None:
+        self._out = ctx.out
+        self._name = history.tool.name
+        self._all = len(history.sources)
+        self._bytes = sum(source.size for source in history.sources)
+        self._began = self._shown = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._out.transient(())
+
+    def show(self, totals: Totals) -> None:
+        """Show how far it is, unless that was done a moment ago."""
+        now = time.monotonic()
+        if now - self._shown < _UPDATE or self._out.as_json:
+            return
+        self._shown = now
+        rate = totals.bytes / (now - self._began)
+        left = f", {duration((self._bytes - totals.bytes) / rate)} left" if rate else ""
+        done = f"{totals.sources:,} of {self._all:,} read, {count(totals.messages, 'message')}"
+        self._out.transient([(f"{self._name}: {done}, {size(int(rate))}/s{left}", "dim")])
+
+
+def _watch(ctx: Context, pipeline: Pipeline, seen: Seen, tools: list[Tool], paths: list[Path]) -> int:
+    """Import everything, and then whatever is written, until Ctrl-C. Wait for a daemon that is restarted."""
+    first = True
+    try:
+        while True:
+            for tool in tools:
+                look_and_import = partial(_look_and_import, ctx, pipeline, seen, tool, paths)
+                history, totals = retry_until_running(ctx, look_and_import)
+                if (first and history.sources) or totals.messages:
+                    _report(ctx, history, totals)
+                    sys.stdout.flush()
+                if totals.interrupted:
+                    return INTERRUPTED
+            if first:
+                ctx.out.hint("waiting for what the tools write; Ctrl-C ends it")
+            first = False
+            time.sleep(_WATCH)  # a file system reports changes of directories only, and not everywhere
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _report_all(ctx: Context, results: Iterable[tuple[_History, Totals]]) -> int:
+    status = OK
+    for history, totals in results:
+        _report(ctx, history, totals)
+        if totals.interrupted:
+            ctx.out.warn(f"interrupted; what is in stays, go on with: {ctx.command('import', history.tool.name)}")
+            return INTERRUPTED
+        if ctx.words and totals.empty == totals.sources:  # of all tools, some may not have been used yet
+            ctx.out.warn(f"no conversation of {history.tool.title} in {count(totals.sources, 'file')}")
+            status = REFUSED
+    return status
+
+
+def _report(ctx: Context, history: _History, totals: Totals) -> None:
+    """Print what became of the sources of a tool."""
+    counts = totals.counts
+    for problem in history.problems:
+        counts.problem(problem)
+    if ctx.out.as_json:
+        ctx.out.document(_document(history, totals))
+        return
+    ctx.out.line((history.tool.title, "bold"), f": {_outcome(totals, dry=ctx.args.dry_run)}")
+    if totals.messages:
+        ctx.out.line(f"  {_accounting(counts.read, counts.mapped, dict(counts.ignored), dict(counts.unknown))}")
+    if counts.refused:
+        listed = _listed(dict(counts.refused))
+        ctx.out.line(f"  {count(counts.refused.total(), 'damaged part')} in them, kept whole ({listed})")
+    for name, made in totals.beside:
+        ctx.out.line(f"  {name} was changed here; what is new is in {made}")
+    for name in totals.killed:
+        ctx.out.line(f"  {name} was killed here, and was left alone")
+    _warn(ctx, counts.problems, counts.more_problems)
+
+
+def _outcome(totals: Totals, *, dry: bool) -> str:
+    if not totals.new and not totals.grown and not totals.changed:
+        return f"nothing new in {count(totals.unchanged, 'conversation')}" if totals.unchanged else "nothing new"
+    parts = [f"{count(totals.new, 'conversation')} {'would be imported' if dry else 'imported'}"] if totals.new else []
+    parts += [f"{totals.grown:,} went on"] if totals.grown else []
+    parts += [f"{totals.changed:,} changed, not imported"] if totals.changed else []
+    parts += [f"{totals.unchanged:,} unchanged"] if totals.unchanged else []
+    return f"{', '.join(parts)}; {count(totals.messages, 'message')}"
+
+
+def _accounting(read: int, mapped: int, ignored: dict[str, int], unknown: dict[str, int]) -> str:
+    parts = [f"{mapped:,} used"]
+    for what, found in (("ignored", ignored), ("unknown, kept as notes", unknown)):
+        if found:
+            parts.append(f"{sum(found.values()):,} {what} ({_listed(found)})")
+    return f"{count(read, 'record')}: {', '.join(parts)}"
+
+
+def _listed(found: dict[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _warn(ctx: Context, problems: list[Problem], more: int = 0) -> None:
+    for problem in problems[:_PROBLEMS]:
+        ctx.out.warn(str(problem))
+    if left := more + max(len(problems) - _PROBLEMS, 0):
+        ctx.out.warn(f"and {count(left, 'problem')} more")
+
+
+def _document(history: _History, totals: Totals) -> dict[str, Any]:
+    counts = totals.counts
+    return {
+        "tool": history.tool.name,
+        "sources": totals.sources,
+        "bytes": totals.bytes,
+        "new": totals.new,
+        "grown": totals.grown,
+        "changed": totals.changed,
+        "unchanged": totals.unchanged,
+        "empty": totals.empty,
+        "messages": totals.messages,
+        "known": totals.known,
+        "records": {
+            "read": counts.read,
+            "mapped": counts.mapped,
+            "ignored": dict(counts.ignored),
+            "unknown": dict(counts.unknown),
+            "refused": dict(counts.refused),
+        },
+        "beside": [{"conversation": name, "agent": made} for name, made in totals.beside],
+        "killed": totals.killed,
+        "problems": [str(problem) for problem in counts.problems],
+        "more_problems": counts.more_problems,
+    }

@@ -1,0 +1,74 @@
+"""The command ``search``."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from reel import requests
+from reel.base.light_typing import TYPE_CHECKING
+from reel.cli.commands.shared.pager import paged
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.context import Context
+from reel.cli.line.exits import OK, REFUSED
+from reel.cli.screen.hit_lines import heading, opening, snippet, title
+from reel.reading.hits import grouped
+from reel.reading.wording import age, count, full_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reel.cli.screen.output import Line
+    from reel.replies import Hit
+
+_PAGE = 100
+_HITS = 20
+
+
+def search(ctx: Context) -> int:
+    """Search all conversations, and print the hits by conversation; without a query, search interactively."""
+    if not ctx.words:
+        return _search_as_typed(ctx)
+    args, query = ctx.args, " ".join(ctx.words)
+    limit = args.limit or _HITS
+    call = requests.search(query, order="best" if args.best else None, limit=min(limit, _PAGE))
+    behind = 0
+    hits: list[Hit] = []
+    with ctx.out.waiting("searching"):
+        for page in ctx.client.pages(call):
+            behind = page.behind
+            hits += page.hits
+            if len(hits) >= limit:
+                break
+    del hits[limit:]
+    if ctx.out.as_json:
+        ctx.out.documents(hits)
+    elif hits:
+        with paged(ctx):
+            ctx.out.lines(_lines(ctx, hits))
+        ctx.out.hint(f"open one with: {ctx.command(*opening(hits[0]))}")
+    elif ctx.out.terminal:  # elsewhere the status says it, as with grep
+        ctx.out.warn(f"no matches for {query}")
+    if behind:
+        ctx.out.warn(f"the index is behind: {count(behind, 'event')} cannot be found yet; repeat the search later")
+    return OK if hits else REFUSED
+
+
+def _search_as_typed(ctx: Context) -> int:
+    if ctx.out.as_json or not ctx.out.terminal or not sys.stdin.isatty() or os.environ.get("TERM") == "dumb":
+        raise UsageError("QUERY is missing; only at a terminal, reel search searches as you type")
+    from reel.cli.commands.typed_search import search_as_typed  # noqa: PLC0415 - termios and the rest are for a person only
+
+    return search_as_typed(ctx)
+
+
+def _lines(ctx: Context, hits: list[Hit]) -> Iterator[Line]:
+    """Yield the hits of each conversation below its name, conversations in the order of their first hit."""
+    told = age if ctx.out.terminal else full_time
+    for number, group in enumerate(grouped(hits)):
+        if number:
+            yield []
+        yield title(group[0])
+        for hit in group:
+            yield heading(hit, told)
+            yield snippet(hit)

@@ -1,0 +1,82 @@
+"""A command of ``reel`` as its table describes it, and its options: its own, and those that it shares with others."""
+
+from __future__ import annotations
+
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.cli.line.arguments import arity, text, time_limit
+from reel.cli.line.positions import absolute_position, position
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Option: TypeAlias = "tuple[tuple[str, ...], dict[str, Any]]"
+
+
+class Command(NamedTuple):
+    """A command of ``reel``."""
+
+    name: str
+    # Its positional arguments, such as "[AGENT] [TEXT]"; reel.cli.line.arguments says what they mean.
+    positionals: str
+    summary: str
+    # module.function in reel.cli.commands; the module is imported when the command runs.
+    function: str
+    example: str
+    options: tuple[Option, ...] = ()
+    # Options that take the place of the argument after the agent.
+    replaces_text: tuple[str, ...] = ()
+    writes: bool = False
+    notes: str = ""
+    # Whether the command is about all agents if none is named.
+    agent_optional: bool = False
+    # Whether the command runs even if the path of the socket is unknown, or reel.toml is wrong.
+    without_socket: bool = False
+    # Whether the command starts the daemon if none runs.
+    starts_daemon: bool = True
+
+
+def option(*flags: str, **details: Any) -> Option:
+    """Return an option as ``add_argument`` takes it: its flags, and the keyword arguments."""
+    return flags, details
+
+
+def at(summary: str) -> Option:
+    """Return the option for a position in an agent's past."""
+    return option("--at", metavar="SEQ", type=position, help=summary)
+
+
+CREATE = option("--create", action="store_true", help="create the agent if it does not exist")
+# Every command has these, and they may come before its name.
+COMMON = (
+    option("--json", action="store_true", help="print JSON (lists as JSON Lines)"),
+    option("--socket", metavar="PATH", help="the daemon's socket"),
+    option("--no-start", action="store_true", help="do not start the daemon if none runs"),
+    option(
+        "--timeout",
+        metavar="SECONDS",
+        dest="time_limit",
+        type=time_limit,
+        help="how long the daemon may take to answer",
+    ),
+)
+_AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, instead of the first argument"),)
+_IF_SEQ = "only if nothing has happened to the agent since SEQ"
+_WRITES = (option("--if-seq", metavar="SEQ", type=absolute_position, help=_IF_SEQ),)
+
+
+def options_of(command: Command) -> tuple[Option, ...]:
+    """Return every option of a command except ``--help``: its own, and those that it shares with others."""
+    return (*particular_options(command), *common_options(command))
+
+
+def particular_options(command: Command) -> tuple[Option, ...]:
+    """Return the options of a command that not every command has."""
+    if not arity(command.positionals).agent:
+        return command.options
+    return (*command.options, *_AGENT, *(_WRITES if command.writes else ()))
+
+
+def common_options(command: Command) -> tuple[Option, ...]:
+    """Return the common options, without those whose names the command uses for options of its own."""
+    own = {flag for flags, _ in command.options for flag in flags}
+    return tuple(option for option in COMMON if own.isdisjoint(option[0]))

@@ -1,0 +1,189 @@
+"""The settings of the command, in ``reel.toml`` beside the daemon's ``reeld.toml``.
+
+A missing file costs one attempt to open it: ``tomllib`` is imported only if there is a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.cli.line.arguments import SettingsError
+from reel.daemon.address import config_directory
+
+if TYPE_CHECKING:
+    from typing import Any
+
+# Keeps commands from starting the daemon, as in cron jobs and tests.
+NO_START = "REEL_NO_START"
+# How deep the fields of a request may nest.
+_NESTED = 10
+_COLOURS = ("auto", "always", "never")
+
+
+class Settings(NamedTuple):
+    """The settings, with their defaults."""
+
+    # Whether the command prints hints, such as how to undo a change.
+    hints: bool = True
+    # When to use colours: auto, always or never.
+    color: str = "auto"
+    # The program that shows long output, in place of $PAGER; an empty text means no program.
+    pager: str | None = None
+    # The agent if none is named; $REEL_AGENT takes precedence.
+    agent: str | None = None
+    # Whether a command starts the daemon if none runs.
+    start: bool = True
+    # The provider, or the command, that answers in chat and ask if --via names none.
+    via: str | None = None
+    # Commands that answer, each with its command line, its format, and fields of the body.
+    providers: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - as below
+    # More names of commands, with arguments.
+    aliases: dict[str, str] = {}  # noqa: RUF012 - a tuple's default, which nobody changes
+
+
+def settings_file() -> str:
+    """Return the path of the file, which need not exist."""
+    return f"{config_directory()}/reel.toml"
+
+
+def load() -> Settings:
+    """Return the settings of the file, or the defaults if there is no file.
+
+    A wrong value is refused rather than ignored: a typing error in ``start`` would start daemons that nobody wants.
+
+    Raises:
+        SettingsError: the file cannot be read, is not TOML, or has a setting that is wrong.
+    """
+    file = settings_file()
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings()
+    except OSError as error:
+        raise SettingsError(f"{file}: {error.strerror}; correct it, or move it away") from error
+    import tomllib  # noqa: PLC0415 - most have no file, and it would cost every command 5 ms
+
+    try:
+        with os.fdopen(descriptor, "rb") as opened:
+            text = opened.read().decode()
+            given = tomllib.loads(text)
+    except OSError as error:
+        raise SettingsError(f"{file}: {error.strerror}; correct it, or move it away") from error
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise SettingsError(f"{file}: {error}; correct it there") from error
+    for name, value in given.items():
+        problem = _CHECKS[name](value) if name in _CHECKS else f"there is no such setting{_suggestion(name)}"
+        if problem is not None:
+            raise SettingsError(f"{file}{_line_of(text, name)}: {name}: {problem}")
+    return Settings(**given)
+
+
+def _line_of(text: str, name: str) -> str:
+    """Return the line of a setting, as well as it can be found without a parser that records lines."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip().lstrip("[").replace('"', " ").split("=")[0].split("]")[0].split(".")[0].strip() == name:
+            return f" line {number}"
+    return ""
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only after a typing error
+
+    close = get_close_matches(name, _CHECKS, n=1)
+    return f" (did you mean {close[0]}?)" if close else f"; there are {', '.join(_CHECKS)}"
+
+
+def _check_bool(value: Any) -> str | None:
+    return None if isinstance(value, bool) else f"write true or false, not {value!r}"
+
+
+def _check_color(value: Any) -> str | None:
+    return None if value in _COLOURS else f"write one of {', '.join(_COLOURS)}, not {value!r}"
+
+
+def _check_text(value: Any) -> str | None:
+    return None if isinstance(value, str) else f'write a text, such as "less -R", not {value!r}'
+
+
+def _check_words(value: Any) -> str | None:
+    """Require a command line: the quotes in it are balanced."""
+    from shlex import split  # noqa: PLC0415 - only if it is set
+
+    if (problem := _check_text(value)) is not None:
+        return problem
+    try:
+        split(value)
+    except ValueError as error:
+        return f"{value!r} is not a command line: {error}"
+    return None
+
+
+def _check_agent(value: Any) -> str | None:
+    from reel.base.ids import is_id, is_name  # noqa: PLC0415 - only if it is set
+
+    if isinstance(value, str) and (is_name(value) or is_id(value)):
+        return None
+    return f"write the name of an agent, not {value!r}"
+
+
+def _check_providers(value: Any) -> str | None:
+    from reel.said.formats import ANSWERING_FORMATS, DIALECTS  # noqa: PLC0415 - only if there are providers
+
+    expected = 'write a table: [providers.NAME], then command = "..." and format = "..."'
+    if not isinstance(value, dict):
+        return f"{expected}, not {value!r}"
+    for name, provider in value.items():
+        if not isinstance(provider, dict) or "command" not in provider:
+            return f"{name}: {expected}, not {provider!r}"
+        if (problem := _check_words(provider["command"])) is not None:
+            return f"{name}.command: {problem}"
+        if provider.get("format") not in ANSWERING_FORMATS:
+            return f"{name}.format: write one of {', '.join(ANSWERING_FORMATS)}, not {provider.get('format')!r}"
+        if provider.get("dialect") not in (None, *DIALECTS):
+            return f"{name}.dialect: write one of {', '.join(DIALECTS)}, not {provider['dialect']!r}"
+        if (problem := _check_fields(provider.get("set", {}))) is not None:
+            return f"{name}.set: {problem}"
+        for key in provider.keys() - {"command", "format", "dialect", "set"}:
+            return f"{name}.{key}: there is no such setting; a provider has command, format, dialect and set"
+    return None
+
+
+def _check_fields(value: Any) -> str | None:
+    from reel.base.values import why_not_plain  # noqa: PLC0415 - only if there are providers
+
+    if not isinstance(value, dict):
+        return f'write a table, such as {{ model = "NAME", max_tokens = 1024 }}, not {value!r}'
+    problem = why_not_plain(value, _NESTED)
+    return None if problem is None else f"{problem} cannot be part of a request"
+
+
+def _check_aliases(value: Any) -> str | None:
+    from shlex import split  # noqa: PLC0415 - only if there are aliases
+
+    from reel.cli.line.table import command_names  # noqa: PLC0415 - only if there are aliases
+
+    if not isinstance(value, dict):
+        return f'write a table: [aliases], then lines such as last = "show --last 1", not {value!r}'
+    commands = command_names()
+    for name, line in value.items():
+        if name in commands:
+            return f"{name}: this is a command, which cannot be replaced; choose another name"
+        if (problem := _check_words(line)) is not None:
+            return f"{name}: {problem}"
+        if (split(line) or [""])[0] not in commands:
+            return f'{name}: {line!r} does not begin with a command; write for example "show --last 1"'
+    return None
+
+
+_CHECKS: dict[str, Callable[[Any], str | None]] = {
+    "hints": _check_bool,
+    "color": _check_color,
+    "pager": _check_words,
+    "agent": _check_agent,
+    "start": _check_bool,
+    "via": _check_words,
+    "providers": _check_providers,
+    "aliases": _check_aliases,
+}

@@ -1,0 +1,108 @@
+"""The hidden command ``reel __complete SHELL WORD...``: what the last word may be, for the script of a shell.
+
+The first line is the kind of the words, ``files`` for those that the shell knows itself. Each further line is a word,
+with what it means if the shell shows that.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from shlex import split
+
+from reel import requests
+from reel.base.errors import ReelError
+from reel.cli.line.arguments import SettingsError
+from reel.cli.line.exits import OK
+from reel.cli.line.settings import Settings, load
+from reel.cli.line.shells.positions import AGENTS, ALL_AGENTS, MARKS, PROVIDERS, Offer, Wanted, wanted
+from reel.daemon.address import default_socket
+from reel.reading.wording import flat, safe
+from reel.sync.client import Client
+
+# Seconds after which a daemon that does not answer is not waited for.
+_LIMIT = 5.0
+_PAGE = 10_000
+# What bash would not take for part of a word.
+_SPECIAL = re.compile(r"([^\w@%+=:,./-])")
+
+
+def complete(argv: Sequence[str]) -> int:
+    """Print what the last word may be."""
+    shell, *words = argv or ["bash"]
+    if shell == "bash":  # it passes what was typed, with its quotes
+        words = [_unquoted(word) for word in words]
+    settings, last = _settings(), words[-1] if words else ""
+    found = wanted(words, settings.aliases)
+    offers: Iterable[Offer] = [*found.offers, *_looked_up(found, last if shell == "bash" else "", settings)]
+    if shell == "bash":  # the others choose themselves, some of them by more than the beginning
+        offers = (offer for offer in offers if offer.word.startswith(last))
+    lines = [found.kind, *(_FORMS[shell](offer) for offer in offers if offer.word.isprintable())]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return OK
+
+
+def _settings() -> Settings:
+    try:
+        return load()
+    except SettingsError:
+        return Settings()
+
+
+def _looked_up(found: Wanted, prefix: str, settings: Settings) -> list[Offer]:
+    """Return the words that the daemon knows, or reel.toml; none if there is no answer."""
+    if found.kind == PROVIDERS:
+        return [Offer(name) for name in settings.providers]
+    if found.kind not in (AGENTS, ALL_AGENTS, MARKS):
+        return []
+    try:
+        with Client(found.socket or default_socket(), timeout=_LIMIT, name="reel") as client:
+            return [*(_marks(client, found.agent) if found.kind == MARKS else _agents(client, found.kind, prefix))]
+    except ReelError:
+        return []
+
+
+def _agents(client: Client, kind: str, prefix: str) -> Iterator[Offer]:
+    """Yield the agents, the last changed one first."""
+    alive, seen = None if kind == ALL_AGENTS else True, set[str]()
+    for page in client.pages(requests.agents(prefix, alive, _PAGE, order="updated")):
+        for row in page.agents:
+            if row.id not in seen:  # one that changes while the list is read may come twice
+                seen.add(row.id)
+                yield Offer(row.name, row.title or "")
+
+
+def _marks(client: Client, agent: str) -> Iterator[Offer]:
+    """Yield the labels of an agent's marks, the newest first, each once."""
+    for label in dict.fromkeys(mark.label for mark in reversed(client.agent(agent).marks)):
+        if label is not None:
+            yield Offer(label)
+
+
+def _unquoted(word: str) -> str:
+    """Return what a word means that may be typed only in part, with a quote that is still open."""
+    for missing in ("", "'", '"'):
+        try:
+            return "".join(split(word + missing))
+        except ValueError:
+            continue
+    return word
+
+
+def _told(offer: Offer) -> str:
+    return safe(flat(offer.about))
+
+
+def _for_bash(offer: Offer) -> str:
+    return _SPECIAL.sub(r"\\\1", offer.word)
+
+
+def _for_zsh(offer: Offer) -> str:
+    word = offer.word.replace("\\", "\\\\").replace(":", "\\:")
+    return f"{word}:{_told(offer)}" if offer.about else word
+
+
+def _for_fish(offer: Offer) -> str:
+    return f"{offer.word}\t{_told(offer)}" if offer.about else offer.word
+
+
+_FORMS: dict[str, Callable[[Offer], str]] = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}

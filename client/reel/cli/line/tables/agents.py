@@ -1,0 +1,60 @@
+"""Commands that copy, describe and end agents."""
+
+from reel.cli.line.arguments import text
+from reel.cli.line.command import Command, at, option
+
+COMMANDS = (
+    Command(
+        "clone",
+        "[AGENT] [NAME]",
+        "start a new conversation from a copy of this one",
+        "agents.clone",
+        "reel clone demo try-2 --at 17",
+        (
+            at("copy it as it was at SEQ"),
+            option("--into", metavar="OTHER", type=text, help="replace the conversation of OTHER instead"),
+        ),
+        replaces_text=("into",),
+        writes=True,
+    ),
+    Command("rename", "[AGENT] NEW", "rename an agent", "agents.rename", "reel rename demo old-demo", writes=True),
+    Command(
+        "title",
+        "[AGENT] TITLE",
+        "set an agent's title",
+        "agents.title",
+        'reel title demo "About tape decks"',
+        writes=True,
+        notes="An empty TITLE removes it.",
+    ),
+    Command(
+        "tag",
+        "[AGENT] TAG...",
+        "set tags (K=V) and remove them (K-)",
+        "agents.tag",
+        "reel tag demo topic=tapes draft-",
+        writes=True,
+        notes="With $REEL_AGENT set, every argument is a tag; name another agent with -a.",
+    ),
+    Command(
+        "kill",
+        "[AGENT]",
+        "kill an agent (it can be revived)",
+        "agents.kill",
+        'reel kill demo --reason "done"',
+        (
+            option("--reason", metavar="TEXT", type=text, help="reason, stored in the log"),
+            option("--cascade", action="store_true", help="also kill its clones, recursively"),
+        ),
+        writes=True,
+    ),
+    Command(
+        "revive",
+        "[AGENT]",
+        "revive a killed agent",
+        "agents.revive",
+        "reel revive demo",
+        (option("--cascade", action="store_true", help="also revive its killed clones, recursively"),),
+        writes=True,
+    ),
+)

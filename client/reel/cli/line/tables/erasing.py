@@ -1,0 +1,59 @@
+"""Commands that remove what was said, for good."""
+
+from reel.cli.line.arguments import positive, text
+from reel.cli.line.command import Command, option
+
+_DRY_RUN = option("--dry-run", action="store_true", help="only print what would be removed")
+_BACKUP = option("--backup", metavar="FILE", action="append", help="in this backup as well (may be repeated)")
+_YES = option("--yes", action="store_true", help="do it without asking")
+
+COMMANDS = (
+    Command(
+        "redact",
+        "[AGENT]",
+        "replace what was said with a marker, for good",
+        "erasing.redact",
+        "reel redact demo --match 'sk-[A-Za-z0-9]+'\n  reel redact demo --seq 17",
+        (
+            option(
+                "--match", metavar="REGEX", help="every text that matches, anywhere in the conversation and its past"
+            ),
+            option("--text", metavar="TEXT", type=text, help="this text, wherever it is"),
+            option(
+                "--seq",
+                metavar="SEQ",
+                type=positive,
+                action="append",
+                help="all content of one event (may be repeated)",
+            ),
+            _BACKUP,
+            _DRY_RUN,
+            _YES,
+        ),
+        writes=True,
+        notes="It cannot be undone. Clones lose it as well, and so does what this agent was\n"
+        "cloned from. Exports keep it, and so do backups that are not named, including\n"
+        "those that the daemon makes by itself; the command says where these are.",
+    ),
+    Command(
+        "purge",
+        "[AGENT...]",
+        "remove agents and their events, for good",
+        "erasing.purge",
+        "reel purge demo --dry-run\n  reel purge demo --cascade --yes\n  reel purge --retention --dry-run",
+        (
+            option("--cascade", action="store_true", help="also remove its killed clones, recursively"),
+            option("--retention", action="store_true", help="the agents that are too old by [retention] in reeld.toml"),
+            option("--now", action="store_true", help="with --retention: do not wait for a day after it was set"),
+            option("--force", action="store_true", help="also remove all its clones, recursively"),
+            _BACKUP,
+            _DRY_RUN,
+            _YES,
+        ),
+        writes=True,
+        notes="It cannot be undone. What a clone has inherited stays with the clone.\n"
+        "Backups that are not named keep everything, including those that the daemon\n"
+        "makes by itself; the command says where these are.\n"
+        "$REEL_AGENT is not used: name each agent.",
+    ),
+)

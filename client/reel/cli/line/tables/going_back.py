@@ -1,0 +1,37 @@
+"""Commands that decide where a conversation goes on."""
+
+from reel.cli.line.command import Command
+
+COMMANDS = (
+    Command("undo", "[AGENT]", "undo the newest command", "navigation.undo", "reel undo demo", writes=True),
+    Command("redo", "[AGENT]", "redo what undo has undone", "navigation.redo", "reel redo demo", writes=True),
+    Command(
+        "mark", "[AGENT] [LABEL]", "set a mark to rewind to", "navigation.mark", "reel mark demo draft", writes=True
+    ),
+    Command(
+        "rewind",
+        "[AGENT] [LABEL]",
+        "go back to a mark",
+        "navigation.rewind",
+        "reel rewind demo draft",
+        writes=True,
+        notes="Without LABEL, it goes to the newest mark that has messages after it, so\n"
+        "repeating the command walks back.",
+    ),
+    Command(
+        "restore",
+        "[AGENT] SEQ",
+        "restore the conversation as it was at SEQ",
+        "navigation.restore",
+        "reel restore demo 17",
+        writes=True,
+    ),
+    Command(
+        "clear",
+        "[AGENT]",
+        "remove all messages but the system prompt",
+        "navigation.clear",
+        "reel clear demo",
+        writes=True,
+    ),
+)

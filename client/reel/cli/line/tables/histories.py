@@ -1,0 +1,69 @@
+"""Commands about the histories of other tools."""
+
+from reel.cli.line.arguments import text
+from reel.cli.line.command import Command, at, option
+from reel.cli.line.tables.providers import ANSWERING
+from reel.said.formats import FORMATS
+
+# The forms of reel export, beside the formats of providers.
+EXPORTS = ("markdown", "html", "jsonl")
+
+COMMANDS = (
+    Command(
+        "import",
+        "[TOOL] [PATH...]",
+        "import conversations that other tools have kept",
+        "import_.import_histories",
+        "reel import\n  reel import claude-code ~/old/.claude",
+        (
+            option("--yes", action="store_true", help="import all that is found, without asking"),
+            option("--dry-run", action="store_true", help="read everything, and only say what would be imported"),
+            option("--watch", action="store_true", help="keep importing what the tools write, until Ctrl-C"),
+        ),
+        notes="Without TOOL, it looks where the known tools keep their conversations, lists\n"
+        "what it finds, and asks. TOOL is one of: claude-code, codex, opencode,\n"
+        "gemini-cli, aider, chatgpt, claude-ai, llm, openai-agents, jsonl, or reel, for\n"
+        "the logs that reel export wrote. The files of the tools are not changed. Nothing\n"
+        "is imported twice, and a conversation that was changed here after it was\n"
+        "imported is left alone.",
+    ),
+    Command(
+        "continue",
+        "",
+        "go on with the last conversation of this directory",
+        "continue_.continue_last",
+        "reel continue --via claude\n  export REEL_AGENT=$(reel continue)",
+        (option("--list", action="store_true", help="list all of them, the newest first"), *ANSWERING),
+        notes="Of the agents whose tag cwd is this directory, it is the one with the newest\n"
+        "message. Imported conversations have that tag, and `reel tag AGENT cwd=$PWD`\n"
+        "sets it. If no agent has this directory, its nearest parent counts. Opens reel\n"
+        "chat if a provider is configured, else prints the last messages. In a script, it\n"
+        "prints the name.",
+    ),
+    Command(
+        "export",
+        "[AGENT]",
+        "write a conversation as a file",
+        "export.export",
+        "reel export demo > demo.md\n  reel export demo --format html -o demo.html\n"
+        "  reel export --all backup --format jsonl",
+        (
+            option(
+                "--format",
+                choices=(*EXPORTS, *FORMATS),
+                metavar="FORMAT",
+                help=f"{', '.join(EXPORTS)} (default: {EXPORTS[0]}), or a format of reel render",
+            ),
+            option("-o", "--output", metavar="FILE", help="file to write (default: stdout)"),
+            option("--all", metavar="DIR", help="write every conversation to a file in DIR, killed ones as NAME@ID"),
+            option("--model", metavar="NAME", type=text, help="for a provider's format, the model whose rules apply"),
+            at("as it was at SEQ"),
+        ),
+        agent_optional=True,
+        notes="markdown has what is in the conversation now, and can be pasted into an issue.\n"
+        "html is one page that needs no network and runs no script; what was undone,\n"
+        "rewound or cleared is in it as well, folded. jsonl is the whole log: the agent\n"
+        "on the first line, then one event on each line. Only their owner can read the\n"
+        "files.",
+    ),
+)

@@ -1,0 +1,51 @@
+"""Commands about the command itself."""
+
+from reel.cli.line.command import Command, option
+
+EDITORS = ("nvim", "vim", "emacs", "vscode")
+
+COMMANDS = (
+    Command(
+        "help",
+        "[COMMAND]",
+        "explain a command, or a topic",
+        "help.show_help",
+        "reel help add\n  reel help environment",
+        notes="Topics: agent, positions, settings, environment, exit-status.",
+        without_socket=True,
+        starts_daemon=False,
+    ),
+    Command(
+        "completion",
+        "[bash|zsh|fish]",
+        "print or install the completion script for a shell",
+        "installing.completion",
+        'reel completion --install\n  eval "$(reel completion bash)"  # in ~/.bashrc',
+        (option("--install", action="store_true", help="write it where the shell finds it"),),
+        notes="The default is the shell in $SHELL.",
+        without_socket=True,
+        starts_daemon=False,
+    ),
+    Command(
+        "editor",
+        "EDITOR",
+        "print the lines that load an editor's plug-in",
+        "installing.editor",
+        "reel editor nvim >> ~/.config/nvim/init.lua",
+        (option("--path", action="store_true", help="print only where the plug-in is"),),
+        notes=f"EDITOR is one of {', '.join(EDITORS)}.",
+        without_socket=True,
+        starts_daemon=False,
+    ),
+    Command(
+        "units",
+        "",
+        "print or install the units for systemd or launchd",
+        "installing.units",
+        "reel units --install",
+        (option("--install", action="store_true", help="write them where the supervisor of this user finds them"),),
+        notes="They start the reeld that was installed together with this command.",
+        without_socket=True,
+        starts_daemon=False,
+    ),
+)

@@ -1,0 +1,140 @@
+"""Commands that translate to and from the requests of providers."""
+
+from reel.cli.line.arguments import number, text
+from reel.cli.line.command import CREATE, Command, at, option
+from reel.said.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
+
+_FORMAT = option(
+    "--format",
+    choices=ANSWERING_FORMATS,
+    metavar="FORMAT",
+    help=f"the provider's format: {', '.join(ANSWERING_FORMATS)}",
+)
+_ANY_FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"the format: {', '.join(FORMATS)}")
+
+_DIALECT = option(
+    "--dialect",
+    choices=DIALECTS,
+    metavar="NAME",
+    help=f"for openai-chat: the server's variant, if the model name does not imply it: {', '.join(DIALECTS)}",
+)
+_SET = option("--set", metavar="K=V", action="append", type=text, help="set a key of the body; V is JSON or text")
+_TOOLS = option("--tools", metavar="FILE", help="file with the tools of the body, as JSON")
+_ONLY_TOOLS = option(
+    "--only-tools",
+    metavar="NAME,...",
+    type=text,
+    help="tools this model may call; earlier calls of other tools are sent as text",
+)
+_VIA = option(
+    "--via", metavar="COMMAND", help="command that turns a request into a response, or a provider of reel.toml"
+)
+# The options of commands in which a model answers.
+ANSWERING = (_VIA, _FORMAT, _DIALECT, _SET, _TOOLS, _ONLY_TOOLS)
+
+COMMANDS = (
+    Command(
+        "ask",
+        "[AGENT] [TEXT]",
+        "ask a model, and print its answer",
+        "ask.ask",
+        'reel ask demo "What is a tape deck?"\n'
+        '  git diff | reel ask demo "Review this." --with -\n'
+        '  reel ask demo "Why?" --via ./ask.sh --format openai-chat',
+        (
+            *ANSWERING,
+            option("--with", dest="with_file", metavar="FILE", help="append a file to TEXT; - is stdin"),
+            CREATE,
+        ),
+        writes=True,
+        notes="The question and the answer are added. COMMAND gets the body of the request on\n"
+        "stdin, and writes the response to stdout, whole or streamed. Without TEXT, stdin\n"
+        "is the question; if that is a terminal or empty, what was said last is answered.\n"
+        "Ctrl-C ends the answer: what has arrived is added, marked as interrupted.",
+    ),
+    Command(
+        "chat",
+        "[AGENT]",
+        "talk to a model at a prompt",
+        "chat.chat",
+        "reel chat demo --via claude",
+        (
+            *ANSWERING,
+            option("--system", metavar="TEXT", type=text, help="system prompt of an agent that is created"),
+            CREATE,
+        ),
+        agent_optional=True,
+        notes="Without AGENT, a new agent is created. COMMAND is as in reel ask. /help at the\n"
+        "prompt lists what can be typed there: /undo, /clone, /system and more. Ctrl-C\n"
+        "ends an answer, and Ctrl-D the chat.",
+    ),
+    Command(
+        "render",
+        "[AGENT]",
+        "print the body of a provider's request",
+        "render.render",
+        "reel render demo --format anthropic --set max_tokens=1024 > body.json",
+        (
+            _ANY_FORMAT,
+            _SET,
+            _TOOLS,
+            option("--model", metavar="NAME", type=text, help="model whose rules apply, if not in --set model="),
+            at("as it was at SEQ"),
+            option("--budget", metavar="N", type=number, help="drop the oldest turns to stay below N tokens"),
+            option("--pin", metavar="LABEL", type=text, help="with --budget: keep everything up to this mark"),
+            option(
+                "--open",
+                choices=("close", "refuse"),
+                help="tool calls without a result: close them with a placeholder, or refuse",
+            ),
+            option(
+                "--cache",
+                choices=("5m", "1h"),
+                help="place cache breakpoints if the provider wants them, unless the body has its own",
+            ),
+            _DIALECT,
+            _ONLY_TOOLS,
+            option("--after", metavar="FILE", help="report whether the body extends the one of this earlier --report"),
+            option("--report", metavar="FILE", help="write everything except the body to FILE, as JSON"),
+        ),
+        notes="Only the body goes to stdout. What had to be changed is listed on stderr; at a\n"
+        "terminal, only what is new since the last message. --report has all of it.",
+    ),
+    Command(
+        "ingest",
+        "[AGENT] [FILE]",
+        "add a provider's response and its token usage",
+        "ingesting.ingest",
+        "reel ingest demo --format anthropic response.json\n"
+        "  curl -sN ... | reel ingest demo --format openai-chat --stream",
+        (
+            _FORMAT,
+            option("--stream", action="store_true", help="read an event stream and print its text as it arrives"),
+            option(
+                "--model", metavar="NAME", type=text, help="model that was asked for (default: that of the last render)"
+            ),
+            option("--names", metavar="FILE", help="the --report of the render, if it renamed tools"),
+            option(
+                "--interrupted", action="store_true", help="the response is incomplete (with --stream this is detected)"
+            ),
+            CREATE,
+        ),
+        writes=True,
+        notes='FILE is read from stdin if it is "-" or omitted. If a stream breaks off, what\n'
+        "has arrived is added and marked as interrupted, and the exit status is 1.",
+    ),
+    Command(
+        "load",
+        "[AGENT] [FILE]",
+        "add the history of a provider's request",
+        "ingesting.load",
+        "reel load demo --create --format openai-chat request.json",
+        (
+            _ANY_FORMAT,
+            option("--model", metavar="NAME", type=text, help="model that answered, if the body does not name it"),
+            CREATE,
+        ),
+        writes=True,
+        notes='FILE is read from stdin if it is "-" or omitted.',
+    ),
+)

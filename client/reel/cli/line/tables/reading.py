@@ -1,0 +1,210 @@
+"""Commands that read conversations and their logs."""
+
+from reel.cli.line.arguments import grouping, number, port, positive, seconds, text
+from reel.cli.line.command import Command, at, option
+from reel.cli.line.positions import position
+from reel.said.kinds import KNOWN
+
+_KIND = option(
+    "--kind",
+    metavar="KIND",
+    action="append",
+    choices=tuple(sorted(KNOWN)),
+    help="only events of this kind, such as user or mark; may be repeated",
+)
+_NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
+_COLOR = option("--color", choices=("auto", "always", "never"), help="when to use colours (default: auto)")
+
+COMMANDS = (
+    Command(
+        "list",
+        "[QUERY...]",
+        "list the agents",
+        "list.list_agents",
+        "reel list tape\n  reel list --tree\n  reel list --format names | fzf --preview 'reel show --color always {}'",
+        (
+            option("-n", "--limit", metavar="N", type=positive, help="only the first N"),
+            option(
+                "--sort",
+                choices=("updated", "created", "name"),
+                help="by the last change (default), creation or name",
+            ),
+            option("--tree", action="store_true", help="show clones below their sources"),
+            option("--all", action="store_true", help="include killed agents"),
+            option("--prefix", metavar="TEXT", type=text, help="only names that begin with TEXT"),
+            option(
+                "--tag", metavar="K=V", action="append", type=text, help="only agents with this tag; may be repeated"
+            ),
+            option("--format", choices=("tsv", "names"), help="values between tabs, or only the names, for programs"),
+            _COLOR,
+            _NO_PAGER,
+        ),
+        notes="With QUERY, only agents that have all of its words in their name, title or tags\n"
+        "are listed. The most recently changed agent comes first. A line says how long\n"
+        "ago that was, how many messages it has, what it waits for (the assistant, or the\n"
+        "result of a tool), who is writing, and its title or first words. The columns of\n"
+        "--format tsv are name, id, alive or killed, updated, created, head, messages,\n"
+        "whose turn it is, who is writing, title, first words and tags; times are in\n"
+        "milliseconds.",
+    ),
+    Command(
+        "search",
+        "[QUERY...]",
+        "find what was said in all conversations",
+        "search.search",
+        "reel search tape deck\n  reel search\n  reel search '\"tape deck\" -cassette role:user after:2026-11'",
+        (
+            option("-n", "--limit", metavar="N", type=positive, help="at most N hits (default: 20)"),
+            option("--best", action="store_true", help="the best hits first (default: the newest)"),
+            _COLOR,
+            _NO_PAGER,
+        ),
+        notes="Searches messages, thinking, tool calls and results, prompts, notes and titles,\n"
+        'including what was cleared, rewound or undone. Every word must match. "a\n'
+        'phrase", -without, one OR other and prefix* work, and so do role:tool,\n'
+        "agent:NAME, tag:KEY=VALUE, before:DATE, after:DATE and live:no (no longer in the\n"
+        "conversation). Without QUERY, at a terminal, it searches as you type. Exits with\n"
+        "status 1 if nothing was found or chosen; a message says so at a terminal only.",
+    ),
+    Command(
+        "show",
+        "[AGENT] [RANGE]",
+        "show the conversation",
+        "show.show",
+        "reel show demo --last 3\n  reel show demo 12..20\n  reel show demo --code | sh",
+        (
+            option("--last", metavar="N", type=number, help="only the newest N"),
+            at("as it was at SEQ"),
+            option("--brief", action="store_true", help="fold tool calls, their results, and thinking"),
+            option("--full", action="store_true", help="fold nothing"),
+            option("--text", action="store_true", help="print only the texts, without headings"),
+            option("--last-answer", action="store_true", help="print only the text of the assistant's last answer"),
+            option("--code", action="store_true", help="print only the first code block of the last answer with code"),
+            option(
+                "--block", metavar="N", type=number, help="print only its N-th code block; -1 is the last of the answer"
+            ),
+            option(
+                "--records", action="store_true", help="show the records as they are stored, with the system prompt"
+            ),
+            _COLOR,
+            _NO_PAGER,
+        ),
+        notes="RANGE is one message, such as 12, or several, such as 12..20. At a terminal, it\n"
+        "opens at the end, Markdown is styled, and tool output that would fill half of\n"
+        "the screen is folded. Code is never wrapped or indented.",
+    ),
+    Command(
+        "follow",
+        "[AGENT]",
+        "show events as they happen",
+        "following.follow",
+        "reel follow demo --last 3\n  reel follow --all\n  reel follow demo --kind user --exec ./answer",
+        (
+            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option(
+                "--since", metavar="SEQ", type=position, help="begin after SEQ (with all agents: after this event id)"
+            ),
+            option("--last", metavar="N", type=number, help="begin with the newest N messages"),
+            _KIND,
+            _COLOR,
+            option("--exec", metavar="COMMAND", help="run COMMAND for each event, with the event as JSON on stdin"),
+        ),
+        agent_optional=True,
+        notes="Without AGENT, it follows all agents. It reconnects if the daemon is restarted,\n"
+        "and misses nothing. At a terminal, a message grows on the screen while somebody\n"
+        "writes it. Below a command that took messages away or brought them back, these\n"
+        "are listed.",
+    ),
+    Command(
+        "wait",
+        "[AGENT]",
+        "wait for an event and show it",
+        "following.wait",
+        "reel wait demo --kind assistant --timeout 60",
+        (
+            option("--since", metavar="SEQ", type=position, help="only events after SEQ (default: from now on)"),
+            _KIND,
+            option("--timeout", metavar="SECONDS", type=seconds, help="how long to wait (default: without limit)"),
+        ),
+        notes="Exits with status 1 if nothing happened in time.",
+    ),
+    Command(
+        "info",
+        "[AGENT]",
+        "show an agent's state",
+        "reading.info",
+        "reel info demo",
+        (option("--marks", action="store_true", help="print only the labels of its marks, the newest first"),),
+    ),
+    Command(
+        "log",
+        "[AGENT]",
+        "show every event, even cleared and rewound ones",
+        "reading.log",
+        "reel log demo --kind mark --kind rewind",
+        (
+            option("--since", metavar="SEQ", type=position, help="only events after SEQ"),
+            _KIND,
+            option("--inherited", action="store_true", help="include the events before the agent was cloned"),
+            _COLOR,
+            _NO_PAGER,
+        ),
+    ),
+    Command(
+        "usage",
+        "[AGENT]",
+        "add up the tokens that responses used",
+        "usage.usage",
+        "reel usage --by model\n  reel usage demo --by day\n  reel usage --by tag:project --format csv",
+        (
+            option("--by", metavar="WHAT", type=grouping, help="a line for each model, day or tag:KEY"),
+            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option("--format", choices=("csv",), help="comma-separated values, for spreadsheets"),
+            _COLOR,
+        ),
+        agent_optional=True,
+        notes="Without AGENT, it counts all agents, killed ones included. What a clone shares\n"
+        "with its source is counted once, with the source. CACHED is part of IN, and\n"
+        "REASONING part of OUT. Days are those of the local time zone.",
+    ),
+    Command(
+        "diff",
+        "A[@SEQ] B[@SEQ]",
+        "show what differs between two conversations",
+        "diff.diff",
+        "reel diff demo try-2\n  reel diff demo@12 demo",
+        (_COLOR, _NO_PAGER),
+        notes="A@SEQ is the conversation as it was at SEQ, as in demo@12 or demo@~2. What both\n"
+        "have is one line; - marks what only A has, and + what only B has. Exits with\n"
+        "status 1 if they differ.",
+    ),
+    Command(
+        "tree",
+        "[AGENT]",
+        "show the branches inside a conversation",
+        "tree.tree",
+        "reel tree demo",
+        (_COLOR, _NO_PAGER),
+        notes="Each line is a stretch of messages: its seqs, how many there are, its marks, the\n"
+        "clones that were made from it, and its first words. * marks what is in the\n"
+        "conversation now. The current line continues in the same column; abandoned lines\n"
+        "branch off to the right. reel restore and reel clone --at take any of these\n"
+        "seqs.",
+    ),
+    Command(
+        "view",
+        "[AGENT]",
+        "show conversations in a browser, live",
+        "view.view",
+        "reel view\n  reel view demo --no-browser",
+        (
+            option("--no-browser", action="store_true", help="print the link, and open no browser"),
+            option("--port", metavar="N", type=port, help="listen on this port of 127.0.0.1 (default: a free one)"),
+        ),
+        agent_optional=True,
+        notes="The page has a list of agents with a search, each conversation as it grows, its\n"
+        "branches, what differs between two points, and usage. Nothing can be changed\n"
+        "there. It listens on 127.0.0.1 only, until Ctrl-C. The link works once, for one\n"
+        "browser. On the page, ? lists the keys.",
+    ),
+)

@@ -1,0 +1,85 @@
+"""The screen of an interactive search: the query, and the hits below it. No I/O."""
+
+from __future__ import annotations
+
+from reel.base.light_typing import TYPE_CHECKING
+from reel.cli.screen.hit_lines import heading, snippet, title
+from reel.cli.screen.keys import Key
+from reel.cli.screen.output import cut_line
+from reel.reading.hits import grouped
+from reel.reading.wording import age, cells, count, cut, cut_front
+
+if TYPE_CHECKING:
+    from reel.cli.screen.output import Line
+    from reel.replies import Hit
+
+_PROMPT = "search> "
+_HELP = "Enter opens, Ctrl-N and Ctrl-P or the arrows choose, Esc leaves"
+# How many hits the keys for a page go up or down.
+_PAGE = 5
+_STEPS = {Key.UP: -1, Key.DOWN: 1, Key.PAGE_UP: -_PAGE, Key.PAGE_DOWN: _PAGE}
+
+
+class Screen:
+    """The query, its hits in the order in which they are shown, and which of them is chosen."""
+
+    def __init__(self) -> None:
+        self.query = ""
+        self.hits: list[Hit] = []
+        self.note = ""
+        self._index = 0
+
+    @property
+    def chosen(self) -> Hit | None:
+        """The hit that is chosen; ``None`` if there are no hits."""
+        return self.hits[self._index] if self.hits else None
+
+    def press(self, key: Key | str) -> None:
+        """Take a key or a text that changes the query or the choice; any other key changes nothing."""
+        if isinstance(key, str):
+            self.query += key
+        elif key in _STEPS:
+            self._index = max(0, min(self._index + _STEPS[key], len(self.hits) - 1))
+        elif key == Key.BACKSPACE:
+            self.query = self.query[:-1]
+        elif key == Key.DELETE_WORD:
+            self.query = self.query.rstrip().rpartition(" ")[0]
+        elif key == Key.DELETE_LINE:
+            self.query = ""
+
+    def answer(self, query: str, hits: list[Hit], behind: int, problem: str) -> None:
+        """Take the answer to a query."""
+        self.hits = [hit for group in grouped(hits) for hit in group]
+        self._index = 0
+        nothing = f"no matches for {query}" if query.strip() and not hits else ""
+        late = f"the index is behind: {count(behind, 'event')} cannot be found yet" if behind else ""
+        self.note = problem or nothing or late
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        """Return the lines of the screen."""
+        body, first, last = self._body()
+        room = max(height - 2, 1)
+        top = max(0, min(last - room + 1, first))
+        shown = [cut_line(line, width) for line in body[top : top + room]]
+        prompt: Line = [(_PROMPT, "bold"), cut_front(self.query, max(width - len(_PROMPT) - 1, 1))]
+        return [prompt, *shown, [(cut(self.note or _HELP, width), "dim")]]
+
+    def column(self, width: int) -> int:
+        """Return the column of the cursor, from 1."""
+        return 1 + len(_PROMPT) + cells(cut_front(self.query, max(width - len(_PROMPT) - 1, 1)))
+
+    def _body(self) -> tuple[list[Line], int, int]:
+        """Return the lines of all hits, and the first and the last line of the chosen one."""
+        lines: list[Line] = []
+        first = last = 0
+        above = ""
+        for number, hit in enumerate(self.hits):
+            if hit.agent != above:
+                lines += [[], title(hit)] if above else [title(hit)]
+            above = hit.agent
+            pair = [heading(hit, age), snippet(hit)]
+            if number == self._index:
+                pair = [[(">", "bold"), str(pair[0][0])[1:], *pair[0][1:]], pair[1]]
+                first, last = len(lines), len(lines) + 1
+            lines += pair
+        return lines, first, last

@@ -1,6 +1,0 @@
-"""The completion scripts for shells, and the hidden command that they ask.
-
-It imports the table of commands, and a client to look up names. Begin with :mod:`reel.cli.shells.completing`.
-"""
-
-from reel.cli.shells.scripts import SHELLS as SHELLS
