@@ -152,6 +152,8 @@ class Counts:
         self.unknown: Counter[str] = Counter()
         # Parts of records that are used, by their type: `reel load` refuses these, and they are kept whole.
         self.refused: Counter[str] = Counter()
+        # Fields of records that are used, by their names: nothing is made of these.
+        self.left_out: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.more_problems = 0
 
@@ -184,6 +186,7 @@ class Counts:
         self.ignored += other.ignored
         self.unknown += other.unknown
         self.refused += other.refused
+        self.left_out += other.left_out
         for problem in other.problems:
             self.problem(problem)
         self.more_problems += other.more_problems

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
 
@@ -104,6 +105,17 @@ def tags_of(**facts: str) -> dict[str, str]:
 def title_of(text: str) -> str:
     """Convert a text to a title: one line, cut if it is long."""
     return " ".join(text[: 2 * _LONGEST_TAG].replace("\0", "").split())[:200]
+
+
+def other_fields(record: Json, known: AbstractSet[str], where: str = "") -> list[str]:
+    """Return the fields of a record other than the known ones; one without a value says nothing.
+
+    Args:
+        record: the record.
+        known: the fields whose values are used.
+        where: the beginning of the names, if the record is a part of another one.
+    """
+    return [where + key for key in record.keys() - known if record[key] not in (None, "", [], {})]
 
 
 def origins_first(origins: Mapping[str, str]) -> list[str]:

@@ -76,12 +76,14 @@ def _text(found: Element) -> Json:
 
 
 def _thinking(found: Element) -> Json:
-    block = {"type": "thinking", "text": found.text("thinking"), "provider": PROVIDER}
-    return block if found.get("signature") is None else {**block, "signature": found.text("signature")}
+    signed = {} if found.get("signature") is None else {"signature": found.text("signature")}
+    kept = found.kept(PROVIDER, "type", "thinking", "signature")
+    return {"type": "thinking", "text": found.text("thinking"), "provider": PROVIDER, **signed, **kept}
 
 
 def _redacted(found: Element) -> Json:
-    return {"type": "redacted_thinking", "data": found.text("data"), "provider": PROVIDER}
+    kept = found.kept(PROVIDER, "type", "data")
+    return {"type": "redacted_thinking", "data": found.text("data"), "provider": PROVIDER, **kept}
 
 
 def _call(found: Element) -> Json:

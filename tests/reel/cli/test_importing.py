@@ -405,6 +405,17 @@ def test_files_with_several_conversations(reel: Reel, session: str, tmp_path: Pa
     assert [(ran.status, ran.out) for ran in empty] == [(1, "Claude Code: nothing new\n")] * 2
 
 
+def test_fields_that_are_no_history(reel: Reel, tmp_path: Path) -> None:
+    """What stands beside the messages of a request is counted by its name, unless it has no value."""
+    said = {"messages": [{"role": "user", "content": "Hi"}], "model": "m", "id": "a", "stop": None}
+    lines = [{**said, "temperature": 1, "tools": [{"type": "function"}]}, {**said, "id": "b", "temperature": 0}]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    ran = reel("import", "jsonl", str(tmp_path / "s.jsonl"), "--dry-run")
+
+    assert ["  3 fields of them left out (temperature 2, tools 1)"] == ran.out.splitlines()[2:]
+
+
 def test_for_programs(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
     """With --json there is a document for each tool: what became of the conversations, and of the records."""
     save(three_turns(session).record("progress", "p1").record("hologram", "h1"), tmp_path)
@@ -418,6 +429,7 @@ def test_for_programs(reel: Reel, session: str, agent: str, tmp_path: Path) -> N
         "ignored": {"progress of a tool": 1},
         "unknown": {"hologram": 1},
         "refused": {},
+        "left_out": {},
     }
     assert agent in reel("list", "--format", "names").out.splitlines()
 

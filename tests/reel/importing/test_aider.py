@@ -78,7 +78,9 @@ def test_place(tmp_path: Path) -> None:
 )
 def test_damaged_history(tmp_path_factory: pytest.TempPathFactory, cut: int, flips: list[tuple[int, int]]) -> None:
     """Of a history that is cut and has wrong bytes, every complete line is accounted for."""
-    path = tmp_path_factory.getbasetemp() / ".aider.chat.history.md"
+    # Not in the base itself: it is above the directories of all other tests, which aider's reader looks into.
+    path = tmp_path_factory.getbasetemp() / "damaged" / ".aider.chat.history.md"
+    path.parent.mkdir(exist_ok=True)
     data = bytearray(_HISTORY.encode()[:cut])
     for place, bits in flips:
         if data:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reel.importing.steps import About, Counts, Said, Source
 from reel.importing.tools.claude_ai import TOOL, steps_of
+from reel.importing.values import ref_of
 
 from .exported import read, reading_of, write
 from .transcripts import check_step, outline
@@ -87,7 +88,7 @@ def test_unknown_senders(tmp_path: Path) -> None:
     made = conversation(message("x", "ghost", "Boo"), message("u", "human", text="Hi"), 5)
     reading = reading_of(TOOL, write(tmp_path / "x.zip", made))
 
-    assert outline(list(reading.steps()))[1:] == ["note:x", "user:u"]
+    assert outline(list(reading.steps()))[1:] == ["note:x", "user:u", f"note:{ref_of({'message': 5})}"]
     assert (reading.counts.read, reading.counts.unknown) == (3, {"sender ghost": 1, "not an object": 1})
 
 

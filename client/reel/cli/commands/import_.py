@@ -32,6 +32,8 @@ _UPDATE = 0.2
 _WATCH = 2.0
 # How many of the problems of a tool are shown.
 _PROBLEMS = 10
+# How many kinds of records or fields are listed.
+_KINDS = 10
 _NANOSECONDS_PER_MILLISECOND = 1_000_000
 
 
@@ -274,6 +276,9 @@ def _report(ctx: Context, history: _History, totals: Totals) -> None:
     if counts.refused:
         listed = _listed(dict(counts.refused))
         ctx.out.line(f"  {count(counts.refused.total(), 'damaged part')} in them, kept whole ({listed})")
+    if counts.left_out:
+        listed = _listed(dict(counts.left_out))
+        ctx.out.line(f"  {count(counts.left_out.total(), 'field')} of them left out ({listed})")
     for name, made in totals.beside:
         ctx.out.line(f"  {name} was changed here; what is new is in {made}")
     for name in totals.killed:
@@ -300,7 +305,8 @@ def _accounting(read: int, mapped: int, ignored: dict[str, int], unknown: dict[s
 
 
 def _listed(found: dict[str, int]) -> str:
-    return ", ".join(f"{name} {number:,}" for name, number in sorted(found.items(), key=lambda item: -item[1]))
+    listed = [f"{name} {number:,}" for name, number in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
+    return ", ".join([*listed[:_KINDS], *([f"{len(listed) - _KINDS} more kinds"] if len(listed) > _KINDS else [])])
 
 
 def _warn(ctx: Context, problems: list[Problem], more: int = 0) -> None:
@@ -329,6 +335,7 @@ def _document(history: _History, totals: Totals) -> dict[str, Any]:
             "ignored": dict(counts.ignored),
             "unknown": dict(counts.unknown),
             "refused": dict(counts.refused),
+            "left_out": dict(counts.left_out),
         },
         "beside": [{"conversation": name, "agent": made} for name, made in totals.beside],
         "killed": totals.killed,

@@ -7,10 +7,14 @@ from typing import Any, NamedTuple
 from reel.base.errors import InvalidMessage
 from reel.base.strict_json import Json
 from reel.importing.sources.blocks import fitting, is_named
+from reel.importing.values import other_fields
 from reel.providers.message_builder import MessageBuilder
 from reel.providers.openai import PROVIDER
 from reel.providers.openai_responses import ItemReader
 from reel.providers.refusals import Refusals
+
+# The fields of a message of the assistant of which something is made, or which the API makes anew.
+_FIELDS = frozenset({"type", "role", "content", "id", "status", "phase", "tool_calls"})
 
 
 class Item(NamedTuple):
@@ -25,6 +29,11 @@ class Item(NamedTuple):
         """The original role of an instruction; empty for other items."""
         role: str = self.metadata.get("role", "")
         return role
+
+
+def left_out_of(found: Json) -> list[str]:
+    """Return the fields of an item that its blocks do not have: all others are kept beside them."""
+    return other_fields(found, _FIELDS) if found.get("role") == "assistant" else []
 
 
 class Items:

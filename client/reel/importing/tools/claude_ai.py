@@ -7,7 +7,17 @@ from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks, by_role, text_block
 from reel.importing.sources.exports import Files, export_tool
 from reel.importing.steps import About, Back, Counts, Kept, Part, Said, Source, Step
-from reel.importing.values import digest, id_in_name, list_in, milliseconds, ref_of, tags_of, text_in, title_of
+from reel.importing.values import (
+    digest,
+    id_in_name,
+    list_in,
+    milliseconds,
+    other_fields,
+    ref_of,
+    tags_of,
+    text_in,
+    title_of,
+)
 from reel.providers.anthropic import PROVIDER
 from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
@@ -19,7 +29,10 @@ _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 _NOBODY = "00000000-0000-4000-8000-000000000000"
 # The keys of a message's content.
 _SAID = ("text", "content", "attachments", "files")
-# The keys of a message that the service uses for its own page.
+# The fields of which something is made, or that say where a message belongs; the text repeats the content.
+_CONVERSATION_FIELDS = frozenset({"uuid", "name", "summary", "model", "chat_messages"})
+_MESSAGE_FIELDS = frozenset({"uuid", "parent_message_uuid", "sender", "created_at", *_SAID})
+# The blocks that the service uses for its own page.
 _SHOWN = ("token_budget", "flag")
 # The keys of a block in Anthropic's API; all others are the service's own and are not sent back.
 _FIELDS = {
@@ -36,6 +49,7 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
     given = text_in(found, "uuid") or digest(encode(found, ascii_only=True))
     facts = tags_of(tool=_NAME, source=source.path, model=text_in(found, "model"))
     yield About(f"/{id_in_name(given)}", title_of(text_in(found, "name")), facts)
+    counts.left_out.update(other_fields(found, _CONVERSATION_FIELDS))
     if summary := text_in(found, "summary"):
         yield Kept("note", f"summary-{digest(summary)}", summary, {_NAME: "summary"}, None)
     # The last message made from each one that was read, and that of the conversation so far.
@@ -45,6 +59,8 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
     for message in list_in(found, "chat_messages"):
         if type(message) is not dict:
             counts.note("not an object")
+            whole = {"message": message}
+            yield Kept("note", ref_of(whole), None, {_NAME: encode(whole)}, None)
             continue
         name, parent = text_in(message, "uuid") or ref_of(message), text_in(message, "parent_message_uuid")
         role, sent = _ROLES.get(text_in(message, "sender"), ""), milliseconds(message.get("created_at"))
@@ -53,6 +69,7 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
             yield Kept("note", name, None, {_NAME: encode(message)}, sent)
             continue
         counts.map()
+        counts.left_out.update(_left_out_of(message))
         before = ends.get(parent, last) if parent else last
         if before != last:
             yield Back(before)
@@ -60,6 +77,13 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
             yield said
             last = said.parts[-1].ref
         ends[name] = last
+
+
+def _left_out_of(message: Json) -> Iterator[str]:
+    """Yield the fields of a message, and the blocks in it, of which nothing is made."""
+    content = list_in(message, "content")
+    yield from other_fields(message, _MESSAGE_FIELDS)
+    yield from (f"content.{kind}" for block in content if (kind := text_in(block, "type")) in _SHOWN)
 
 
 def _said(message: Json, role: str, name: str, sent: int | None, refusals: Refusals) -> Iterator[Said]:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from reel.base.strict_json import Json
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
-from reel.importing.sources.responses_items import Items
+from reel.importing.sources.responses_items import Items, left_out_of
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Part, Problem, Said, Source, Step, Tool
-from reel.importing.values import id_in_name, milliseconds, parse_record, tags_of, text_in, title_of
+from reel.importing.values import id_in_name, milliseconds, other_fields, parse_record, tags_of, text_in, title_of
 from reel.providers.openai import PROVIDER
 
 _NAME = "openai-agents"
 _TABLE = "agent_messages"
+_COLUMNS = frozenset({"id", "session_id", "message_data", "created_at"})
 
 
 class Sessions:
@@ -68,6 +69,7 @@ class Sessions:
             self.counts.problem(Problem(self.source.path, 0, f"{_TABLE}, row {number}: {what}"))
         else:
             self.counts.map()
+            self.counts.left_out.update([*other_fields(row, _COLUMNS), *left_out_of(found)])
         return found
 
 

@@ -3,12 +3,12 @@
 No schema is published. The meaning of a message is derived from its content.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.strict_json import Json, encode, parse
 from reel.importing.sources.blocks import call_block, text_block
-from reel.importing.values import list_in, map_in, text_in
+from reel.importing.values import list_in, map_in, other_fields, text_in
 
 PROVIDER = "chatgpt"
 # Content types whose text is in these fields.
@@ -27,6 +27,11 @@ _CONTEXTS = ("user_editable_context", "model_editable_context")
 _IMAGE = "image_asset_pointer"
 _ALL = "all"
 
+
+# The fields of which something is made.
+_FIELDS = frozenset({"id", "author", "create_time", "content", "metadata", "recipient"})
+_AUTHOR_FIELDS = frozenset({"role", "name"})
+_METADATA_FIELDS = frozenset({"model_slug", "attachments", "aggregate_result"})
 
 # Returns the block of an image for a pointer; ``None`` if only the image's name is known.
 FindImage: TypeAlias = Callable[[str], Json | None]
@@ -77,6 +82,24 @@ def read_message(found: Json, find_image: FindImage) -> Message:
     if is_call:
         return Message(role, [_call(found, recipient, blocks)], recipient)
     return Message(role, blocks)
+
+
+def left_out_of(found: Json) -> Iterator[str]:
+    """Yield the fields of a message that its blocks do not have."""
+    content, author, metadata = (map_in(found, key) for key in ("content", "author", "metadata"))
+    yield from other_fields(found, _FIELDS)
+    yield from other_fields(author, _AUTHOR_FIELDS, "author.")
+    yield from other_fields(metadata, _METADATA_FIELDS, "metadata.")
+    yield from other_fields(map_in(metadata, "aggregate_result"), {"status"}, "metadata.aggregate_result.")
+    for where, known, listed in (
+        ("metadata.attachments.", {"id", "name"}, list_in(metadata, "attachments")),
+        ("content.thoughts.", {"summary", "content"}, list_in(content, "thoughts")),
+    ):
+        for each in listed:
+            yield from other_fields(each, known, where) if type(each) is dict else ()
+    kind = text_in(content, "content_type")
+    said = ("parts",) if "parts" in content else ("thoughts",) if kind == "thoughts" else _TEXTS.get(kind, ())
+    yield from other_fields(content, {"content_type", "language", *said}, "content.")
 
 
 def _thinking(content: Json) -> Json:

@@ -7,11 +7,22 @@ from reel.importing.sources.blocks import result_block, text_block
 from reel.importing.sources.exports import Files, export_tool
 from reel.importing.steps import About, Back, Counts, Kept, Part, Problem, Said, Source, Step
 from reel.importing.tools.chatgpt.images import Images
-from reel.importing.tools.chatgpt.messages import PROVIDER, Message, read_message
-from reel.importing.values import digest, id_in_name, list_in, map_in, milliseconds, tags_of, text_in, title_of
+from reel.importing.tools.chatgpt.messages import PROVIDER, Message, left_out_of, read_message
+from reel.importing.values import (
+    digest,
+    id_in_name,
+    list_in,
+    map_in,
+    milliseconds,
+    other_fields,
+    tags_of,
+    text_in,
+    title_of,
+)
 
 _NAME = "chatgpt"
 _FIRST_KEYS = ("title", "id", "conversation_id", "create_time", "mapping")
+_CONVERSATION_FIELDS = frozenset({*_FIRST_KEYS, "current_node", "default_model_slug", "gizmo_id"})
 # The keys of a node without a message.
 _EMPTY_KEYS = {"id", "message", "parent", "children"}
 
@@ -32,7 +43,6 @@ class _Conversation:
         self._source = source
         self._counts = counts
         self._nodes = {key: node for key, node in map_in(found, "mapping").items() if type(node) is dict}
-        self._odd = len(map_in(found, "mapping")) - len(self._nodes)
         # The message that represents each node: its own, or the last one before it; empty for the beginning.
         self._places: dict[str, str] = {}
         # The calls without a result on the way to each node.
@@ -45,8 +55,11 @@ class _Conversation:
     def steps(self) -> Iterator[Step]:
         """Yield the branches, the current one last."""
         yield About(f"/{id_in_name(self._id())}", title_of(text_in(self._found, "title")), self._tags())
-        for _ in range(self._odd):
-            self._counts.note("not an object")
+        self._counts.left_out.update(other_fields(self._found, _CONVERSATION_FIELDS))
+        for key, node in map_in(self._found, "mapping").items():
+            if key not in self._nodes:
+                self._counts.note("not an object")
+                yield Kept("note", key, None, {_NAME: encode({"node": node})}, None)
         for key, parent in walk(self._nodes, text_in(self._found, "current_node")):
             yield from self._read(key, self._nodes[key], parent)
         yield from self._flush()
@@ -77,12 +90,14 @@ class _Conversation:
             self._counts.note("node without a message")
             yield Kept("note", key, None, {_NAME: encode(node)}, None)
             return
+        self._counts.left_out.update(other_fields(node, _EMPTY_KEYS))
         self._images.begin(self._waiting)
         message, sent = read_message(found, self._images.block), milliseconds(found.get("create_time"))
         if message.unknown:
             self._counts.note(message.unknown)
         elif message.role in ("note", "user", "assistant", "tool", "system"):
             self._counts.map()
+            self._counts.left_out.update(left_out_of(found) if message.role != "note" else ())
         else:
             self._counts.ignore(message.role)
             return

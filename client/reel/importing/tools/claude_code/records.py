@@ -3,12 +3,13 @@
 No schema is published. The meaning of a record is derived from its content, not from the version that wrote it.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks, by_role, fitting
 from reel.importing.steps import Kept, Part, Said
-from reel.importing.values import digest, map_in, milliseconds, text_in
+from reel.importing.values import digest, map_in, milliseconds, other_fields, text_in
 from reel.providers.anthropic import PROVIDER
 from reel.providers.refusals import Refusals
 
@@ -46,6 +47,17 @@ _PR_LINK = ("prUrl", "url")
 _SYNTHETIC = "<synthetic>"
 # Fields of a record that identify its origin, kept beside the message.
 _ORIGINS = ("isMeta", "promptSource", "permissionMode", "origin", "isVisibleInTranscriptOnly")
+
+
+# The fields of records that become messages of which something is made, or that say where a record belongs.
+_FIELDS = frozenset(
+    {
+        *("type", "uuid", "parentUuid", "sessionId", "timestamp", "message", "attachment", "requestId", *_ORIGINS),
+        *("cwd", "gitBranch", "version", "isSidechain", "agentId", "isCompactSummary", "sessionKind"),
+    }
+)
+_MESSAGE_FIELDS = frozenset({"id", "type", "role", "content", "model", "stop_reason", "usage"})
+_ATTACHMENT_FIELDS = frozenset({"type", "prompt"})
 
 
 class Record(NamedTuple):
@@ -110,6 +122,19 @@ def unknown_type(found: Json) -> str:
     return "" if kind == "attachment" else kind or "without a type"
 
 
+def left_out_of(found: Json) -> Iterator[str]:
+    """Yield the fields of a record that its messages do not have; a record that becomes a note is kept whole."""
+    kind, message, attachment = text_in(found, "type"), map_in(found, "message"), map_in(found, "attachment")
+    if (
+        (kind == "assistant" and not _is_error(found))
+        or kind == "user"
+        or (kind == "attachment" and _is_queued(attachment))
+    ):
+        yield from other_fields(found, _FIELDS)
+        yield from other_fields(message, _MESSAGE_FIELDS, "message.")
+        yield from other_fields(attachment, _ATTACHMENT_FIELDS, "attachment.")
+
+
 def parent_of(found: Json) -> str | None:
     """Return the uuid of the preceding record; empty for a first record, ``None`` if there is no such field."""
     return text_in(found, "parentUuid") if "parentUuid" in found else None
@@ -143,7 +168,7 @@ def _assistant(found: Json, line: int, refusals: Refusals) -> Record:
     uuid, parent = _chain(found)
     message, sent = map_in(found, "message"), milliseconds(found.get("timestamp"))
     model = text_in(message, "model")
-    if model == _SYNTHETIC or found.get("isApiErrorMessage") is True:
+    if _is_error(found):
         return Record(uuid, parent, kept=_note(found, uuid, sent, line, _text_of(message.get("content"))))
     made = anthropic_blocks(message.get("content"), refusals, model)
     blocks = [fitting(block, "assistant", refusals) for block in made]
@@ -160,6 +185,15 @@ def _assistant(found: Json, line: int, refusals: Refusals) -> Record:
     }
     said = (Said("assistant", (Part(uuid, blocks),), metadata, sent, line),) if blocks else ()
     return Record(uuid, parent, said, answer=answer or uuid, usage=_usage(found, answer or uuid, sent, line))
+
+
+def _is_error(found: Json) -> bool:
+    """Whether an answer is text of Claude Code itself."""
+    return text_in(map_in(found, "message"), "model") == _SYNTHETIC or found.get("isApiErrorMessage") is True
+
+
+def _is_queued(attachment: Json) -> bool:
+    return text_in(attachment, "type") == "queued_command" and attachment.get("prompt") not in (None, "", [])
 
 
 def _usage(found: Json, answer: str, sent: int | None, line: int) -> Kept | None:
@@ -182,9 +216,8 @@ def _attachment(found: Json, line: int, refusals: Refusals) -> Record:
     """Read an attachment that Claude Code put beside a prompt, such as a prompt typed while the model worked."""
     uuid, parent = _chain(found)
     attachment, sent = map_in(found, "attachment"), milliseconds(found.get("timestamp"))
-    if text_in(attachment, "type") == "queued_command" and (
-        blocks := anthropic_blocks(attachment.get("prompt"), refusals)
-    ):
+    if _is_queued(attachment):
+        blocks = anthropic_blocks(attachment.get("prompt"), refusals)
         return Record(uuid, parent, _messages(found, uuid, list(by_role(blocks, "user", refusals)), line), joins=True)
     return Record(uuid, parent, kept=_note(found, uuid, sent, line, None))
 

@@ -9,6 +9,7 @@ from reel.importing.sources.files import Entry, JsonLines, files_below, lines_of
 from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
 from reel.importing.tools.claude_code.records import (
     FACTS,
+    left_out_of,
     link_in,
     parent_of,
     rule_for,
@@ -129,6 +130,7 @@ class Session(JsonLines):
             self.counts.note(unknown)
         else:
             self.counts.map()
+            self.counts.left_out.update(left_out_of(found))
         yield from thread.read(found, line)
 
     def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:

@@ -7,14 +7,24 @@ All items are read; of the events, only those with data that the items lack.
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import text_block
 from reel.importing.sources.files import JsonLines, lines_of, open_regular, open_zstd
-from reel.importing.sources.responses_items import Item, Items
+from reel.importing.sources.responses_items import Item, Items, left_out_of
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Said, Source, Step
-from reel.importing.values import digest, list_in, map_in, milliseconds, parse_record, tags_of, text_in, title_of
+from reel.importing.values import (
+    digest,
+    list_in,
+    map_in,
+    milliseconds,
+    other_fields,
+    parse_record,
+    tags_of,
+    text_in,
+    title_of,
+)
 from reel.providers.openai import PROVIDER
 
 NAME = "codex"
@@ -45,6 +55,21 @@ _PROGRESS = frozenset(
     }
 )
 _WITH_PAYLOAD = ("turn_context", "response_item", "event_msg", "compacted")
+# The fields of which something is made, or that say where a record belongs.
+_ENVELOPE_FIELDS = frozenset({"type", "timestamp", "payload"})
+_META_FIELDS = frozenset(
+    {
+        *("id", "cwd", "cli_version", "git", "base_instructions", "instructions", "source", "timestamp", "type"),
+        *("forked_from_id", "parent_thread_id"),
+    }
+)
+_GIT_FIELDS = frozenset({"branch", "commit_hash"})
+_CONTEXT_FIELDS = frozenset({"model", "cwd"})
+_SHOWN_FIELDS = frozenset({"type", "message", "text", "content", "id"})
+_USAGE_FIELDS = frozenset({"type", "info"})
+_INFO_FIELDS = frozenset({"last_token_usage", "total_token_usage"})
+_COMPACTION_FIELDS = frozenset({"message", "replacement_history"})
+_ROLLBACK_FIELDS = frozenset({"type", "num_turns"})
 # How a user's message begins if the tool wrote it, rather than a person.
 _CONTEXT = (
     *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>"),
@@ -95,6 +120,8 @@ class Rollout(JsonLines):
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
+        if "payload" in found:
+            self._leave(found, _ENVELOPE_FIELDS)
         kind, payload, sent = text_in(found, "type"), map_in(found, "payload"), milliseconds(found.get("timestamp"))
         if kind in _WITH_PAYLOAD and not payload:
             self.counts.note(f"{kind} without payload")
@@ -142,6 +169,8 @@ class Rollout(JsonLines):
         self._meta_line = line
         self.counts.map()
         git = map_in(meta, "git")
+        self._leave(meta, _META_FIELDS)
+        self._leave(git, _GIT_FIELDS, "git.")
         for tag, value in (
             ("cwd", text_in(meta, "cwd")),
             ("branch", text_in(git, "branch")),
@@ -156,8 +185,12 @@ class Rollout(JsonLines):
             block = text_block(instructions)
             yield Said("system", (Part("instructions", [block]),), {}, sent, line)
 
+    def _leave(self, found: Json, known: frozenset[str], where: str = "") -> None:
+        self.counts.left_out.update(other_fields(found, known, where))
+
     def _read_context(self, context: Json) -> None:
         self.counts.map()
+        self._leave(context, _CONTEXT_FIELDS)
         self._model = text_in(context, "model") or self._model
         if self._model:
             self._facts["model"] = self._model
@@ -170,6 +203,7 @@ class Rollout(JsonLines):
             self.counts.ignore(_IGNORED_ITEMS[kind])
             return
         self.counts.map()
+        self.counts.left_out.update(left_out_of(payload))
         ref = self._ref(payload)
         yield from self._say(self._items.read(_as_item(payload), ref, self._model), ref, sent, line)
 
@@ -208,9 +242,11 @@ class Rollout(JsonLines):
             yield from self._read_usage(event, sent, line)
         elif kind == "thread_rolled_back":
             self.counts.map()
+            self._leave(event, _ROLLBACK_FIELDS)
             yield from self._roll_back(event.get("num_turns"))
         elif self._events_only and (said := _shown(what, item or event)) is not None:
             self.counts.map()
+            self._leave(item or event, _SHOWN_FIELDS)
             yield from self._say(said, self._ref(event), sent, line)
         elif what in _SHOWN or what in _SHOWN_ITEMS:
             self.counts.ignore("shown to the person, and also an item")
@@ -235,6 +271,8 @@ class Rollout(JsonLines):
             return
         self._total_usage = total
         self.counts.map()
+        self._leave(event, _USAGE_FIELDS)
+        self._leave(info, _INFO_FIELDS, "info.")
         data: Json = {"provider": PROVIDER, "usage": last}
         if self._model:
             data["model"] = self._model
@@ -257,7 +295,8 @@ class Rollout(JsonLines):
         yield from self._flush()
         yield from self._describe()
         ref = self._ref({"compacted": payload})
-        items = [item for item in list_in(payload, "replacement_history") if type(item) is dict]
+        items = [_as_map(item) for item in list_in(payload, "replacement_history")]
+        self._leave(payload, _COMPACTION_FIELDS if items else _COMPACTION_FIELDS - {"replacement_history"})
         prompts = tuple(prompt for prompt, _ in self._prompts)
         self._prompts = []
         if not items:
@@ -267,6 +306,7 @@ class Rollout(JsonLines):
             return
         for number, found in enumerate(items):
             place = f"{ref}/{number}"
+            self.counts.left_out.update(left_out_of(found))
             for step in self._say(self._items.read(_as_item(found), place, self._model), place, sent, line):
                 yield step if number or type(step) is not Said else Compacted(step)
             if number == 0 and self._answer is not None:
@@ -282,6 +322,10 @@ class Rollout(JsonLines):
 
     def _note(self, found: Json, sent: int | None, line: int) -> Kept:
         return Kept("note", self._ref(found), None, {"codex": encode(found)}, sent, line)
+
+
+def _as_map(item: Any) -> Json:
+    return item if type(item) is dict else {"type": "unknown", "value": item}
 
 
 def _as_item(payload: Json) -> Json:

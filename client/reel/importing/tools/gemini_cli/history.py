@@ -6,18 +6,8 @@ from typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import Back, Kept, Part, Said, Step
-from reel.importing.tools.gemini_cli.messages import Message, kept_note
+from reel.importing.tools.gemini_cli.messages import TOKENS, Message, kept_note
 from reel.importing.values import digest
-
-# The counts of tokens, and their names in Gemini's API.
-_TOKENS = {
-    "input": "promptTokenCount",
-    "output": "candidatesTokenCount",
-    "cached": "cachedContentTokenCount",
-    "thoughts": "thoughtsTokenCount",
-    "tool": "toolUsePromptTokenCount",
-    "total": "totalTokenCount",
-}
 
 
 class _Entry(NamedTuple):
@@ -141,5 +131,5 @@ def _ref(message: Message, end: str, again: str) -> str:
 
 def _usage(message: Message) -> Json:
     """Return the usage of an answer, in the format of Gemini's API."""
-    counts = {name: message.tokens[key] for key, name in _TOKENS.items() if message.tokens.get(key)}
+    counts = {name: message.tokens[key] for key, name in TOKENS.items() if message.tokens.get(key)}
     return {**message.metadata, "usage": counts} if counts else {}

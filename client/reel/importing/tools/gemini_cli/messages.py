@@ -11,11 +11,20 @@ from typing import Any, NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, result_block, text_block
 from reel.importing.steps import Kept
-from reel.importing.tools.gemini_cli.parts import Parts, parts_in
-from reel.importing.values import digest, list_in, map_in, milliseconds, text_in
+from reel.importing.tools.gemini_cli.parts import Parts, left_out_of_part, parts_in
+from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.gemini import PROVIDER
 
 NAME = "gemini-cli"
+# The counts of tokens, and their names in Gemini's API.
+TOKENS = {
+    "input": "promptTokenCount",
+    "output": "candidatesTokenCount",
+    "cached": "cachedContentTokenCount",
+    "thoughts": "thoughtsTokenCount",
+    "tool": "toolUsePromptTokenCount",
+    "total": "totalTokenCount",
+}
 # Output that Gemini CLI shows to the person, apart from the conversation.
 _SHOWN = ("info", "warning", "error")
 # The keys of a message record's content.
@@ -25,6 +34,15 @@ _CONTEXT = "<session_context>"
 _NOT_TITLES = (_CONTEXT, "<hook_context>", "/", "?")
 # Text that the tool omits from a separately recorded message, but not from the same one in a list of all messages.
 _INVISIBLE = re.compile("[\u200b-\u200f\ufeff]|<!--.*?-->", re.DOTALL)
+
+
+# The fields of a record, and of what is in it, of which something is made.
+_FIELDS = frozenset({"id", "timestamp", "type", "model", "tokens", "displayContent", *_SAID})
+_INNER_FIELDS = {
+    "toolCalls": frozenset({"id", "name", "args", "result", "status"}),
+    "thoughts": frozenset({"subject", "description"}),
+    "tokens": frozenset(TOKENS),
+}
 
 
 class Message(NamedTuple):
@@ -76,6 +94,18 @@ def read_message(found: Json, reader: Parts) -> list[Message]:
         return _of_user(found, parts, reader)
     ref = text_in(found, "id")
     return [Message(ref, ref, "note", (), "", {}, None, record=found)]
+
+
+def left_out_of(found: Json) -> Iterator[str]:
+    """Yield the fields of a message's record that the message does not have; a note has all of them."""
+    yield from other_fields(found, _FIELDS)
+    for key, known in _INNER_FIELDS.items():
+        for part in list_in(found, key) or [map_in(found, key)]:
+            if type(part) is dict:
+                yield from other_fields(part, known, f"{key}.")
+    for holder, key in ((found, "content"), *((call, "result") for call in list_in(found, "toolCalls"))):
+        for part in parts_in(holder.get(key)) if type(holder) is dict else ():
+            yield from left_out_of_part(part)
 
 
 def kept_note(found: Mapping[str, Any], ref: str, line: int) -> Kept:

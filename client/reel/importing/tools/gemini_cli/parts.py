@@ -1,13 +1,25 @@
 """Reads the parts of Gemini's API, as ``reel load`` reads them; what it refuses is kept whole."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from reel.base.strict_json import Json
 from reel.importing.sources.blocks import fitting
-from reel.providers.gemini import PROVIDER, read_part
+from reel.importing.values import map_in, other_fields
+from reel.providers.gemini import BESIDE_DATA, OF_A_RESPONSE, PROVIDER, camel_case, read_part
 from reel.providers.message_builder import MessageBuilder
 from reel.providers.refusals import Refusals
+
+# The fields of a part of which something is made, and those of its data.
+_DATA = {
+    "text": frozenset[str](),
+    "functionCall": frozenset({"id", "name", "args"}),
+    "functionResponse": frozenset({"id", "name", "response", "parts", *OF_A_RESPONSE}),
+    "inlineData": frozenset({"mimeType", "data", "displayName"}),
+    "fileData": frozenset({"mimeType", "fileUri", "displayName"}),
+}
+_FIELDS = frozenset({"thought", "thoughtSignature", "mediaResolution", *_DATA, *BESIDE_DATA})
 
 
 def parts_in(content: Any) -> list[Any]:
@@ -15,6 +27,15 @@ def parts_in(content: Any) -> list[Any]:
     if type(content) is list:
         return content
     return [] if content in (None, "") else [content]
+
+
+def left_out_of_part(part: Any) -> Iterator[str]:
+    """Yield the fields of a part that its block does not have, in the spelling of the API."""
+    cased = camel_case(part) if type(part) is dict else {}
+    if not cased.keys().isdisjoint(_DATA):  # any other part is kept whole
+        yield from other_fields(cased, _FIELDS, "parts.")
+        for key, known in _DATA.items():
+            yield from other_fields(camel_case(map_in(cased, key)), known, f"parts.{key}.")
 
 
 class Parts:

@@ -12,7 +12,15 @@ from reel.importing.sources.files import Entry, JsonLines, files_below, open_reg
 from reel.importing.sources.json_elements import MAX_ELEMENT, Elements
 from reel.importing.steps import NOT_JSON, REPEATED, TOO_LONG, About, Found, Problem, Source, Step, Tool
 from reel.importing.tools.gemini_cli.history import History
-from reel.importing.tools.gemini_cli.messages import NAME, Message, kept_note, kind_of, read_message, without_results
+from reel.importing.tools.gemini_cli.messages import (
+    NAME,
+    Message,
+    kept_note,
+    kind_of,
+    left_out_of,
+    read_message,
+    without_results,
+)
 from reel.importing.tools.gemini_cli.parts import Parts
 from reel.importing.values import (
     list_in,
@@ -197,6 +205,7 @@ class Session(JsonLines):
                 yield from self._note("answer that was written again later", found, line)
                 return
             self.counts.map()
+            self.counts.left_out.update(left_out_of(found))
             self._answer, self._answer_line = found, line
             return
         messages = read_message(found, self._parts)
@@ -207,6 +216,7 @@ class Session(JsonLines):
             self.counts.ignore(REPEATED)
         else:
             self.counts.map()
+            self.counts.left_out.update(left_out_of(found) if text_in(found, "type") == "user" else ())
             for message in messages:
                 yield from self._say(message, self._history.append(message, line))
 
@@ -228,11 +238,20 @@ class Session(JsonLines):
         if type(changes.get("messages")) is not list:
             return
         yield from self._flush()
-        listed = [found for found in changes["messages"] if type(found) is dict and text_in(found, "id")]
-        messages = without_results(
-            [message for found in listed if not kind_of(found) for message in read_message(found, self._parts)]
-        )
+        listed = []
+        for found in changes["messages"]:
+            if type(found) is not dict or not text_in(found, "id") or kind_of(found):
+                kind = kind_of(found) if type(found) is dict else ""
+                whole = found if type(found) is dict else {"value": found}
+                yield from self._note(kind or "message without an id", whole, line)
+            else:
+                self.counts.left_out.update(left_out_of(found))
+                listed += read_message(found, self._parts)
+        messages = without_results(listed)
         said = [message for message in messages if message.role != "note"]
+        for message in messages:
+            if message.role == "note":
+                yield kept_note(message.record, message.id, line)
         for message in said:
             self._take_facts(message)
         yield from self._describe()

@@ -4,13 +4,16 @@ Each is read as by ``reel load`` in the format that its parts belong to; what th
 """
 
 from collections import Counter
+from itertools import chain
 from typing import Any, NamedTuple
 
 from reel.base.errors import InvalidMessage
 from reel.base.strict_json import Json
+from reel.importing.sources import responses_items
 from reel.importing.sources.blocks import by_role
 from reel.importing.steps import Part, Said
-from reel.importing.values import list_in, text_in
+from reel.importing.tools.gemini_cli.parts import left_out_of_part
+from reel.importing.values import list_in, other_fields, text_in
 from reel.providers import anthropic, gemini, openai_chat, openai_responses
 from reel.providers.elements import Element
 from reel.providers.message_builder import MessageBuilder
@@ -31,6 +34,9 @@ _ANTHROPIC = frozenset(
     {"tool_use", "tool_result", "redacted_thinking", "image", "document", "server_tool_use", "web_search_tool_result"}
 )
 _RESPONSES = frozenset({"input_text", "output_text", "input_image", "input_file"})
+
+
+_GEMINI_FIELDS = frozenset({"role", "parts"})
 
 
 class Spoken(NamedTuple):
@@ -117,6 +123,16 @@ def _prompt(provider: str, messages: list[Json]) -> list[Spoken]:
 
 def _blocks(content: Any) -> list[Json]:
     return [{"type": "text", "text": content}] if type(content) is str else content
+
+
+def left_out_of(found: Json) -> list[str]:
+    """Return the fields of a message, or an item, that its blocks and metadata do not have."""
+    match _api_of(found):
+        case "gemini":
+            return [*other_fields(found, _GEMINI_FIELDS), *chain.from_iterable(map(left_out_of_part, found["parts"]))]
+        case "openai-responses":
+            return responses_items.left_out_of(found)
+    return []
 
 
 def said_from(spoken: list[Spoken], ref: str, sent: int | None, line: int = 0) -> list[Said]:

@@ -8,8 +8,18 @@ from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks
 from reel.importing.sources.files import JsonLines, files_below
 from reel.importing.steps import About, Found, Problem, Source, Step, Tool
-from reel.importing.tools.jsonl.messages import REASONING, Chat, Spoken, read_prompt, role_in, said_from
-from reel.importing.values import id_in_name, list_in, map_in, milliseconds, name_of, tags_of, text_in, title_of
+from reel.importing.tools.jsonl.messages import REASONING, Chat, Spoken, left_out_of, read_prompt, role_in, said_from
+from reel.importing.values import (
+    id_in_name,
+    list_in,
+    map_in,
+    milliseconds,
+    name_of,
+    other_fields,
+    tags_of,
+    text_in,
+    title_of,
+)
 from reel.providers.openai import PROVIDER
 from reel.providers.refusals import Refusals
 
@@ -23,6 +33,8 @@ _SAID = ("content", "value", "parts", "tool_calls", "function_call", *REASONING)
 # The maximum length of the excerpt of a line that is not a message.
 _SHOWN = 60
 _TIMES = ("timestamp", "created_at", "create_time", "time")
+# The facts about a conversation; of several ids or times, the first counts.
+_FACTS = ("title", "model", *_IDS, *_TIMES)
 
 
 def _discover(root: Path) -> Found:
@@ -69,6 +81,7 @@ class Messages(JsonLines):
         if not self._number:
             yield About("", "", tags_of(tool=_NAME, source=self.source.path))
         spoken = self._chat.read(found, self._number, is_first=not self._number)
+        self.counts.left_out.update(left_out_of(found))
         yield from said_from(spoken, f"message-{self._number}", _time_of(found), line)
         self._number += 1
 
@@ -80,7 +93,8 @@ class Messages(JsonLines):
         self._parts.add(part)
         facts = tags_of(tool=_NAME, source=self.source.path, model=text_in(found, "model"))
         yield About(part, title_of(text_in(found, "title")), facts)
-        number, prompt, sent = 0, self._prompt_in(found), _time_of(found)
+        number, (key, prompt), sent = 0, self._prompt_in(found), _time_of(found)
+        self.counts.left_out.update(other_fields(found, {where, key, *_FACTS}))
         if prompt:
             number = 1
             yield from said_from(prompt, "prompt", sent, line)
@@ -88,13 +102,14 @@ class Messages(JsonLines):
         for index, message in enumerate(list_in(found, where)):
             if _is_message(message):
                 spoken = chat.read(message, index, is_first=not number)
+                self.counts.left_out.update(left_out_of(message))
                 yield from said_from(spoken, f"message-{number}", _time_of(message) or sent, line)
                 number += 1
             else:
                 self.counts.problem(Problem(self.source.path, line, f"not a message: {encode(message)[:_SHOWN]}"))
 
-    def _prompt_in(self, found: Json) -> list[Spoken]:
-        """Return the prompt of a request that has it beside its messages."""
+    def _prompt_in(self, found: Json) -> tuple[str, list[Spoken]]:
+        """Return the prompt of a request that has it beside its messages, and the key that has it."""
         for key in _PROMPTS:
             value: Any = found.get(key)
             provider = "anthropic" if key == "system" else "gemini" if key.startswith("system") else PROVIDER
@@ -104,8 +119,8 @@ class Messages(JsonLines):
                 content = [{"type": "text", **part} if type(part) is dict else part for part in content]
             if content:
                 refusals = Refusals(provider, self.counts.refused)
-                return read_prompt(provider, anthropic_blocks(content, refusals))
-        return []
+                return key, read_prompt(provider, anthropic_blocks(content, refusals))
+        return "", []
 
 
 def _is_message(found: Any) -> bool:

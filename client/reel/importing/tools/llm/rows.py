@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, result_block, text_block
@@ -13,9 +13,36 @@ from reel.providers.metadata import opaque_block
 from reel.said.blocks import ALLOWED
 
 PROVIDER = "llm"
+# The columns of which something is made, or that say where a row belongs; and those fields of a part's payload.
+FIELDS = {
+    "threads": frozenset({"id", "name", "model", "tip_message_hash", "forked_from"}),
+    "turns": frozenset(
+        {
+            *("id", "thread_id", "parent_message_hash", "tip_message_hash", "datetime_utc"),
+            *("model", "resolved_model", "input_tokens", "output_tokens"),
+        }
+    ),
+    "messages": frozenset({"hash", "parent_hash", "role"}),
+    "parts": frozenset({"id", "message_hash", "position", "type", "text", "payload"}),
+    "responses": frozenset(
+        {
+            *("id", "conversation_id", "datetime_utc", "prompt", "system", "reasoning", "response"),
+            *("model", "resolved_model", "input_tokens", "output_tokens"),
+        }
+    ),
+    "tool_calls": frozenset({"id", "response_id", "name", "arguments", "tool_call_id"}),
+    "tool_results": frozenset({"id", "response_id", "name", "output", "tool_call_id", "exception"}),
+    "text": frozenset({"text", "text_ref"}),
+    "reasoning": frozenset({"text", "text_ref", "provider_metadata"}),
+    "tool_call": frozenset({"tool_call_id", "name", "arguments"}),
+    "tool_result": frozenset({"tool_call_id", "name", "output", "attachments", "exception"}),
+    "attachment": frozenset({"attachment"}),
+}
+# Counts what is left out of a row, given its table.
+Leave: TypeAlias = Callable[[str, Json], None]
 
 
-def message_blocks(database: Database, name: str, role: str, report: Callable[[str], None]) -> list[Json]:
+def message_blocks(database: Database, name: str, role: str, report: Callable[[str], None], leave: Leave) -> list[Json]:
     """Return the blocks of a message in the newer tables.
 
     Args:
@@ -23,12 +50,13 @@ def message_blocks(database: Database, name: str, role: str, report: Callable[[s
         name: the message's hash.
         role: the role of the message; tool results belong to a user.
         report: called with each damaged row.
+        leave: called with each row, and with the payload of each part.
     """
     blocks = []
     rows = database.rows("parts", "message_hash", name)
     for row in sorted(rows, key=lambda row: row["position"] if type(row.get("position")) is int else 0):
         try:
-            block = _part(database, row, f"{name}-{row.get('position')}")
+            block = _part(database, row, f"{name}-{row.get('position')}", leave)
         except ValueError as error:
             report(f"parts, row {row.get('id')}: not JSON: {error}")
             kept = {key: repr(value) if type(value) is bytes else value for key, value in row.items()}
@@ -41,8 +69,11 @@ def _other(found: Json, role: str) -> Json:
     return text_block(encode(found)) if role == "system" else opaque_block(PROVIDER, found)
 
 
-def _part(database: Database, row: Json, made: str) -> Json:
+def _part(database: Database, row: Json, made: str, leave: Leave) -> Json:
     kind, payload = text_in(row, "type"), _parsed(row.get("payload"))
+    leave("parts", row)
+    if kind in FIELDS:
+        leave(kind, payload)
     text = text_in(row, "text") or text_in(payload, "text") or _referenced(database, payload)
     if kind == "text":
         return text_block(text)
@@ -94,23 +125,25 @@ def _attachment(database: Database, name: str) -> Json:
     return text_block(f"[file: {text_in(row, 'path') or 'missing'}]")
 
 
-def response_messages(database: Database, row: Json, prompt: str) -> Iterator[Said]:
+def response_messages(database: Database, row: Json, prompt: str, leave: Leave) -> Iterator[Said]:
     """Yield the messages of a response in the older tables: the input and the answer.
 
     Args:
         database: the database.
         row: the response.
         prompt: the system prompt so far.
+        leave: called with each row of a call or a result.
     """
     name, sent = text_in(row, "id"), milliseconds(row.get("datetime_utc"))
     system = "\n\n".join(filter(None, [*_fragments(database, "system_fragments", name), text_in(row, "system")]))
     if system and text_in(row, "system") != prompt:
         kept = {"provider": PROVIDER, "role": "system"} if prompt else {}
         yield Said("user" if prompt else "system", (Part(f"{name}/system", [text_block(system)]),), kept, sent)
-    results = [
-        _result(text_in(found, "tool_call_id") or f"{name}-{number}", found.get("output"), [], failed=_failed(found))
-        for number, found in enumerate(database.rows("tool_results", "response_id", name))
-    ]
+    results = []
+    for number, found in enumerate(database.rows("tool_results", "response_id", name)):
+        leave("tool_results", found)
+        call_id = text_in(found, "tool_call_id") or f"{name}-{number}"
+        results.append(_result(call_id, found.get("output"), [], failed=_failed(found)))
     if results:
         yield Said("tool", (Part(f"{name}/results", results),), {}, sent)
     text = "\n".join(filter(None, [*_fragments(database, "prompt_fragments", name), text_in(row, "prompt")]))
@@ -126,6 +159,7 @@ def response_messages(database: Database, row: Json, prompt: str) -> Iterator[Sa
     blocks = [{"type": "thinking", "text": thought, "provider": PROVIDER}] if thought else []
     blocks += [text_block(answer)] if answer else []
     for number, found in enumerate(database.rows("tool_calls", "response_id", name)):
+        leave("tool_calls", found)
         call_id = text_in(found, "tool_call_id") or f"{name}-{number}"
         blocks.append(call_block(call_id, text_in(found, "name"), found.get("arguments")))
     model = text_in(row, "resolved_model") or text_in(row, "model")

@@ -8,8 +8,8 @@ from reel.base.strict_json import Json
 from reel.importing.sources.blocks import by_role, text_block
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
-from reel.importing.tools.llm.rows import PROVIDER, message_blocks, response_messages
-from reel.importing.values import id_in_name, milliseconds, origins_first, tags_of, text_in, title_of
+from reel.importing.tools.llm.rows import FIELDS, PROVIDER, message_blocks, response_messages
+from reel.importing.values import id_in_name, milliseconds, origins_first, other_fields, tags_of, text_in, title_of
 from reel.providers.refusals import Refusals
 
 _ROLES = {"user": "user", "tool": "user", "assistant": "assistant", "system": "system"}
@@ -59,13 +59,17 @@ class Logs:
         origin = _origin(database, name)
         model = next(filter(None, models), "")
         facts = tags_of(tool=PROVIDER, source=self.source.path, model=model, forked_from=origin)
+        for table, rows in (("threads", threads), ("turns", turns)):
+            for row in rows:
+                self._leave(table, row)
         title = next((text_in(row, "name") for row in threads), "")
         yield About(_part(name), title_of(title), facts, _part(origin) if origin else "")
         prompt = ""
         for number in responses:
             row = database.row("responses", number)
             self.counts.map()
-            yield from response_messages(database, row, prompt)
+            self._leave("responses", row)
+            yield from response_messages(database, row, prompt, self._leave)
             prompt = text_in(row, "system") or prompt
             yield from _usage(row)
         tips = [(text_in(row, "tip_message_hash"), row) for row in turns]
@@ -102,16 +106,20 @@ class Logs:
             said.add(name)
             yield from self._message(database, row, name, model, sent)
 
+    def _leave(self, table: str, row: Json) -> None:
+        self.counts.left_out.update(other_fields(row, FIELDS[table], f"{table}."))
+
     def _report(self, what: str) -> None:
         self.counts.problem(Problem(self.source.path, 0, what))
 
     def _message(self, database: Database, row: Json, name: str, model: str, sent: int | None) -> Iterator[Step]:
         role = _ROLES.get(text_in(row, "role"), "")
+        self._leave("messages", row)
         if role:
             self.counts.map()
         else:
             self.counts.note(f"role {text_in(row, 'role') or 'missing'}")
-        blocks = message_blocks(database, name, role or "user", self._report) or [text_block("")]
+        blocks = message_blocks(database, name, role or "user", self._report, self._leave) or [text_block("")]
         metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
         runs = list(by_role(blocks, role or "user", Refusals(PROVIDER, self.counts.refused)))
         for number, (owner, run) in enumerate(runs):

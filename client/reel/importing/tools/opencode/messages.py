@@ -6,7 +6,7 @@ from typing import Any
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, text_block
 from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
-from reel.importing.values import list_in, map_in, milliseconds, text_in
+from reel.importing.values import list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.metadata import opaque_block
 from reel.said.blocks import check_name
 
@@ -21,6 +21,29 @@ _IGNORED_PARTS = {
     "retry": "another try",
 }
 _IGNORED_MESSAGES = {"agent-switched": "choice of the agent", "model-switched": "choice of the model", "idle": "idle"}
+
+
+# The fields of which something is made, or that say where a message or a part belongs.
+_FIELDS = frozenset(
+    {
+        *("id", "sessionID", "role", "type", "time", "text", "files", "content", "summary", "recent", "callID"),
+        *("modelID", "providerID", "model", "error", "tokens", "cost", "command", "output"),
+    }
+)
+_TIME_FIELDS = frozenset({"created", "completed"})
+_PLACE = frozenset({"id", "sessionID", "messageID", "type"})
+_PART_FIELDS = {
+    "text": _PLACE | {"text"},
+    "file": _PLACE | {"url", "uri", "mime", "filename", "name"},
+    "reasoning": _PLACE | {"text", "metadata", "providerMetadata"},
+    "tool": _PLACE | {"callID", "tool", "name", "state", "metadata", "providerMetadata", "provider"},
+}
+# Those of reasoning that its provider signed or encrypted.
+_METADATA_FIELDS = {
+    "anthropic": frozenset({"redactedData", "signature"}),
+    "openai": frozenset({"reasoningEncryptedContent", "itemId"}),
+}
+_STATE_FIELDS = frozenset({"status", "input", "output", "error", "content", "attachments", "structured", "result"})
 
 
 class Messages:
@@ -53,9 +76,11 @@ class Messages:
         role, kind = text_in(message, "role"), text_in(message, "type")
         if role in ("user", "assistant"):
             self._counts.map()
+            self._leave(message)
             yield from self._read_parts(message, ref, role, parts)
         elif kind in _READERS:
             self._counts.map()
+            self._leave(message)
             yield from getattr(self, _READERS[kind])(message, ref)
         elif kind in _IGNORED_MESSAGES:
             self._counts.ignore(_IGNORED_MESSAGES[kind])
@@ -69,6 +94,13 @@ class Messages:
         yield from self._flush_compaction()
         if self._back is not None:
             yield self._back
+
+    def _leave(self, message: Json) -> None:
+        self._counts.left_out.update(other_fields(message, _FIELDS))
+        self._counts.left_out.update(other_fields(map_in(message, "time"), _TIME_FIELDS, "time."))
+
+    def _leave_of(self, part: Json) -> None:
+        self._counts.left_out.update(_left_out_of(part))
 
     def _say(self, said: Said) -> Said:
         self._last = said.parts[-1].ref
@@ -104,6 +136,7 @@ class Messages:
                 self._counts.ignore(_IGNORED_PARTS[kind])
             elif kind in ("text", "file", "agent", "subtask"):
                 self._counts.map()
+                self._leave_of(part)
                 said.append(Part(ref, [_given(part)]))
             else:
                 self._counts.note(f"part/{kind}")
@@ -130,6 +163,7 @@ class Messages:
                 self._counts.ignore(_IGNORED_PARTS[kind])
             elif kind in ("text", "file", "reasoning", "tool"):
                 self._counts.map()
+                self._leave_of(part)
                 said.append(Part(part_ref, [_made(part, provider, self.model)]))
                 if (result := _result(part)) is not None:
                     results.append(Part(f"{part_ref}/result", [result]))
@@ -162,7 +196,7 @@ class Messages:
         return text_in(message, "providerID") or text_in(map_in(message, "model"), "providerID") or PROVIDER
 
     def _read_user(self, message: Json, ref: str) -> Iterator[Step]:
-        given = [{"type": "file", **part} for part in list_in(message, "files") if type(part) is dict]
+        given = [{"type": "file", **_as_map(part)} for part in list_in(message, "files")]
         blocks = [text_block(text_in(message, "text")), *map(_given, given)]
         yield self._say(Said("user", (Part(ref, blocks),), {}, _sent(message)))
 
@@ -180,10 +214,7 @@ class Messages:
 
     def _read_content(self, message: Json, ref: str) -> Iterator[Step]:
         self._note_model(message)
-        content = [
-            (f"{ref}/{number}", part if type(part) is dict else {"value": part})
-            for number, part in enumerate(list_in(message, "content"))
-        ]
+        content = [(f"{ref}/{number}", _as_map(part)) for number, part in enumerate(list_in(message, "content"))]
         yield from self._read_answer(message, ref, content)
 
     def _read_compaction(self, message: Json, ref: str) -> Iterator[Step]:
@@ -206,6 +237,10 @@ _READERS = {
 }
 
 
+def _as_map(part: Any) -> Json:
+    return part if type(part) is dict else {"value": part}
+
+
 def is_unfinished(message: Json) -> bool:
     """Return whether a message is an answer that may still be being written."""
     is_answer = "assistant" in (message.get("role"), message.get("type"))
@@ -216,6 +251,19 @@ def is_unfinished(message: Json) -> bool:
 def note(ref: str, found: Any, sent: int | None) -> Kept:
     """Return a note that keeps a record."""
     return Kept("note", f"{ref}/note", None, {"opencode": encode(found)}, sent)
+
+
+def _left_out_of(part: Json) -> Iterator[str]:
+    """Yield the fields of a part that its block does not have; a part that is kept whole has all of them."""
+    kind, state = text_in(part, "type"), map_in(part, "state")
+    if (known := _PART_FIELDS.get(kind)) is not None and _made(part, "", "")["type"] != "opaque":
+        yield from other_fields(part, known, f"{kind}.")
+        yield from other_fields(state, _STATE_FIELDS, f"{kind}.state.")
+        if kind == "reasoning" and "provider_metadata" not in _thinking(part, "", ""):
+            metadata = _metadata(part)
+            yield from other_fields(metadata, _METADATA_FIELDS.keys(), "reasoning.metadata.")
+            for provider, fields in _METADATA_FIELDS.items():
+                yield from other_fields(map_in(metadata, provider), fields, f"reasoning.metadata.{provider}.")
 
 
 def _sent(message: Json) -> int | None:
@@ -283,8 +331,8 @@ def _result(part: Json) -> Json | None:
     content: Any = (text_in(error, "message") or error) if failed else state.get("output")
     if type(content) is not str:
         content = "" if content is None else encode(content)
-    blocks = [_given(found) for found in list_in(state, "content") if type(found) is dict]
-    blocks += [_media(found) for found in list_in(state, "attachments") if type(found) is dict]
+    blocks = [_given(_as_map(found)) for found in list_in(state, "content")]
+    blocks += [_media(_as_map(found)) for found in list_in(state, "attachments")]
     if blocks:
         content = [*([text_block(content)] if content else []), *blocks]
     elif not content and not failed and (given := state.get("structured") or state.get("result")):

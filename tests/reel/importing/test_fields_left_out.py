@@ -1,0 +1,165 @@
+"""A field that a newer version of a tool writes: it is in what is imported, or the report counts it."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reel.importing import tool_named
+
+from . import chats, test_opencode
+from .exported import Tree
+from .exported import write as write_export
+from .rollouts import Lines
+from .samples import SAMPLES
+from .transcripts import Transcript, call
+
+FIELD, WORD = "zz_new", "a word of a newer version"
+TEXTS = ["hi", "ho"]
+# Records that a rule ignores as a whole; and fields that are left out as a whole, or are the sum of others.
+IGNORED = ("step-start", "step-finish")
+ACCOUNTED = {"toolUseResult", "total_token_usage"}
+# Where a tool keeps JSON, if not in its file: the tables, and the columns with it.
+COLUMNS = {
+    "llm": [("parts", "payload")],
+    "openai-agents": [("agent_messages", "message_data")],
+    "opencode-1": [("message", "data"), ("part", "data")],
+    "opencode-2": [("session_message", "data")],
+}
+
+
+def _rich(name: str, root: Path) -> None:
+    """Write a conversation with what the plain sample of a tool has not: calls, results, thoughts and usage."""
+    path = root / SAMPLES[name].file
+    match name:
+        case "claude-code":
+            thought = {"type": "thinking", "thinking": "Hm", "signature": "s"}
+            made = Transcript().user("u", "hi").answer("a", thought, "m").answer("b", call("c"), "n")
+            made.result("r", "c").write(path)
+        case "codex":
+            Lines(git={"branch": "b"}).line("turn_context", model="m").call("c").output("c").event(
+                "token_count", info={"last_token_usage": {"input_tokens": 1}, "total_token_usage": {"input_tokens": 1}}
+            ).line("compacted", message="short").write(path)
+        case "gemini-cli":
+            more = {"toolCalls": [chats.made_call("c", "out")], "thoughts": [{"subject": "s", "description": "d"}]}
+            chats.Lines().user("u", "hi").answer("a", "ho", **more, tokens={"input": 1}).write(path)
+        case "jsonl":
+            tool = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+            records: list[Any] = [
+                {"role": "assistant", "content": None, "tool_calls": [tool]},
+                {"role": "tool", "tool_call_id": "c", "content": "seen"},
+                {
+                    "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
+                    "tools": [],
+                    "system": "s",
+                },
+                {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+                {"input": [{"type": "message", "role": "assistant", "content": "ho"}]},
+                {"conversations": [{"from": "human", "value": "hi"}]},
+            ]
+            path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        case "chatgpt":
+            thoughts = {"content_type": "thoughts", "thoughts": [{"summary": "s", "content": "c"}]}
+            tree = Tree().said("u", "user", "hi").said("t", "assistant", thoughts)
+            code = {"content_type": "code", "text": "1"}
+            tree.said("c", "assistant", code, recipient="python")
+            tree.said(
+                "r",
+                "tool",
+                {"content_type": "execution_output", "text": "1"},
+                author={"role": "tool", "name": "python"},
+            )
+            write_export(path, tree.exported())
+        case "claude-ai":
+            content = [{"type": "text", "text": "ho"}, {"type": "tool_use", "id": "c", "name": "n", "input": {}}]
+            message = {"uuid": "m", "sender": "assistant", "content": content, "created_at": "2026-01-01T00:00:00Z"}
+            write_export(path, {"uuid": "c", "name": "n", "chat_messages": [message]})
+        case "opencode-tree":
+            test_opencode.tree(root, test_opencode.turn())
+        case "opencode-1":
+            test_opencode.first(root, test_opencode.turn())
+        case _:
+            SAMPLES[name].write(root, TEXTS, "ses")
+
+
+def _maps(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the ways to the maps in a value."""
+    if isinstance(value, dict) and value.get("type") not in IGNORED and not {*way} & ACCOUNTED:
+        yield way
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _maps(below, (*way, key))
+
+
+def _with_field(value: Any, way: tuple[Any, ...]) -> str:
+    """Return a value as JSON, with the new field in one of its maps."""
+    changed = place = deepcopy(value)
+    for key in way:
+        place = place[key]
+    place[FIELD] = WORD
+    return json.dumps(changed)
+
+
+def _newer(name: str, root: Path) -> Iterator[str]:
+    """Add the field to each map in turn; yield the place after each."""
+    if name in COLUMNS:
+        yield from _newer_rows(root / SAMPLES[name].file, COLUMNS[name])
+        return
+    paths = sorted(root.rglob("*.json")) if name == "opencode-tree" else [root / SAMPLES[name].file]
+    for path in (path for path in paths if path.parts[-3] != "session"):
+        whole = path.read_text()
+        lines = whole.splitlines() if path.suffix == ".jsonl" else [whole]
+        for number, line in enumerate(lines):
+            value = json.loads(line)
+            for way in _maps(value):
+                path.write_text("\n".join([*lines[:number], _with_field(value, way), *lines[number + 1 :]]) + "\n")
+                yield f"{path.name}, line {number + 1}, {way}: {line}"
+        path.write_text(whole)
+
+
+def _newer_rows(path: Path, columns: list[tuple[str, str]]) -> Iterator[str]:
+    with closing(sqlite3.connect(path)) as database:
+        for table, column in columns:
+            rows = database.execute(f"SELECT rowid, {column} FROM {table} WHERE {column} IS NOT NULL").fetchall()
+            for row, text in rows:
+                for way in _maps(json.loads(text)):
+                    changed = _with_field(json.loads(text), way)
+                    database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (changed, row))
+                    database.commit()
+                    yield f"{table}, row {row}, {way}: {text}"
+                database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (text, row))
+                database.commit()
+
+
+def _read(tool_name: str, root: Path) -> tuple[str, int]:
+    """Return what the steps have, and how many things the report says that they have not."""
+    steps, told = "", 0
+    tool = tool_named(tool_name)
+    for source in tool.discover(root).sources:
+        reading = tool.open(source)
+        steps += "".join(map(repr, reading.steps()))
+        counts = reading.counts
+        told += counts.left_out.total() + counts.unknown.total() + counts.refused.total() + len(counts.problems)
+    return steps, told
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in ("aider", "reel")])
+@pytest.mark.parametrize("is_rich", [False, True])
+def test_a_field_of_a_newer_version(name: str, is_rich: bool, tmp_path: Path) -> None:
+    """Wherever it is, nothing is dropped without a word."""
+    if is_rich:
+        _rich(name, tmp_path)
+    else:
+        SAMPLES[name].write(tmp_path, TEXTS, "ses")
+    tool = SAMPLES[name].tool
+    _, told = _read(tool, tmp_path)
+
+    for place in _newer(name, tmp_path):
+        steps, now_told = _read(tool, tmp_path)
+
+        assert WORD in steps or now_told > told, place
