@@ -12,9 +12,9 @@ import pytest
 from reel.base.errors import InvalidMessage
 from reel.base.strict_json import encode
 from reel.importing.sources.blocks import anthropic_blocks, by_role
+from reel.importing.sources.gemini_parts import Parts
 from reel.importing.sources.responses_items import Items
 from reel.importing.steps import Said
-from reel.importing.tools.gemini_cli.parts import Parts
 from reel.importing.tools.jsonl.messages import Chat
 from reel.importing.tools.jsonl.tool import TOOL
 from reel.providers.refusals import Refusals

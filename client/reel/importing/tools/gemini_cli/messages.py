@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, result_block, text_block
+from reel.importing.sources.gemini_parts import Parts, left_out_of_part, parts_in
 from reel.importing.steps import Kept
-from reel.importing.tools.gemini_cli.parts import Parts, left_out_of_part, parts_in
 from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.gemini import PROVIDER
 

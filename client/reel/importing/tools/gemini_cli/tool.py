@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reel.base.strict_json import Json
 from reel.importing.sources.files import Entry, JsonLines, files_below, open_regular
+from reel.importing.sources.gemini_parts import Parts
 from reel.importing.sources.json_elements import MAX_ELEMENT, Elements
 from reel.importing.steps import NOT_JSON, REPEATED, TOO_LONG, About, Found, Problem, Source, Step, Tool
 from reel.importing.tools.gemini_cli.history import History
@@ -21,7 +22,6 @@ from reel.importing.tools.gemini_cli.messages import (
     read_message,
     without_results,
 )
-from reel.importing.tools.gemini_cli.parts import Parts
 from reel.importing.values import (
     list_in,
     map_in,

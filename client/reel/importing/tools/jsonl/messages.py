@@ -11,8 +11,8 @@ from reel.base.errors import InvalidMessage
 from reel.base.strict_json import Json
 from reel.importing.sources import responses_items
 from reel.importing.sources.blocks import by_role
+from reel.importing.sources.gemini_parts import left_out_of_part
 from reel.importing.steps import Part, Said
-from reel.importing.tools.gemini_cli.parts import left_out_of_part
 from reel.importing.values import list_in, other_fields, text_in
 from reel.providers import anthropic, gemini, openai_chat, openai_responses
 from reel.providers.elements import Element
