@@ -129,7 +129,8 @@ def left_out_of(found: Json) -> list[str]:
     """Return the fields of a message, or an item, that its blocks and metadata do not have."""
     match _api_of(found):
         case "gemini":
-            return [*other_fields(found, _GEMINI_FIELDS), *chain.from_iterable(map(left_out_of_part, found["parts"]))]
+            of_parts = chain.from_iterable(map(left_out_of_part, list_in(found, "parts")))
+            return [*other_fields(found, _GEMINI_FIELDS), *of_parts]
         case "openai-responses":
             return responses_items.left_out_of(found)
     return []
