@@ -31,15 +31,15 @@
   "The command that starts the daemon."
   :type 'string)
 
-(defcustom reel-timeout 60
-  "How many seconds a command waits for the daemon's reply."
+(defcustom reel-timeout 30
+  "How many seconds a command waits for the daemon: to reply, or to come back."
   :type 'number)
 
 (defvar reel-link-push-function #'ignore
   "Function that is called with each push: its name, a symbol, and a plist.")
 
 (defvar reel-link-open-hook nil
-  "Hook that is run when a connection was opened.")
+  "Hook that is run when the daemon has answered the greeting.")
 
 (defvar reel-link-lost-hook nil
   "Hook that is run when the connection was lost.")
@@ -50,19 +50,22 @@
 (defvar reel-link--count 0
   "How many connections there were; it is part of the names of their buffers.")
 
+(defvar reel-link--features nil
+  "What the daemon that answered the last greeting can do.")
+
+(defvar reel-link--greeted nil
+  "The connection whose greeting was answered last, or nil.")
+
 (defvar reel-link--trouble nil
-  "The reason that the daemon gave before the connection ended, or nil.")
+  "Why the daemon refused the greeting, or nil.")
 
 (defconst reel-link--commands '(create add clear clone mark rewind undo redo change)
   "The methods that write; they are sent with a key.")
 
 ;;;; The queue
 
-(defvar reel-link--new nil
-  "The newer part of the queue, newest first.")
-
-(defvar reel-link--old nil
-  "The older part of the queue, oldest first.")
+(defvar reel-link--queue nil
+  "The calls that wait, oldest first, each a function and its arguments.")
 
 (defvar reel-link--timer nil
   "The timer that empties the queue, or nil if the queue is empty.")
@@ -70,9 +73,9 @@
 (defvar reel-link--sending nil
   "Non-nil while a request is being written.")
 
-(defun reel-link-defer (function &rest arguments)
-  "Put a call of FUNCTION with ARGUMENTS into the queue."
-  (push (cons function arguments) reel-link--new)
+(defun reel-link-defer (&rest call)
+  "Put CALL, a function and its arguments, into the queue."
+  (setq reel-link--queue (nconc reel-link--queue (list call)))
   (unless reel-link--timer
     (reel-link--arm 0)))
 
@@ -87,23 +90,11 @@
   (if reel-link--sending
       (reel-link--arm 0.02)
     (unwind-protect
-        (while (progn (reel-link--work)
-                      (and (reel-link--next) (not (input-pending-p)))))
+        (while (progn (with-demoted-errors "reel: %S" (apply #'funcall (pop reel-link--queue)))
+                      (and reel-link--queue (not (input-pending-p)))))
       (setq reel-link--timer nil)
-      (when (reel-link--next)
+      (when reel-link--queue
         (reel-link--arm 0.01)))))
-
-(defun reel-link--work ()
-  "Make the first call in the queue."
-  (when-let* ((task (and (reel-link--next) (pop reel-link--old))))
-    (with-demoted-errors "reel: %S" (apply (car task) (cdr task)))))
-
-(defun reel-link--next ()
-  "Return whether the queue has anything; then it is in `reel-link--old'."
-  (unless reel-link--old
-    (setq reel-link--old (nreverse reel-link--new)
-          reel-link--new nil))
-  reel-link--old)
 
 ;;;; The address
 
@@ -188,13 +179,15 @@ daemon cannot be reached."
   "Connect to PATH and send the greeting."
   (when-let* ((trouble (reel-link--foreign path)))
     (user-error "%s; nothing was sent to it" trouble))
-  (setq reel-link--connection (reel-link--dial path)
-        reel-link--trouble nil)
-  (reel-link-ask 'hello
-                 (list :client (list :name "emacs" :version emacs-version)
-                       :protocol '(:min 1 :max 1))
-                 (apply-partially #'reel-link--greeted reel-link--connection))
-  (run-hooks 'reel-link-open-hook))
+  (let ((connection (reel-link--dial path)))
+    (setq reel-link--connection connection
+          reel-link--trouble nil)
+    (ignore-errors ; if it ends meanwhile, `reel-link--down' is called
+      (reel-link--send 'hello
+                       (list :client (list :name "emacs" :version emacs-version)
+                             :protocol '(:min 1 :max 1))
+                       (apply-partially #'reel-link--greet connection)
+                       (apply-partially #'reel-link--refuse connection)))))
 
 (defun reel-link--dial (path)
   "Return a new connection to PATH."
@@ -220,17 +213,25 @@ daemon cannot be reached."
   (let ((inhibit-message t))
     (apply sentinel arguments)))
 
-(defun reel-link--greeted (connection error _reply)
-  "Close CONNECTION if the reply to the greeting is ERROR.
+(defun reel-link--greet (connection reply)
+  "Take the REPLY to the greeting on CONNECTION."
+  (setq reel-link--greeted connection
+        reel-link--features (append (plist-get reply :features) nil))
+  (reel-link-defer #'run-hooks 'reel-link-open-hook))
+
+(defun reel-link--refuse (connection error)
+  "Close CONNECTION, because the reply to the greeting is ERROR.
 The daemon has another version of the protocol."
-  (when error
-    (setq reel-link--trouble error)
+  (unless (reel-link--lost-p error)
+    (setq reel-link--trouble (reel-link-words error))
     (delete-process (jsonrpc--process connection))))
+
+(defun reel-link-knows-p (feature)
+  "Return whether the daemon has FEATURE."
+  (member feature reel-link--features))
 
 (defun reel-link--hear (_connection method params)
   "Take the push METHOD with its PARAMS."
-  (when (eq method 'bye)
-    (setq reel-link--trouble (format "the daemon stops: %s" (plist-get params :reason))))
   (reel-link-defer reel-link-push-function method params))
 
 (defun reel-link--down (connection)
@@ -314,15 +315,30 @@ Signal an error of the daemon as a `user-error'."
 (defun reel-link-try (method &rest params)
   "Call METHOD of the daemon with PARAMS, a plist.
 Return (result RESULT), or (error ERROR) with the daemon's error.
-Open a connection if there is none.  A request that was lost with its
-connection is repeated once; a command has a key, so it is applied once.
+Open a connection if there is none.  A command that was lost with its connection
+is sent once more, when the daemon is back; it has a key, so it is applied once.
 Signal a `user-error' if the daemon cannot be reached."
-  (when (memq method reel-link--commands)
-    (setq params (plist-put params :key (reel-link--key))))
-  (or (reel-link--exchange method params)
-      (reel-link--exchange method params)
-      (user-error "The daemon on %s went away%s" (reel-link-address)
-                  (if reel-link--trouble (format " (%s)" reel-link--trouble) ""))))
+  (reel-link-connect t)
+  (let ((keyed (memq method reel-link--commands)))
+    (when keyed
+      (setq params (plist-put params :key (reel-link--key))))
+    (or (reel-link--exchange method params)
+        (and keyed
+             (reel-link--back-p)
+             (reel-link--exchange method params))
+        (user-error "%s" (format "the daemon went away before it answered %s%s" method
+                                 (if keyed "; check whether it was applied" ""))))))
+
+(defun reel-link--back-p ()
+  "Wait until the daemon is back; return whether it is.
+It is started once; then others may do so."
+  (let ((until (+ (float-time) reel-timeout))
+        (start t))
+    (while (and (not (reel-link-up-p)) (< (float-time) until))
+      (with-demoted-errors "%S" (reel-link-connect start))
+      (setq start nil)
+      (accept-process-output nil 0.1))
+    (reel-link-up-p)))
 
 (defun reel-link-send (agent name text)
   "Send TEXT to AGENT, named NAME; return the line to show.
@@ -338,11 +354,13 @@ Nothing is sent if TEXT is blank."
                 (format "; %s replaced by U+FFFD" (reel-text-count replaced "character")))))))
 
 (defun reel-link--exchange (method params)
-  "Send METHOD with PARAMS and wait for the reply.
+  "Send METHOD with PARAMS after the greeting, and wait for the reply.
 Return (result RESULT) or (error ERROR), or nil when the connection was lost."
-  (reel-link-connect t)
-  (let ((until (+ (float-time) reel-timeout))
-        (answer 'waiting))
+  (let ((answer 'waiting))
+    (reel-link--wait 'hello (lambda () (or (eq reel-link--greeted reel-link--connection)
+                                           (not (reel-link-up-p)))))
+    (when reel-link--trouble
+      (user-error "%s" reel-link--trouble))
     (condition-case nil
         (reel-link--send method params
                          (lambda (result) (setq answer (list 'result result)))
@@ -350,11 +368,16 @@ Return (result RESULT) or (error ERROR), or nil when the connection was lost."
                            (setq answer (unless (reel-link--lost-p error) (list 'error error)))))
       ((json-error wrong-type-argument) (user-error "The text to send has invalid characters"))
       (error (setq answer nil)))
-    (while (eq answer 'waiting)
+    (reel-link--wait method (lambda () (not (eq answer 'waiting))))
+    answer))
+
+(defun reel-link--wait (method done)
+  "Wait until METHOD was answered: until the function DONE is true."
+  (let ((until (+ (float-time) reel-timeout)))
+    (while (not (funcall done))
       (when (> (float-time) until)
         (user-error "No answer to %s from %s within %s seconds" method (reel-link-address) reel-timeout))
-      (accept-process-output nil 0.02))
-    answer))
+      (accept-process-output nil 0.02))))
 
 (defun reel-link--send (method params success failure)
   "Send METHOD with PARAMS.

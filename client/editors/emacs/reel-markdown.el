@@ -1,10 +1,9 @@
-;;; reel-markdown.el --- Faces for Markdown, and its code blocks  -*- lexical-binding: t; -*-
+;;; reel-markdown.el --- Faces for Markdown  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: MIT
 
 ;;; Commentary:
 
-;; `reel-markdown-mark' marks the code blocks of a text when it is inserted.
 ;; Faces are added by `reel-markdown-fontify' to the part of a buffer that is
 ;; shown, so a long conversation costs nothing.
 ;;
@@ -33,73 +32,71 @@
     ("`[^`\n]+`" . font-lock-constant-face))
   "The faces of what is not a code block.")
 
-(defun reel-markdown-mark (text seq)
-  "Return TEXT, an answer, with the property `reel-answer', whose value is SEQ.
-Each code block in it has the property `reel-code', whose value is a list of the
-language and SEQ."
-  (with-temp-buffer
-    (insert (propertize text 'reel-answer seq))
-    (goto-char (point-min))
-    (while (re-search-forward reel-markdown--opening nil t)
-      (let ((language (match-string-no-properties 2))
-            (end (reel-markdown--end (match-string 1))))
-        (forward-line)
-        (when (< (point) end)
-          (put-text-property (point) end 'reel-code (list language seq)))
-        (goto-char end)
-        (forward-line)))
-    (buffer-string)))
+(defconst reel-markdown--far 100000
+  "How many characters away a fence is looked for.")
 
-(defun reel-markdown-last (property)
-  "Return the last text with PROPERTY in the current buffer, and its value.
-That is a cons, or nil if there is none."
-  (let* ((end (if (get-text-property (max (point-min) (1- (point-max))) property)
-                  (point-max)
-                (previous-single-property-change (point-max) property)))
-         (value (and end (> end (point-min)) (get-text-property (1- end) property))))
-    (when value
-      (cons (buffer-substring-no-properties
-             (previous-single-property-change end property nil (point-min)) end)
-            value))))
-
-(defun reel-markdown--end (fence)
-  "Return where the code block after point ends, which FENCE has opened."
-  (save-excursion
-    (forward-line)
-    (if (re-search-forward
-         (format "^ \\{0,3\\}%s+[ \t]*$" (regexp-quote fence)) nil t)
-        (match-beginning 0)
-      (point-max))))
+(defconst reel-markdown--large 20000
+  "From how many characters on a code block has no faces; some modes are slow.")
 
 (defun reel-markdown-fontify (start end)
-  "Add faces between START and END; for `jit-lock-register'."
-  (let ((start (save-excursion (goto-char start) (line-beginning-position)))
-        (inhibit-read-only t))
-    (pcase-dolist (`(,regexp . ,face) reel-markdown--keywords)
-      (save-excursion
-        (goto-char start)
-        (while (re-search-forward regexp end t)
-          (unless (or (get-text-property (match-beginning 0) 'reel-code)
-                      (get-text-property (match-beginning 0) 'face))
-            (put-text-property (match-beginning 0) (match-end 0) 'face face)))))
-    (reel-markdown--fontify-code start end)))
+  "Add faces between START and END, and a little more; for `jit-lock-register'."
+  (save-excursion
+    (let ((inhibit-read-only t)
+          (case-fold-search nil)
+          (last (progn (goto-char end) (line-end-position))))
+      (goto-char (reel-markdown--begin start))
+      (while (< (point) end)
+        (let* ((begin (max start (point)))
+               (limit (reel-markdown--limit last))
+               (stop (min limit last))
+               (fence (and (re-search-forward reel-markdown--opening stop t) (match-beginning 0)))
+               (next (if fence (reel-markdown--fontify-code limit) stop)))
+          (reel-markdown--fontify-text begin (or fence stop))
+          (goto-char next)))
+      `(jit-lock-bounds ,start . ,(max end (point))))))
 
-(defun reel-markdown--fontify-code (start end)
-  "Add the faces of their languages to the code blocks between START and END."
-  (while (< start end)
-    (let ((code (get-text-property start 'reel-code))
-          (next (next-single-property-change start 'reel-code nil (point-max))))
-      (when code
-        (let ((begin (previous-single-property-change (1+ start) 'reel-code nil (point-min)))
-              (mode (cdr (assoc (downcase (car code)) reel-markdown--modes))))
-          (when (fboundp mode)
-            (reel-markdown--copy-faces begin next mode))))
-      (setq start next))))
+(defun reel-markdown--begin (position)
+  "Return where to begin, to know whether POSITION is in a code block.
+That is where its text or fold begins, or in a long one some place before."
+  (let ((near (max (point-min) (- position reel-markdown--far)))
+        (after (min (1+ position) (point-max))))
+    (goto-char (max (previous-single-property-change after 'reel-heading nil near)
+                    (previous-single-property-change after 'reel-fold nil near)))
+    (line-beginning-position)))
+
+(defun reel-markdown--limit (end)
+  "Return where the text or the fold at point ends, or some place after END."
+  (let ((far (min (point-max) (+ end reel-markdown--far))))
+    (min (next-single-property-change (point) 'reel-heading nil far)
+         (next-single-property-change (point) 'reel-fold nil far))))
+
+(defun reel-markdown--fontify-text (start end)
+  "Add faces to the text between START and END, which is no code."
+  (pcase-dolist (`(,regexp . ,face) reel-markdown--keywords)
+    (goto-char start)
+    (while (and (< (point) end) (re-search-forward regexp end t))
+      (unless (get-text-property (match-beginning 0) 'face)
+        (put-text-property (match-beginning 0) (match-end 0) 'face face)))))
+
+(defun reel-markdown--fontify-code (limit)
+  "Add faces to the code block whose fence was found; return where it ends.
+That is at LIMIT at the latest."
+  (let ((mode (cdr (assoc (downcase (match-string-no-properties 2)) reel-markdown--modes)))
+        (closing (format "^ \\{0,3\\}%s+[ \t]*$" (regexp-quote (match-string 1))))
+        (begin (min limit (line-beginning-position 2))))
+    (goto-char begin)
+    (let* ((found (re-search-forward closing limit t))
+           (end (if found (match-beginning 0) limit)))
+      (when (and (fboundp mode) (< begin end (+ begin reel-markdown--large)))
+        (reel-markdown--copy-faces begin end mode))
+      (or found limit))))
 
 (defun reel-markdown--copy-faces (begin end mode)
   "Give the text between BEGIN and END the faces that it has in MODE."
   (let ((text (buffer-substring-no-properties begin end))
-        (buffer (current-buffer)))
+        (buffer (current-buffer))
+        (inhibit-message t) ; python-mode says that it cannot guess the indentation
+        (message-log-max nil))
     (with-temp-buffer
       (insert text)
       (setq-local enable-local-variables nil)

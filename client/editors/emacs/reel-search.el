@@ -12,7 +12,7 @@
 
 (require 'cl-lib)
 (require 'subr-x)
-(require 'reel-copy)
+(require 'reel-lines)
 (require 'reel-link)
 (require 'reel-text)
 
@@ -202,7 +202,7 @@ was."
          (note (equal (plist-get hit :kind) "note")))
     (reel--show info (unless (reel-search--current-p hit info) (plist-get hit :seq)))
     (when (or note (plist-get hit :role))
-      (reel-copy-when-complete (lambda () (reel-search--arrive hit))))
+      (reel-lines-when-complete (lambda () (reel-search--arrive hit))))
     (when note
       (message "%s: #%d is a note; reel log %s shows it" name (plist-get hit :seq) name))))
 
@@ -215,10 +215,11 @@ A prompt that was replaced is not."
 
 (defun reel-search--arrive (hit)
   "Go to the first match of HIT in the current buffer, and open its fold."
-  (pcase-let ((`(,begin ,end ,seq)
-               (reel-copy-place (unless (equal (plist-get hit :role) "system") (plist-get hit :seq)))))
-    (when (and (plist-get hit :role) seq (/= seq (plist-get hit :seq)))
-      (message "%s: #%d is not in the conversation any more; search again to see it" reel-copy-name (plist-get hit :seq)))
+  (pcase-let* ((wanted (unless (equal (plist-get hit :role) "system") (plist-get hit :seq)))
+               (`(,begin ,end ,seq) (reel-lines-place wanted)))
+    (unless (or (equal (plist-get hit :kind) "note") (eql seq wanted))
+      (message "%s: #%d is not in the conversation any more; search again to see it"
+               reel-lines-name wanted))
     (let ((position (or (reel-search--find (reel-search--contexts hit) begin end) begin)))
       (goto-char position)
       (when (invisible-p position)

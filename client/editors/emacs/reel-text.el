@@ -1,24 +1,23 @@
-;;; reel-text.el --- A conversation as text  -*- lexical-binding: t; -*-
+;;; reel-text.el --- What is said about conversations  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: MIT
 
 ;;; Commentary:
 
-;; These functions turn what the daemon sends, plists, into the text that a
-;; buffer shows.  They use no connection and no buffer.
+;; Faces, and words about what the daemon sends, plists.  These functions use no
+;; connection and no buffer.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'subr-x)
-(require 'reel-markdown)
 
 (defface reel-heading '((t :inherit font-lock-keyword-face :weight bold))
   "The heading of a message."
   :group 'reel)
 
 (defface reel-label '((t :inherit font-lock-comment-face))
-  "The line above a fold, and the line that stands for media."
+  "The line above a fold, and what is no part of a conversation."
   :group 'reel)
 
 (defconst reel-text--bad "[^\x00-\ud7ff\ue000-\x10ffff]"
@@ -45,112 +44,9 @@ Names, titles and ids are other people's, and a line break would begin
 another line."
   (replace-regexp-in-string "[\n\r]+" " " text t t))
 
-(defun reel-text-prompt (system)
-  "Return the text of the prompt SYSTEM, which may be nil."
-  (if system
-      (concat (reel-text--heading "system") (reel-text--body system) "\n")
-    ""))
-
-(defun reel-text-message (message tools)
-  "Return the text of MESSAGE.
-TOOLS is a hash table with the name of each tool by the id of its call; the
-calls of MESSAGE are added."
-  (concat (reel-text--heading (format "%s #%d · %s" (plist-get message :role)
-                                      (plist-get message :seq)
-                                      (reel-text-time (or (plist-get message :sent)
-                                                          (plist-get message :time)))))
-          (mapconcat (lambda (block)
-                       (concat (reel-text--marked (reel-text--block block tools) block message) "\n"))
-                     (plist-get message :content) "")))
-
-(defun reel-text--marked (text block message)
-  "Return TEXT of BLOCK in MESSAGE, with its code blocks marked if it is an answer."
-  (if (and (equal (plist-get block :type) "text")
-           (equal (plist-get message :role) "assistant"))
-      (reel-markdown-mark text (plist-get message :seq))
-    text))
-
-(defun reel-text-draft (client text)
-  "Return the text of a draft: what CLIENT has written so far is TEXT.
-CLIENT is the name of a program; nil if it has none."
-  (concat (reel-text--heading (concat "assistant · writing…" (and client (format " (%s)" client))))
-          (reel-text--body text) "\n"))
-
 (defun reel-text-past (name seq)
-  "Return the line below the conversation NAME as it was at the event SEQ."
-  (propertize (format "*%s as it was at #%d (M-x reel-open shows it as it is now)*\n" name seq)
-              'face 'reel-label))
-
-(defun reel-text--heading (words)
-  "Return the heading of a message, with WORDS."
-  (concat (propertize (concat "## " (reel-text-one-line words)) 'face 'reel-heading 'reel-heading t)
-          "\n\n"))
-
-(defun reel-text--body (text)
-  "Return TEXT with a newline at its end."
-  (if (string-suffix-p "\n" text) text (concat text "\n")))
-
-(defun reel-text--label (words)
-  "Return the line above a block: those of WORDS that are not nil."
-  (propertize (reel-text-one-line (concat "### " (string-join (delq nil words) " ")))
-              'face 'reel-label))
-
-(defun reel-text--note (&rest words)
-  "Return a line of those WORDS that are not nil."
-  (concat (reel-text--label words) "\n"))
-
-(defun reel-text--folded (words text)
-  "Return TEXT, folded, under the label WORDS."
-  (let ((hidden (concat "\n" (string-remove-suffix "\n" text))))
-    (concat (reel-text--label words)
-            (propertize hidden 'reel-fold t 'invisible 'reel-fold)
-            "\n")))
-
-(defun reel-text--fenced (text language)
-  "Return TEXT, in LANGUAGE, between fences that are longer than any in it."
-  (let* ((ticks (mapcar #'length (split-string text "[^`]+" t)))
-         (fence (make-string (1+ (apply #'max 2 ticks)) ?`)))
-    (concat fence language "\n" (reel-text--body text) fence)))
-
-(defun reel-text--block (block tools)
-  "Return the text of BLOCK; TOOLS is as in `reel-text-message'."
-  (pcase (plist-get block :type)
-    ("text" (reel-text--body (plist-get block :text)))
-    ("thinking" (reel-text--folded '("thinking") (plist-get block :text)))
-    ("redacted_thinking"
-     (reel-text--note (format "thinking, redacted (%d characters)" (length (plist-get block :data)))))
-    ("tool_call"
-     (puthash (plist-get block :id) (plist-get block :name) tools)
-     (reel-text--folded (list "call" (plist-get block :name) (plist-get block :id))
-                        (reel-text--fenced (plist-get block :arguments) "json")))
-    ("tool_result" (reel-text--result block tools))
-    ("media" (reel-text--media block))
-    ("opaque"
-     (reel-text--folded (list "opaque block of" (plist-get block :provider))
-                        (reel-text--fenced (plist-get block :data_json) "json")))
-    (type (reel-text--note "block of type" type "(a newer plug-in can show it)"))))
-
-(defun reel-text--result (block tools)
-  "Return the text of BLOCK, a tool's result; TOOLS is as in `reel-text-message'."
-  (let* ((content (plist-get block :content))
-         (id (plist-get block :tool_call_id))
-         (name (gethash id tools))
-         (what (if (eq (plist-get block :is_error) t) "error" "result"))
-         (text (if (stringp content)
-                   content
-                 (mapconcat (lambda (each) (reel-text--block each tools)) content ""))))
-    (reel-text--folded (list what (and name "of") name id)
-                       (reel-text--fenced (substring-no-properties text) ""))))
-
-(defun reel-text--media (block)
-  "Return the line that stands for BLOCK, a picture or the like."
-  (reel-text--note "media" (plist-get block :mime_type) (plist-get block :name)
-                   (or (plist-get block :url)
-                       (format "%d bytes" (reel-text--size (plist-get block :data_base64))))))
-
-(defun reel-text--size (base64)
-  "Return how many bytes BASE64 encodes, with or without padding."
-  (/ (* 3 (length (replace-regexp-in-string "=+\\'" "" base64 t t))) 4))
+  "Return the words below the conversation NAME as it was at the event SEQ."
+  (format "%s as it was at #%d (M-x reel-open shows it as it is now)" name seq))
 
 (defun reel-text-count (number thing)
   "Return NUMBER with the noun THING, in the plural if NUMBER is not 1."

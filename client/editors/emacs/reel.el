@@ -47,7 +47,7 @@
 (require 'cl-lib)
 (require 'reel-ask)
 (require 'reel-compose)
-(require 'reel-copy)
+(require 'reel-lines)
 (require 'reel-link)
 (require 'reel-list)
 (require 'reel-markdown)
@@ -60,8 +60,17 @@
 (defvar reel--retry nil
   "The timer that tries to reach the daemon again, or nil.")
 
-(defconst reel--pause 1
-  "How many seconds to wait between two attempts to reach the daemon.")
+(defvar reel--is-away nil
+  "Whether it was said that the daemon is away.")
+
+(defconst reel--pauses '(0.1 . 2)
+  "The first and the longest pause before an attempt to reach the daemon.")
+
+(defvar reel--pause (car reel--pauses)
+  "How many seconds to wait before the next attempt; it doubles.")
+
+(defconst reel--away "the daemon went away; waiting for it to come back"
+  "What is said when the connection was lost.")
 
 (defconst reel--kinds '("clear" "clone" "mark" "restore" "rewind")
   "The commands that people know by their kind; all others added messages.")
@@ -77,7 +86,7 @@ Nor may a file in the current directory set them."
 
 (defun reel--buffers ()
   "Return the buffers with conversations."
-  (cl-remove-if-not (lambda (buffer) (buffer-local-value 'reel-copy-agent buffer))
+  (cl-remove-if-not (lambda (buffer) (buffer-local-value 'reel-lines-agent buffer))
                     (buffer-list)))
 
 (defun reel--each (function &rest arguments)
@@ -88,35 +97,38 @@ Nor may a file in the current directory set them."
 
 (defun reel--hear (method params)
   "Pass the push METHOD with PARAMS to the buffers."
-  (reel--each #'reel-copy-hear method params))
+  (reel--each #'reel-lines-hear method params))
 
 (defun reel--opened ()
   "Continue in all buffers, over the new connection."
-  (when reel--retry
+  (when reel--is-away
     (message "the daemon is back"))
-  (reel--stop)
-  (reel--each #'reel-copy-follow))
+  (setq reel--is-away nil
+        reel--pause (car reel--pauses))
+  (reel--each #'reel-lines-follow))
 
 (defun reel--lost ()
   "Show in the buffers that the daemon is away, and try to reach it again."
-  (unless (reel-link-up-p)
-    (reel--each #'reel-copy-lost)
-    (unless reel--retry
-      (when (reel--buffers)
-        (message "the daemon went away; waiting for it to come back"))
-      (setq reel--retry (run-at-time 0 reel--pause #'reel--reconnect)))))
+  (when (and (reel--buffers) (not (reel-link-up-p)))
+    (reel--each #'reel-lines-lost reel--away)
+    (unless reel--is-away
+      (message "%s" reel--away))
+    (setq reel--is-away t)
+    (reel--plan)))
+
+(defun reel--plan ()
+  "Plan the next attempt to reach the daemon, unless one is planned."
+  (unless reel--retry
+    (setq reel--retry (run-at-time reel--pause nil #'reel--reconnect)
+          reel--pause (min (* 2 reel--pause) (cdr reel--pauses)))))
 
 (defun reel--reconnect ()
   "Try to reach the daemon; do not start it, it may have been stopped on purpose."
-  (if (reel--buffers)
-      (ignore-errors (reel-link-connect))
-    (reel--stop)))
-
-(defun reel--stop ()
-  "Stop trying to reach the daemon."
-  (when reel--retry
-    (cancel-timer reel--retry)
-    (setq reel--retry nil)))
+  (setq reel--retry nil)
+  (when (reel--buffers)
+    (condition-case nil
+        (reel-link-connect)
+      (error (reel--plan)))))
 
 (setq reel-link-push-function #'reel--hear)
 (add-hook 'reel-link-open-hook #'reel--opened)
@@ -168,11 +180,10 @@ Nor may a file in the current directory set them."
   "Return the text for the mode line: what is going on in this conversation.
 A mode line interprets %, and names are other people's text: each is replaced."
   (let ((words (append
-                (and reel-copy-past (list (format "as it was at #%d" reel-copy-past)))
-                (and reel-copy-state (list reel-copy-state))
-                (mapcar (lambda (client) (concat "writing…" (and client (format " (%s)" client))))
-                        (reel-copy-writers))
-                (and (reel-ask-running-p reel-copy-agent) '("asking")))))
+                (and reel-lines-past (list (format "as it was at #%d" reel-lines-past)))
+                (and reel-lines-state (list reel-lines-state))
+                (reel-lines-writers)
+                (and (reel-ask-running-p reel-lines-agent) '("asking")))))
     (if words
         (replace-regexp-in-string "[[:cntrl:]%]" "?" (concat ":" (string-join words " · ")) t t)
       "")))
@@ -180,7 +191,7 @@ A mode line interprets %, and names are other people's text: each is replaced."
 (defun reel--refresh ()
   "Read the conversation again."
   (if (reel-link-up-p)
-      (reel-copy-refresh)
+      (reel-lines-follow)
     (reel-link-connect t)))
 
 (defun reel-next ()
@@ -194,15 +205,9 @@ A mode line interprets %, and names are other people's text: each is replaced."
   (reel--go #'previous-single-property-change (point-min)))
 
 (defun reel--go (change limit)
-  "Go to the heading found by CHANGE, a function like `next-property-change'.
-LIMIT is the end of the buffer in that direction."
-  (let* ((here (line-beginning-position))
-         (there (funcall change here 'reel-heading nil limit)))
-    (unless (get-text-property there 'reel-heading) ; the end of a heading
-      (setq there (funcall change there 'reel-heading nil limit)))
-    (when (or (= there here) (not (get-text-property there 'reel-heading)))
-      (user-error "There is no other message"))
-    (goto-char there)))
+  "Go to the heading found by CHANGE; LIMIT is as in `reel-lines-heading'."
+  (goto-char (or (reel-lines-heading change (line-beginning-position) limit)
+                 (user-error "There is no other message"))))
 
 (defun reel-toggle ()
   "Open the fold on this line, or close it again."
@@ -222,7 +227,7 @@ LIMIT is the end of the buffer in that direction."
 
 (defun reel--buffer ()
   "Return the buffer of the conversation that a command is about."
-  (cond (reel-copy-agent (current-buffer))
+  (cond (reel-lines-agent (current-buffer))
         (reel-compose-conversation (reel--composed))
         ((buffer-live-p reel--last) reel--last)
         (t (user-error "No conversation is open (M-x reel-open opens one)"))))
@@ -235,11 +240,11 @@ LIMIT is the end of the buffer in that direction."
 
 (defun reel--name ()
   "Return the name of the conversation that a command is about."
-  (buffer-local-value 'reel-copy-name (reel--buffer)))
+  (buffer-local-value 'reel-lines-name (reel--buffer)))
 
 (defun reel--agent ()
   "Return the id of the conversation that a command is about."
-  (buffer-local-value 'reel-copy-agent (reel--buffer)))
+  (buffer-local-value 'reel-lines-agent (reel--buffer)))
 
 (defun reel--command (method &rest params)
   "Call METHOD with PARAMS on the conversation; return the result."
@@ -251,13 +256,13 @@ With PAST, the seq of an event, show the conversation as it was then."
   (let* ((id (plist-get info :id))
          (name (plist-get info :name))
          (known (cl-find (list id past) (reel--buffers) :test #'equal
-                         :key (lambda (buffer) (list (buffer-local-value 'reel-copy-agent buffer)
-                                                     (buffer-local-value 'reel-copy-past buffer)))))
-         (buffer (or known (generate-new-buffer (reel-copy-buffer-name name past)))))
+                         :key (lambda (buffer) (list (buffer-local-value 'reel-lines-agent buffer)
+                                                     (buffer-local-value 'reel-lines-past buffer)))))
+         (buffer (or known (generate-new-buffer (reel-lines-buffer-name name past)))))
     (unless known
       (with-current-buffer buffer
         (reel-mode)
-        (reel-copy-start id name past)))
+        (reel-lines-start id name past)))
     (setq reel--last buffer)
     (pop-to-buffer buffer)))
 
@@ -336,23 +341,27 @@ TEXT is the region if it is active, else a text that is asked for."
 (defun reel-answer ()
   "Copy the text of the last answer, after its last call if it has one."
   (interactive)
-  (pcase (with-current-buffer (reel--buffer) (reel-markdown-last 'reel-answer))
-    (`(,text . ,seq)
-     (kill-new text)
-     (message "%s: copied the answer #%d" (reel--name) seq))
-    (_ (user-error "%s: no answer to copy" (reel--name)))))
+  (let ((answer (reel--copy nil "no answer to copy")))
+    (message "%s: copied the answer #%d" (reel--name) (plist-get answer :seq))))
 
 (defun reel-code ()
   "Copy the last code block of an answer."
   (interactive)
-  (pcase (with-current-buffer (reel--buffer) (reel-markdown-last 'reel-code))
-    (`(,text ,language ,seq)
-     (kill-new text)
-     (message "%s: copied %s%s from #%d" (reel--name)
-              (reel-text-count (length (split-string (string-remove-suffix "\n" text) "\n")) "line")
-              (if (string-empty-p language) "" (concat " of " language))
-              seq))
-    (_ (user-error "%s: no code block in an answer" (reel--name)))))
+  (let* ((answer (reel--copy t "no code block in an answer"))
+         (lines (split-string (plist-get answer :text) "\n")))
+    (message "%s: copied %s%s from #%d" (reel--name)
+             (reel-text-count (length lines) "line")
+             (if (equal (plist-get answer :language) "") "" (concat " of " (plist-get answer :language)))
+             (plist-get answer :seq))))
+
+(defun reel--copy (code missing)
+  "Copy the last answer, or with CODE the last code block; return the reply.
+If there is none, signal an error that says that it is MISSING."
+  (let ((answer (reel--command 'answer :code (if code t :json-false))))
+    (unless (plist-get answer :seq)
+      (user-error "%s: %s" (reel--name) missing))
+    (kill-new (plist-get answer :text))
+    answer))
 
 ;;;###autoload
 (defun reel-clone (name)
@@ -362,7 +371,7 @@ If NAME is empty, the daemon chooses one."
   (interactive
    (list (read-string (format "Name of the clone of %s (empty: the daemon chooses one): " (reel--name)))))
   (reel--show (reel--command 'clone :name (reel--optional name)
-                             :at (buffer-local-value 'reel-copy-past (reel--buffer)))))
+                             :at (buffer-local-value 'reel-lines-past (reel--buffer)))))
 
 ;;;###autoload
 (defun reel-mark (label)

@@ -49,7 +49,5 @@ def shown(client: Client) -> Shown:
 
 def _message(message: Message) -> str:
     moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(message["time"] // 1000))
-    texts = "".join(
-        block["text"].removesuffix("\n") + "\n\n" for block in message["content"] if block["type"] == "text"
-    )
+    texts = "".join(f"{block['text']}\n\n" for block in message["content"] if block["type"] == "text")
     return f"## {message['role']} #{message['seq']} · {moment}\n\n{texts}"

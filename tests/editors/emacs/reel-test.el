@@ -12,24 +12,32 @@
   `(let ((process-environment (mapcar (lambda (pair) (concat (car pair) "=" (cdr pair))) ,environment)))
      ,@body))
 
-(defun reel-test-message (seq &rest blocks)
-  "Return a message of the user with SEQ and BLOCKS."
-  (list :role "user" :seq seq :time 0 :content (vconcat blocks)))
+(defun reel-test-patch (first last lines &rest more)
+  "Apply a patch: the rows from FIRST up to LAST become LINES.
+MORE are other properties of the patch."
+  (reel-lines--patch
+   (append more (list :replace (vector first last) :lines (vconcat lines) :name "demo" :more :json-false))))
 
-(defun reel-test-text (message &optional tools)
-  "Return the text of MESSAGE; TOOLS has the names of tools by the ids of calls."
-  (reel-text-message message (or tools (make-hash-table :test #'equal))))
+(defun reel-test-headings (row &rest seqs)
+  "Return the headings of messages with SEQS, three rows each, from ROW on."
+  (vconcat (cl-loop for seq in seqs for at from row by 3 collect (vector at "user" seq nil))))
 
-(defun reel-test-block (block)
-  "Return the text of BLOCK."
-  (reel-text--block block (make-hash-table :test #'equal)))
+(defun reel-test-messages (&rest seqs)
+  "Return the lines of messages with SEQS, three rows each."
+  (mapcan (lambda (seq) (list (format "## user #%d" seq) "a" "")) seqs))
 
-(defun reel-test-visible (text)
-  "Return the part of TEXT that is not folded."
-  (with-temp-buffer
-    (insert text)
-    (cl-loop for at from 1 below (point-max)
-             unless (get-text-property at 'invisible) concat (string (char-after at)))))
+(defun reel-test-visible ()
+  "Return the part of the buffer that is not folded."
+  (cl-loop for at from 1 below (point-max)
+           unless (get-text-property at 'invisible) concat (string (char-after at))))
+
+(defmacro reel-test-in-buffer (&rest body)
+  "Evaluate BODY in a buffer that shows a conversation without lines."
+  (declare (indent 0))
+  `(with-temp-buffer
+     (reel-mode)
+     (setq reel-lines-agent "0a" reel-lines-name "demo")
+     ,@body))
 
 (ert-deftest reel-test-address ()
   "The socket is $REEL_SOCKET, else in the runtime directory, else in /tmp; empty is unset."
@@ -101,63 +109,6 @@
                  (reel-text-plain (concat "a" (string #xd800) "b" (string #x3fff80 #x3fffff) "c" (string #x110000)))))
   (should (equal '("\ufffd\ufffd" . 2) (reel-text-plain (unibyte-string 195 164)))))
 
-(ert-deftest reel-test-texts ()
-  "A text is unchanged, with a newline at its end."
-  (let ((head (concat "## user #7 · " (reel-text-time 0) "\n\n")))
-    (should (equal (concat head "# a\n\n```\n  b\n\n")
-                   (substring-no-properties
-                    (reel-test-text (reel-test-message 7 '(:type "text" :text "# a\n\n```\n  b"))))))
-    (should (equal (concat head "a\n\n")
-                   (substring-no-properties
-                    (reel-test-text (reel-test-message 7 '(:type "text" :text "a\n"))))))))
-
-(ert-deftest reel-test-prompt ()
-  "The prompt may have text, be empty, or be missing."
-  (should (equal "" (reel-text-prompt nil)))
-  (should (equal "## system\n\nbe brief\n\n" (substring-no-properties (reel-text-prompt "be brief")))))
-
-(ert-deftest reel-test-folded ()
-  "Thinking, calls and results are folded under a line that names them."
-  (dolist (case '(((:type "thinking" :text "hm\nwell\n") "### thinking" "\nhm\nwell")
-                  ((:type "tool_call" :id "c1" :name "ls" :arguments "{}") "### call ls c1" "\n```json\n{}\n```")
-                  ((:type "tool_result" :tool_call_id "c1" :content "a" :is_error :json-false)
-                   "### result c1" "\n```\na\n```")
-                  ((:type "tool_result" :tool_call_id "c1" :content "a" :is_error t) "### error c1" "\n```\na\n```")
-                  ((:type "tool_result" :tool_call_id "c1" :content [(:type "text" :text "a") (:type "text" :text "```")])
-                   "### result c1" "\n````\na\n```\n````")
-                  ((:type "opaque" :provider "p" :data_json "[1]") "### opaque block of p" "\n```json\n[1]\n```")))
-    (pcase-let ((`(,block ,label ,hidden) case))
-      (should (equal (concat label hidden "\n") (substring-no-properties (reel-test-block block))))
-      (should (equal (concat label "\n") (reel-test-visible (reel-test-block block)))))))
-
-(ert-deftest reel-test-result-names-its-tool ()
-  "A result has the name of the tool that was called in an earlier message."
-  (let ((tools (make-hash-table :test #'equal)))
-    (reel-test-text (reel-test-message 1 '(:type "tool_call" :id "c1" :name "ls" :arguments "{}")) tools)
-    (should (string-match-p "^### result of ls c1$"
-                            (reel-test-text (reel-test-message 2 '(:type "tool_result" :tool_call_id "c1" :content "a"))
-                                            tools)))))
-
-(ert-deftest reel-test-names-stay-in-their-line ()
-  "A line break in the name of a client or a tool does not begin another line."
-  (should (equal "## assistant · writing… (a ## user #9)\n\nx\n\n"
-                 (substring-no-properties (reel-text-draft "a\n## user #9" "x"))))
-  (should (equal "### call n ## user #9 i\n"
-                 (reel-test-visible
-                  (reel-test-block '(:type "tool_call" :id "i" :name "n\r\n## user #9" :arguments "{}"))))))
-
-(ert-deftest reel-test-draft-without-a-name ()
-  "The heading of a draft has no name if the client has none."
-  (should (equal "## assistant · writing…\n\nx\n\n" (substring-no-properties (reel-text-draft nil "x")))))
-
-(ert-deftest reel-test-notes ()
-  "A block that cannot be shown is named."
-  (dolist (case '(((:type "redacted_thinking" :data "abc") . "### thinking, redacted (3 characters)\n")
-                  ((:type "media" :mime_type "image/png" :data_base64 "AAA=") . "### media image/png 2 bytes\n")
-                  ((:type "media" :mime_type "image/png" :url "http://x" :name "n") . "### media image/png n http://x\n")
-                  ((:type "hologram") . "### block of type hologram (a newer plug-in can show it)\n")))
-    (should (equal (cdr case) (substring-no-properties (reel-test-block (car case)))))))
-
 (ert-deftest reel-test-info ()
   "Each fact about an agent has a line; a missing one has none."
   (let ((info '(:id "0a" :name "demo" :title nil :tags (:a "b" :c "d") :alive t :head 9 :messages 1 :created 0
@@ -170,74 +121,155 @@
                          (concat "updated      " (reel-text-time 0)) "followers    2")
                    (split-string (reel-text-info info) "\n" t)))))
 
-(ert-deftest reel-test-copy ()
-  "Entries are removed and added between the prompt and the drafts."
-  (with-temp-buffer
-    (let ((text (lambda (seq) (reel-test-text (reel-test-message seq '(:type "text" :text "a"))))))
-      (reel-copy--draft (list :connection 5 :client "vim" :text "soon"))
-      (reel-copy--append (list (reel-test-message 1 '(:type "text" :text "a"))
-                               (reel-test-message 2 '(:type "text" :text "a"))))
-      (reel-copy--prompt "be brief")
-      (reel-copy--append (list (reel-test-message 3 '(:type "text" :text "a"))))
-      (reel-copy--keep 9)
-      (reel-copy--draft (list :connection 6 :client "vim" :text "late"))
-      (should (equal-including-properties
-               (concat (reel-text-prompt "be brief") (funcall text 1) (funcall text 2) (funcall text 3)
-                       (reel-text-draft "vim" "soon") (reel-text-draft "vim" "late"))
-               (buffer-string)))
-      (reel-copy--keep 1)
-      (reel-copy--prompt nil)
-      (reel-copy--draft (list :connection 5 :client "vim" :text ""))
-      (reel-copy--draft (list :connection 6 :client "vim" :text "later"))
-      (reel-copy--supersede (reel-test-message 4 '(:type "text" :text "a")))
-      (should (equal-including-properties
-               (concat (funcall text 1) (funcall text 4) (reel-text-draft "vim" "later"))
-               (buffer-string)))
-      (should (equal '(4 1) (mapcar #'car reel-copy--entries))))))
+(ert-deftest reel-test-patches ()
+  "After any patches, the buffer has the lines, the folds and the headings that they say."
+  (dotimes (seed 20)
+    (random (format "patches %d" seed))
+    (reel-test-in-buffer
+      (let (model) ; a list of each line and what is at it
+        (dotimes (_ 60)
+          (let* ((first (random (1+ (length model))))
+                 (last (+ first (random (1+ (- (length model) first)))))
+                 (rows (cl-loop repeat (random 6) collect
+                                (cons (format "line %d" (random 3)) (nth (random 4) '(nil nil heading fold)))))
+                 (at (lambda (kind) (cl-loop for row from first for (_ . its) in rows
+                                             when (eq its kind) collect row))))
+            (setq model (append (seq-take model first) rows (seq-drop model last)))
+            (goto-char (1+ (random (buffer-size))))
+            (reel-test-patch first last (mapcar #'car rows)
+                             :headings (vconcat (mapcar (lambda (row) (vector row "user" 7 nil))
+                                                        (funcall at 'heading)))
+                             :folds (vconcat (mapcar (lambda (row) (vector row row)) (funcall at 'fold))))))
+        (should (equal (mapconcat (lambda (row) (concat (car row) "\n")) model "") (buffer-string)))
+        (should (equal (length model) reel-lines--rows))
+        (goto-char 1)
+        (dolist (row model)
+          (should (eq (get-text-property (point) 'face)
+                      (pcase (cdr row) ('heading 'reel-heading) ('fold 'reel-label))))
+          (should (equal (get-text-property (point) 'reel-heading)
+                         (and (eq (cdr row) 'heading) '("user" . 7))))
+          (forward-line))))))
 
-(ert-deftest reel-test-copy-point ()
-  "Point at the end stays at the end; elsewhere it stays where it is."
-  (with-temp-buffer
-    (reel-copy--append (list (reel-test-message 1 '(:type "text" :text "a"))))
+(ert-deftest reel-test-another-subscription ()
+  "The first patch of a subscription replaces the rows of the one before, but not the note."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("one" "two" "three"))
+    (reel-lines--begin "away" "it is away")
+    (should (equal "one\ntwo\nthree\n*it is away*\n" (buffer-string)))
+    (reel-test-patch 0 0 '("one" "2"))
+    (should (equal "one\n2\n*it is away*\n" (buffer-string)))
+    (reel-test-patch 2 2 '("3"))
+    (reel-lines--put-note nil)
+    (should (equal "one\n2\n3\n" (buffer-string)))))
+
+(ert-deftest reel-test-point ()
+  "Point stays at the end, in a row that is replaced, and at a text that moves."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("a" "b" "c" ""))
     (should (eobp))
-    (goto-char 4)
-    (reel-copy--append (list (reel-test-message 2 '(:type "text" :text "a"))))
-    (should (= 4 (point)))))
+    (reel-test-patch 4 4 '("d" "e" ""))
+    (should (eobp))
+    (goto-char 3)
+    (reel-test-patch 0 0 '("prompt" ""))
+    (should (looking-at "b\nc"))
+    (reel-test-patch 2 5 '("A" "B" "C"))
+    (should (looking-at "B\nC"))
+    (reel-test-patch 2 5 '("A" "Bee"))
+    (should (looking-at "Bee\n\nd"))
+    (reel-test-patch 3 4 nil)
+    (should (looking-at "\nd"))
+    (goto-char 1)
+    (reel-test-patch 0 0 '("above"))
+    (should (looking-at "prompt"))))
+
+(ert-deftest reel-test-fold-in-two-patches ()
+  "A fold that begins in an earlier patch is closed when its last line comes."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("### thinking" "one"))
+    (reel-test-patch 2 2 '("two" "") :folds [[0 2]])
+    (should (equal "### thinking\n\n" (reel-test-visible)))))
+
+(ert-deftest reel-test-mark ()
+  "A mark is shown at the end of its line, and is no part of the text."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("long" "") :marks [[0 "… 9 more characters"]])
+    (should (equal "long\n\n" (buffer-string)))
+    (should (equal " … 9 more characters\n" (get-text-property 5 'display)))
+    (reel-test-patch 0 1 '("long"))
+    (should-not (get-text-property 5 'display))))
+
+(ert-deftest reel-test-time ()
+  "The time of a message is behind its heading."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("## user #1" "") :headings [[0 "user" 1 0]])
+    (should (equal (format "## user #1 · %s\n\n" (reel-text-time 0)) (buffer-string)))))
+
+(ert-deftest reel-test-writers ()
+  "Who is writing is what the headings of drafts say."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 (reel-test-messages 1) :headings (reel-test-headings 0 1))
+    (should-not (reel-lines-writers))
+    (reel-test-patch 3 3 '("## assistant · writing… (vim)" "a" "## assistant · writing…" "b")
+                     :headings [[3 "draft" nil nil] [5 "draft" nil nil]])
+    (should (equal '("writing… (vim)" "writing…") (reel-lines-writers)))))
+
+(ert-deftest reel-test-place ()
+  "The place of a message is found by its seq; else that of the message before."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("## system" "be brief" "") :headings [[0 "system" nil nil]])
+    (reel-test-patch 3 3 (append (reel-test-messages 3 5) '("## assistant · writing…" ""))
+                     :headings (vconcat (reel-test-headings 3 3 5) [[9 "draft" nil nil]]))
+    (let ((row (lambda (position) (1- (line-number-at-pos position)))))
+      (dolist (case '((3 3 6 3) (4 3 6 3) (5 6 9 5) (9 6 9 5) (nil 0 3 nil) (2 0 3 nil)))
+        (pcase-let ((`(,begin ,end ,seq) (reel-lines-place (car case))))
+          (should (equal (cdr case) (list (funcall row begin) (funcall row end) seq))))))))
 
 (ert-deftest reel-test-toggle ()
   "The fold on the line is opened and closed; without one, an error says so."
-  (with-temp-buffer
-    (reel-mode)
-    (reel-copy--append (list (reel-test-message 1 '(:type "thinking" :text "hm") '(:type "thinking" :text "well"))))
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("## user #1" "" "### thinking" "hm" "" "### thinking" "well" "")
+                     :headings (reel-test-headings 0 1) :folds [[2 3] [5 6]])
     (goto-char 1)
     (should-error (reel-toggle) :type 'user-error)
     (search-forward "### thinking")
     (reel-toggle)
-    (should (equal "### thinking\nhm\n\n### thinking\n\n"
-                   (substring (reel-test-visible (buffer-string)) (length (reel-text--heading (concat "user #1 · " (reel-text-time 0)))))))
+    (should (equal "## user #1\n\n### thinking\nhm\n\n### thinking\n\n" (reel-test-visible)))
     (search-forward "hm")
     (backward-char)
     (reel-toggle)
-    (should-not (string-match-p "hm" (reel-test-visible (buffer-string))))))
+    (should-not (string-match-p "hm" (reel-test-visible)))))
 
 (ert-deftest reel-test-next ()
   "n and p go from message to message, with an error at the ends."
-  (with-temp-buffer
-    (reel-mode)
-    (reel-copy--append (mapcar (lambda (seq) (reel-test-message seq '(:type "text" :text "## a\nb"))) '(1 2 3)))
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 (reel-test-messages 1 2 3) :headings (reel-test-headings 0 1 2 3))
     (goto-char 1)
     (reel-next)
     (should (looking-at "## user #2"))
     (reel-next)
     (should-error (reel-next) :type 'user-error)
     (should (looking-at "## user #3"))
-    (forward-line 3)
+    (forward-line 2)
     (reel-previous)
     (should (looking-at "## user #3"))
     (reel-previous)
     (reel-previous)
     (should (looking-at "## user #1"))
     (should-error (reel-previous) :type 'user-error)))
+
+(ert-deftest reel-test-code-faces ()
+  "Code has the faces of its language, whatever part of it is shown first; a fold ends a code block."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("## user #1" "" "```python" "x = 1" "import os" "```" "`b` **c**" "```" "open" "### thinking" "*" "")
+                     :headings (reel-test-headings 0 1) :folds [[9 10]])
+    (let ((face (lambda (text) (goto-char 1) (search-forward text) (get-text-property (match-beginning 0) 'face))))
+      (goto-char 1)
+      (search-forward "import")
+      (reel-markdown-fontify (match-beginning 0) (match-end 0))
+      (should (equal 'font-lock-keyword-face (funcall face "import")))
+      (reel-markdown-fontify 1 (point-max))
+      (should (equal '(reel-heading font-lock-constant-face bold nil reel-label)
+                     (mapcar face '("## user" "`b`" "**c" "open" "### thinking")))))))
 
 (provide 'reel-test)
 ;;; reel-test.el ends here

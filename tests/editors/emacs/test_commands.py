@@ -245,8 +245,7 @@ def test_an_empty_list_in_emacs(emacs: Emacs) -> None:
 
 def test_g_reads_everything_again(emacs: Emacs, demo: Callable[[], None]) -> None:
     """The key ``g`` reads the conversation again and repairs the buffer."""
-    emacs.eval("(let ((inhibit-read-only t)) (ignore (erase-buffer) (setq reel-copy--entries nil)))")
-    emacs.eval("(ignore (setq reel-copy--length 0 reel-copy--above 0 reel-copy--system nil))")
+    emacs.eval("(let ((inhibit-read-only t)) (ignore (erase-buffer)))")
     emacs.type("g")
 
     demo()
@@ -268,7 +267,7 @@ def test_a_buffer_left_while_it_subscribes(client: Client, emacs: Emacs, leave: 
     """A buffer that is killed or read again before the reply to `subscribe` leaves no subscription."""
     client.create("demo")
     emacs.eval(f'(ignore (reel-open "demo") {leave} (reel-link-call \'ping))')
-    emacs.until(lambda: not emacs.eval("(reel-link--next)"))
+    emacs.until(lambda: not emacs.eval("reel-link--queue"))
     emacs.eval('(ignore (when (get-buffer "*reel demo*") (kill-buffer "*reel demo*")) (reel-link-call \'ping))')
 
     emacs.until(lambda: client.agent("demo").attached == 0)

@@ -22,7 +22,7 @@ Start = Callable[..., Emacs]
 def test_emacs_starts_the_daemon(prepared: Daemon, emacs: Emacs) -> None:
     """A command starts the daemon if it does not run."""
     emacs.command("reel-new", "demo")
-    emacs.until(lambda: emacs.eval("reel-copy-name") == "demo")
+    emacs.until(lambda: emacs.eval("reel-lines-name") == "demo")
     emacs.command("reel-send", "Hello")
     emacs.until(lambda: "Hello" in emacs.text())
 
@@ -47,7 +47,7 @@ def test_emacs_finds_the_socket_of_the_settings_file(configured: Daemon, start: 
     """Without a variable, Emacs finds the daemon on the socket that reeld.toml names."""
     emacs = start()
     emacs.command("reel-new", "demo")
-    emacs.until(lambda: emacs.eval("reel-copy-name") == "demo")
+    emacs.until(lambda: emacs.eval("reel-lines-name") == "demo")
     emacs.command("reel-send", "Hello")
     emacs.until(lambda: "Hello" in emacs.text())
 
@@ -100,7 +100,7 @@ def test_a_restart_under_open_buffers_of_emacs(daemon: Daemon, emacs: Emacs, sho
         emacs.until_text(shown(name))
     for end in (daemon.kill, daemon.end):
         end()
-        emacs.until(lambda: emacs.eval("reel-copy-state") == "away")
+        emacs.until(lambda: emacs.eval("reel-lines-state") == "away")
         emacs.until_said("the daemon went away; waiting for it to come back")
         daemon.start()
         emacs.until_said("the daemon is back")
@@ -188,12 +188,12 @@ def test_lost_connections_leave_no_buffers(emacs: Emacs, client: Client) -> None
     client.add("demo", "Hello", create=True)
     emacs.command("reel-open", "demo")
     for number in range(5):
-        emacs.until(lambda: emacs.eval("reel-copy-state") is None)
+        emacs.until(lambda: emacs.eval("reel-lines-state") is None)
         client.add("demo", f"message {number}")
         emacs.until(lambda: f"message {number}" in emacs.text())  # noqa: B023 - looked at right here
         emacs.eval("(ignore (delete-process (jsonrpc--process reel-link--connection)))")
-        emacs.until(lambda: emacs.eval("reel-copy-state") == "away" or emacs.eval("reel-link--count") > number + 1)  # noqa: B023
+        emacs.until(lambda: emacs.eval("reel-lines-state") == "away" or emacs.eval("reel-link--count") > number + 1)  # noqa: B023
 
-    emacs.until(lambda: emacs.eval("(and (reel-link-up-p) (null reel-copy-state))") is True)
+    emacs.until(lambda: emacs.eval("(and (reel-link-up-p) (null reel-lines-state))") is True)
     left = emacs.eval('(seq-count (lambda (b) (string-match-p "reel-[0-9]" (buffer-name b))) (buffer-list))')
     assert left <= 3

@@ -33,7 +33,7 @@ def test_code_copies_the_last_block_in_emacs(client: Client, emacs: Emacs) -> No
     emacs.type("y")
     emacs.until_said("demo: copied 2 lines of python from #2")
 
-    assert "import os\n```\n" == emacs.eval("(substring-no-properties (car kill-ring))")
+    assert "import os\n```" == emacs.eval("(substring-no-properties (car kill-ring))")
 
 
 def test_answer_copies_the_last_answer_in_emacs(client: Client, emacs: Emacs) -> None:
@@ -44,7 +44,7 @@ def test_answer_copies_the_last_answer_in_emacs(client: Client, emacs: Emacs) ->
     emacs.type("Y")
     emacs.until_said("demo: copied the answer #2")
 
-    assert f"{CODE}\n" == emacs.eval("(substring-no-properties (car kill-ring))")
+    assert CODE == emacs.eval("(substring-no-properties (car kill-ring))")
 
 
 def test_code_without_a_block_in_emacs(client: Client, emacs: Emacs) -> None:

@@ -1,0 +1,324 @@
+;;; reel-lines.el --- A buffer that shows a conversation  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; The daemon lays a conversation out as lines, and pushes patches of them
+;; (docs/protocol.md, "Following as lines").  A buffer knows nothing of
+;; messages: it applies the patches, in order.  Each row of the daemon is a line
+;; of the buffer.  Below them may be one line of the buffer's own, the note.
+;;
+;; The text is other people's.  It is inserted without properties; those are
+;; made here, from rows.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'reel-link)
+(require 'reel-text)
+
+(defvar-local reel-lines-agent nil
+  "The id of the agent that this buffer shows.")
+
+(defvar-local reel-lines-name nil
+  "The name of the agent that this buffer shows.")
+
+(defvar-local reel-lines-past nil
+  "The seq of an event if this buffer shows the conversation as it was then.")
+
+(defvar-local reel-lines-state nil
+  "Why the buffer is not current, as a word: `reading', `away'; nil if it is.")
+
+(defvar-local reel-lines--turn 0
+  "How often this buffer has subscribed, or lost its subscription.")
+
+(defvar-local reel-lines--subscription nil
+  "The number of the subscription, or nil.")
+
+(defvar-local reel-lines--rows 0
+  "How many rows of the daemon there are.")
+
+(defvar-local reel-lines--known '(0 . 1)
+  "A row, and where it begins.")
+
+(defvar-local reel-lines--is-old nil
+  "Non-nil if the rows are those of an earlier subscription.")
+
+(defvar-local reel-lines--places nil
+  "Where windows were before this subscription; see `reel-lines--note-places'.")
+
+(defvar-local reel-lines--then nil
+  "Function to call once when everything has been read, or nil.")
+
+;;;; Following
+
+(defun reel-lines-start (agent name &optional past)
+  "Show AGENT, whose name is NAME, in the current buffer.
+With PAST, the seq of an event, show the conversation as it was then."
+  (setq reel-lines-agent agent
+        reel-lines-name name
+        reel-lines-past past)
+  (add-hook 'kill-buffer-hook #'reel-lines--leave nil t)
+  (reel-lines-follow))
+
+(defun reel-lines-buffer-name (name past)
+  "Return the name of the buffer for the agent named NAME.
+PAST is the seq of an event if it shows the conversation as it was then."
+  (format "*reel %s%s*" name (if past (format "#%d" past) "")))
+
+(defun reel-lines-when-complete (function)
+  "Call FUNCTION in the current buffer, once everything has been read."
+  (if (and reel-lines--subscription (null reel-lines-state))
+      (funcall function)
+    (setq reel-lines--then function)))
+
+(defun reel-lines-follow ()
+  "Subscribe, and replace the rows by those that come."
+  (reel-lines--leave)
+  (reel-lines--begin "reading" nil)
+  (if (reel-link-knows-p "lines")
+      (reel-link-ask 'subscribe
+                     (list :agent reel-lines-agent :view "lines" :at reel-lines-past)
+                     (apply-partially #'reel-lines--subscribed
+                                      (current-buffer) reel-lines--turn (reel-link-number)))
+    (reel-lines--fail "this reeld cannot show lines; restart the daemon: reel stop; reel start")))
+
+(defun reel-lines-lost (words)
+  "Show WORDS: the connection was lost."
+  (reel-lines--begin "away" words))
+
+(defun reel-lines--fail (words)
+  "Stop following; WORDS say why."
+  (reel-lines--leave)
+  (reel-lines--begin "stopped" words)
+  (message "%s: %s" reel-lines-name words))
+
+(defun reel-lines--begin (state note)
+  "Begin another turn with STATE and NOTE."
+  (cl-incf reel-lines--turn)
+  (setq reel-lines-state state
+        reel-lines--subscription nil
+        reel-lines--is-old t)
+  (reel-lines--put-note note)
+  (force-mode-line-update))
+
+(defun reel-lines--subscribed (buffer turn link error result)
+  "In BUFFER, take RESULT, the subscription, or show ERROR.
+If TURN is over, end it, unless it ended with its connection, LINK."
+  (cond ((not (and (buffer-live-p buffer)
+                   (= turn (buffer-local-value 'reel-lines--turn buffer))))
+         (when result
+           (reel-lines--unsubscribe link (plist-get result :sub))))
+        (error (with-current-buffer buffer
+                 (reel-lines--fail error)))
+        (t (with-current-buffer buffer
+             (setq reel-lines--subscription (plist-get result :sub))))))
+
+(defun reel-lines--leave ()
+  "End the subscription."
+  (when reel-lines--subscription
+    (reel-lines--unsubscribe (reel-link-number) reel-lines--subscription)))
+
+(defun reel-lines--unsubscribe (link subscription)
+  "End SUBSCRIPTION, unless it ended with its connection, whose number is LINK."
+  (when (and (reel-link-up-p) (= link (reel-link-number)))
+    (reel-link-ask 'unsubscribe (list :sub subscription) #'ignore)))
+
+(defun reel-lines-hear (method params)
+  "Take the push METHOD with PARAMS if it is for the current buffer."
+  (when reel-lines--subscription
+    (cond ((and (eq method 'reset) (equal (plist-get params :agent) reel-lines-agent))
+           (reel-lines--fail "the conversation is gone"))
+          ((not (eql (plist-get params :sub) reel-lines--subscription)))
+          ((eq method 'lines) (reel-lines--patch params))
+          ((eq method 'lagged) (reel-lines-follow)))))
+
+(defun reel-lines--rename (name)
+  "Show that the conversation is called NAME now."
+  (unless (equal name reel-lines-name)
+    (setq reel-lines-name name)
+    (rename-buffer (reel-lines-buffer-name name reel-lines-past) t)))
+
+;;;; The text
+
+(defmacro reel-lines--editing (&rest body)
+  "Change the text with BODY; points on its last line stay at its end."
+  (declare (indent 0) (debug t))
+  `(save-restriction
+     (widen)
+     (let* ((inhibit-read-only t)
+            (bottom (save-excursion (goto-char (point-max)) (forward-line -1) (point)))
+            (windows (cl-remove-if (lambda (window) (< (window-point window) bottom))
+                                   (get-buffer-window-list nil nil t)))
+            (at-end (>= (point) bottom)))
+       (save-excursion ,@body)
+       (when at-end
+         (goto-char (point-max)))
+       (dolist (window windows)
+         (set-window-point window (point-max)))
+       (set-buffer-modified-p nil))))
+
+(defun reel-lines--goto (row)
+  "Go to ROW, from the nearer of the first row and the last one; return the place."
+  (pcase-let ((`(,known . ,position) reel-lines--known))
+    (if (< row (abs (- row known)))
+        (progn (goto-char 1) (forward-line row))
+      (goto-char position)
+      (forward-line (- row known)))
+    (setq reel-lines--known (cons row (point)))
+    (point)))
+
+(defun reel-lines--patch (patch)
+  "Apply PATCH."
+  (pcase-let* ((`[,first ,last] (plist-get patch :replace))
+               (lines (plist-get patch :lines)))
+    (when reel-lines--is-old
+      (reel-lines--note-places)
+      (setq reel-lines--is-old nil
+            last reel-lines--rows))
+    (reel-lines--date lines first (plist-get patch :headings))
+    (reel-lines--editing
+      (reel-lines--replace first last (append lines nil))
+      (reel-lines--decorate patch))
+    (cl-incf reel-lines--rows (- (length lines) (- last first)))
+    (reel-lines--rename (plist-get patch :name))
+    (unless (eq (plist-get patch :more) t)
+      (reel-lines--complete))
+    (force-mode-line-update)))
+
+(defun reel-lines--complete ()
+  "Take note that everything has been read."
+  (when reel-lines-state
+    (setq reel-lines-state nil)
+    (reel-lines--return)
+    (when reel-lines-past
+      (reel-lines--put-note (reel-text-past reel-lines-name reel-lines-past))))
+  (when reel-lines--then
+    (funcall (prog1 reel-lines--then (setq reel-lines--then nil)))))
+
+(defun reel-lines--date (lines first headings)
+  "Put the times of HEADINGS behind their LINES, of which the row is FIRST."
+  (seq-doseq (heading headings)
+    (pcase-let ((`[,row ,_ ,_ ,time] heading))
+      (when time
+        (cl-callf concat (aref lines (- row first)) " · " (reel-text-time time))))))
+
+(defun reel-lines--replace (first last lines)
+  "Replace the rows from FIRST up to LAST by LINES, a list.
+A line that is the same is not touched, and point stays in its row."
+  (let ((end (progn (reel-lines--goto last) (point-marker))))
+    (reel-lines--goto first)
+    (remove-list-of-text-properties
+     (point) end '(reel-heading reel-fold invisible display face fontified))
+    (let ((begin (point)))
+      (while (and lines (< (point) end))
+        (reel-lines--replace-line (pop lines))
+        (forward-line))
+      (cond ((and lines (= first reel-lines--rows))
+             (insert (string-join lines "\n") "\n"))
+            (lines ; what begins here goes down
+             (insert-before-markers (string-join lines "\n") "\n"))
+            ((= (point) begin) (delete-region begin end))
+            ((< (point) end) (delete-region (1- (point)) (1- end)))))
+    (set-marker end nil)))
+
+(defun reel-lines--replace-line (line)
+  "Replace the line at point by LINE; what both begin with is not touched."
+  (let* ((end (line-end-position))
+         (same (compare-strings (buffer-substring-no-properties (point) end) nil nil line nil nil)))
+    (unless (eq same t)
+      (save-excursion
+        (forward-char (1- (abs same)))
+        (delete-region (point) end)
+        (insert (substring line (1- (abs same))))))))
+
+(defun reel-lines--decorate (patch)
+  "Add headings, folds and the ends of cut lines, as PATCH has them."
+  (seq-doseq (heading (plist-get patch :headings))
+    (pcase-let ((`[,row ,role ,seq ,_] heading))
+      (reel-lines--goto row)
+      (add-text-properties (point) (line-end-position)
+                           `(face reel-heading reel-heading ,(cons role seq)))))
+  (seq-doseq (fold (plist-get patch :folds))
+    (reel-lines--goto (aref fold 0))
+    (let ((begin (line-end-position)))
+      (put-text-property (point) begin 'face 'reel-label)
+      (reel-lines--goto (aref fold 1))
+      (add-text-properties begin (line-end-position) '(reel-fold t invisible reel-fold))))
+  (seq-doseq (mark (plist-get patch :marks))
+    (reel-lines--goto (aref mark 0))
+    (put-text-property (line-end-position) (1+ (line-end-position)) 'display
+                       (concat " " (propertize (aref mark 1) 'face 'reel-label) "\n"))))
+
+(defun reel-lines--put-note (words)
+  "Show WORDS in the last line; if they are nil, show none."
+  (reel-lines--editing
+    (reel-lines--goto reel-lines--rows)
+    (delete-region (point) (point-max))
+    (when words
+      (insert (propertize (format "*%s*\n" words) 'face 'reel-label)))))
+
+;;;; Places
+
+(defun reel-lines--note-places ()
+  "Remember the rows of point, and of the windows, that are not at the end.
+That is a list of a window or nil, the row of its point and that of its start."
+  (let ((row (lambda (position) (1- (line-number-at-pos position t)))))
+    (setq reel-lines--places
+          (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
+                   for point = (if window (window-point window) (point))
+                   unless (>= point (1- (point-max)))
+                   collect (list window (funcall row point)
+                                 (and window (funcall row (window-start window))))))))
+
+(defun reel-lines--return ()
+  "Go back to the rows that were remembered."
+  (let ((at (lambda (row) (save-excursion (reel-lines--goto row)))))
+    (pcase-dolist (`(,window ,point ,start) reel-lines--places)
+      (cond ((null window) (goto-char (funcall at point)))
+            ((and (window-live-p window) (eq (window-buffer window) (current-buffer)))
+             (set-window-start window (funcall at start) t)
+             (set-window-point window (funcall at point))))))
+  (setq reel-lines--places nil))
+
+(defun reel-lines-heading (change position limit)
+  "Return where the heading begins to which CHANGE leads from POSITION, or nil.
+CHANGE is a function like `next-single-property-change'; LIMIT is the end of the
+buffer in that direction."
+  (let ((at (funcall change position 'reel-heading nil limit)))
+    (unless (get-text-property at 'reel-heading) ; the end of a heading
+      (setq at (funcall change at 'reel-heading nil limit)))
+    (and (/= at position) (get-text-property at 'reel-heading) at)))
+
+(defun reel-lines--before (position)
+  "Return where the last heading before POSITION begins, or nil."
+  (reel-lines-heading #'previous-single-property-change position (point-min)))
+
+(defun reel-lines-writers ()
+  "Return who is writing, as their headings say it, the first one first."
+  (let ((at (point-max)) words)
+    (while (and (setq at (reel-lines--before at))
+                (equal "draft" (car (get-text-property at 'reel-heading))))
+      (push (string-remove-prefix "## assistant · "
+                                  (save-excursion
+                                    (goto-char at)
+                                    (buffer-substring-no-properties at (line-end-position))))
+            words))
+    words))
+
+(defun reel-lines-place (seq)
+  "Return where the message with SEQ is: a list of its begin, its end and SEQ.
+If there is no such message, it is that of the message before.  If SEQ is nil,
+or there is no message before, it is that of the prompt, without a seq."
+  (let* ((end (point-max))
+         (at (reel-lines--before end)))
+    (while (and at (pcase (get-text-property at 'reel-heading)
+                     (`("draft" . ,_) t)
+                     (`(,_ . ,its) (and its (or (null seq) (> its seq))))))
+      (setq end at
+            at (reel-lines--before at)))
+    (list (or at 1) end (and at (cdr (get-text-property at 'reel-heading))))))
+
+(provide 'reel-lines)
+;;; reel-lines.el ends here
