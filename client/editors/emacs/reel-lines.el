@@ -7,7 +7,12 @@
 ;; The daemon lays a conversation out as lines, and pushes patches of them
 ;; (docs/protocol.md, "Following as lines").  A buffer knows nothing of
 ;; messages: it applies the patches, in order.  Each row of the daemon is a line
-;; of the buffer.  Below them may be one line of the buffer's own, the note.
+;; of the buffer.  Below the rows may be
+;;
+;; - a line of the buffer's own, the note, or
+;; - while everything is read, what is shown until then: the rows of the
+;;   subscription before, or in a new buffer the newest messages.  So who reads
+;;   keeps the place, and a long conversation is there at once.
 ;;
 ;; The text is other people's.  It is inserted without properties; those are
 ;; made here, from rows.
@@ -15,8 +20,12 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
 (require 'reel-link)
 (require 'reel-text)
+
+(defconst reel-lines--newest 20
+  "How many messages are shown while all are read.")
 
 (defvar-local reel-lines-agent nil
   "The id of the agent that this buffer shows.")
@@ -42,105 +51,11 @@
 (defvar-local reel-lines--known '(0 . 1)
   "A row, and where it begins.")
 
-(defvar-local reel-lines--is-old nil
-  "Non-nil if the rows are those of an earlier subscription.")
-
-(defvar-local reel-lines--places nil
-  "Where windows were before this subscription; see `reel-lines--note-places'.")
+(defvar-local reel-lines--stale 0
+  "How many rows are shown below those until everything has been read.")
 
 (defvar-local reel-lines--then nil
   "Function to call once when everything has been read, or nil.")
-
-;;;; Following
-
-(defun reel-lines-start (agent name &optional past)
-  "Show AGENT, whose name is NAME, in the current buffer.
-With PAST, the seq of an event, show the conversation as it was then."
-  (setq reel-lines-agent agent
-        reel-lines-name name
-        reel-lines-past past)
-  (add-hook 'kill-buffer-hook #'reel-lines--leave nil t)
-  (reel-lines-follow))
-
-(defun reel-lines-buffer-name (name past)
-  "Return the name of the buffer for the agent named NAME.
-PAST is the seq of an event if it shows the conversation as it was then."
-  (format "*reel %s%s*" name (if past (format "#%d" past) "")))
-
-(defun reel-lines-when-complete (function)
-  "Call FUNCTION in the current buffer, once everything has been read."
-  (if (and reel-lines--subscription (null reel-lines-state))
-      (funcall function)
-    (setq reel-lines--then function)))
-
-(defun reel-lines-follow ()
-  "Subscribe, and replace the rows by those that come."
-  (reel-lines--leave)
-  (reel-lines--begin "reading" nil)
-  (if (reel-link-knows-p "lines")
-      (reel-link-ask 'subscribe
-                     (list :agent reel-lines-agent :view "lines" :at reel-lines-past)
-                     (apply-partially #'reel-lines--subscribed
-                                      (current-buffer) reel-lines--turn (reel-link-number)))
-    (reel-lines--fail "this reeld cannot show lines; restart the daemon: reel stop; reel start")))
-
-(defun reel-lines-lost (words)
-  "Show WORDS: the connection was lost."
-  (reel-lines--begin "away" words))
-
-(defun reel-lines--fail (words)
-  "Stop following; WORDS say why."
-  (reel-lines--leave)
-  (reel-lines--begin "stopped" words)
-  (message "%s: %s" reel-lines-name words))
-
-(defun reel-lines--begin (state note)
-  "Begin another turn with STATE and NOTE."
-  (cl-incf reel-lines--turn)
-  (setq reel-lines-state state
-        reel-lines--subscription nil
-        reel-lines--is-old t)
-  (reel-lines--put-note note)
-  (force-mode-line-update))
-
-(defun reel-lines--subscribed (buffer turn link error result)
-  "In BUFFER, take RESULT, the subscription, or show ERROR.
-If TURN is over, end it, unless it ended with its connection, LINK."
-  (cond ((not (and (buffer-live-p buffer)
-                   (= turn (buffer-local-value 'reel-lines--turn buffer))))
-         (when result
-           (reel-lines--unsubscribe link (plist-get result :sub))))
-        (error (with-current-buffer buffer
-                 (reel-lines--fail error)))
-        (t (with-current-buffer buffer
-             (setq reel-lines--subscription (plist-get result :sub))))))
-
-(defun reel-lines--leave ()
-  "End the subscription."
-  (when reel-lines--subscription
-    (reel-lines--unsubscribe (reel-link-number) reel-lines--subscription)))
-
-(defun reel-lines--unsubscribe (link subscription)
-  "End SUBSCRIPTION, unless it ended with its connection, whose number is LINK."
-  (when (and (reel-link-up-p) (= link (reel-link-number)))
-    (reel-link-ask 'unsubscribe (list :sub subscription) #'ignore)))
-
-(defun reel-lines-hear (method params)
-  "Take the push METHOD with PARAMS if it is for the current buffer."
-  (when reel-lines--subscription
-    (cond ((and (eq method 'reset) (equal (plist-get params :agent) reel-lines-agent))
-           (reel-lines--fail "the conversation is gone"))
-          ((not (eql (plist-get params :sub) reel-lines--subscription)))
-          ((eq method 'lines) (reel-lines--patch params))
-          ((eq method 'lagged) (reel-lines-follow)))))
-
-(defun reel-lines--rename (name)
-  "Show that the conversation is called NAME now."
-  (unless (equal name reel-lines-name)
-    (setq reel-lines-name name)
-    (rename-buffer (reel-lines-buffer-name name reel-lines-past) t)))
-
-;;;; The text
 
 (defmacro reel-lines--editing (&rest body)
   "Change the text with BODY; points on its last line stay at its end."
@@ -169,40 +84,159 @@ If TURN is over, end it, unless it ended with its connection, LINK."
     (setq reel-lines--known (cons row (point)))
     (point)))
 
+;;;; Following
+
+(defun reel-lines-start (agent name &optional past)
+  "Show AGENT, whose name is NAME, in the current buffer.
+With PAST, the seq of an event, show the conversation as it was then."
+  (setq reel-lines-agent agent
+        reel-lines-name name
+        reel-lines-past past)
+  (add-hook 'kill-buffer-hook #'reel-lines--leave nil t)
+  (reel-lines-follow))
+
+(defun reel-lines-buffer-name (name past)
+  "Return the name of the buffer for the agent named NAME.
+PAST is the seq of an event if it shows the conversation as it was then."
+  (format "*reel %s%s*" name (if past (format "#%d" past) "")))
+
+(defun reel-lines-when-complete (function)
+  "Call FUNCTION in the current buffer, once everything has been read."
+  (if (and reel-lines--subscription (null reel-lines-state))
+      (funcall function)
+    (setq reel-lines--then function)))
+
+(defun reel-lines-follow ()
+  "Subscribe, and show the rows that come in place of those that are there."
+  (reel-lines--leave)
+  (reel-lines--begin "reading" nil)
+  (setq reel-lines--stale reel-lines--rows
+        reel-lines--rows 0
+        reel-lines--known '(0 . 1))
+  (if (reel-link-knows-p "lines")
+      (reel-lines--ask 'subscribe (list :agent reel-lines-agent :view "lines" :at reel-lines-past)
+                       (lambda (reply) (setq reel-lines--subscription (plist-get reply :sub))))
+    (reel-lines--fail "this reeld cannot show lines; restart the daemon: reel stop; reel start")))
+
+(defun reel-lines-lost (words)
+  "Show WORDS: the connection was lost."
+  (reel-lines--begin "away" words))
+
+(defun reel-lines--fail (words)
+  "Stop following; WORDS say why."
+  (reel-lines--leave)
+  (reel-lines--begin "stopped" words)
+  (message "%s: %s" reel-lines-name words))
+
+(defun reel-lines--begin (state note)
+  "Begin another turn with STATE and NOTE."
+  (cl-incf reel-lines--turn)
+  (setq reel-lines-state state
+        reel-lines--subscription nil)
+  (when (> reel-lines--stale 0) ; they were not replaced
+    (reel-lines--editing
+      (delete-region 1 (reel-lines--goto reel-lines--rows)))
+    (setq reel-lines--rows reel-lines--stale
+          reel-lines--stale 0
+          reel-lines--known '(0 . 1)))
+  (reel-lines--put-note note)
+  (force-mode-line-update))
+
+(defun reel-lines--ask (method params function)
+  "Call METHOD with PARAMS; FUNCTION is called in this buffer with the result."
+  (reel-link-ask method params
+                 (apply-partially #'reel-lines--answered (current-buffer)
+                                  reel-lines--turn (reel-link-number) function)))
+
+(defun reel-lines--answered (buffer turn link function error result)
+  "In BUFFER, call FUNCTION with RESULT, or show ERROR.
+If TURN is over, the reply is ignored; if it began a subscription on the
+connection with the number LINK, that is ended."
+  (if (and (buffer-live-p buffer)
+           (= turn (buffer-local-value 'reel-lines--turn buffer)))
+      (with-current-buffer buffer
+        (if error
+            (reel-lines--fail error)
+          (funcall function result)))
+    (when-let* ((subscription (plist-get result :sub)))
+      (reel-lines--unsubscribe link subscription))))
+
+(defun reel-lines--leave ()
+  "End the subscription."
+  (when reel-lines--subscription
+    (reel-lines--unsubscribe (reel-link-number) reel-lines--subscription)))
+
+(defun reel-lines--unsubscribe (link subscription)
+  "End SUBSCRIPTION, unless it ended with its connection, whose number is LINK."
+  (when (and (reel-link-up-p) (= link (reel-link-number)))
+    (reel-link-ask 'unsubscribe (list :sub subscription) #'ignore)))
+
+(defun reel-lines-hear (method params)
+  "Take the push METHOD with PARAMS if it is for the current buffer."
+  (when reel-lines--subscription
+    (cond ((and (eq method 'reset) (equal (plist-get params :agent) reel-lines-agent))
+           (reel-lines--fail "the conversation is gone"))
+          ((not (eql (plist-get params :sub) reel-lines--subscription)))
+          ((eq method 'lines) (reel-lines--patch params))
+          ((eq method 'lagged) (reel-lines-follow)))))
+
+(defun reel-lines--rename (name)
+  "Show that the conversation is called NAME now."
+  (unless (equal name reel-lines-name)
+    (setq reel-lines-name name)
+    (rename-buffer (reel-lines-buffer-name name reel-lines-past) t)))
+
+;;;; The text
+
 (defun reel-lines--patch (patch)
   "Apply PATCH."
-  (pcase-let* ((`[,first ,last] (plist-get patch :replace))
-               (lines (plist-get patch :lines)))
-    (when reel-lines--is-old
-      (reel-lines--note-places)
-      (setq reel-lines--is-old nil
-            last reel-lines--rows))
-    (reel-lines--date lines first (plist-get patch :headings))
+  (pcase-let ((`[,first ,last] (plist-get patch :replace))
+              (lines (plist-get patch :lines))
+              (more (eq (plist-get patch :more) t)))
     (reel-lines--editing
-      (reel-lines--replace first last (append lines nil))
-      (reel-lines--decorate patch))
+      (reel-lines--replace first last (reel-lines--dated lines first patch))
+      (reel-lines--decorate patch 0))
     (cl-incf reel-lines--rows (- (length lines) (- last first)))
     (reel-lines--rename (plist-get patch :name))
-    (unless (eq (plist-get patch :more) t)
-      (reel-lines--complete))
+    (cond ((not more) (reel-lines--complete))
+          ((= 0 (+ first reel-lines--stale))
+           (reel-lines--ask 'messages (list :agent reel-lines-agent :view "lines" :at reel-lines-past
+                                            :last reel-lines--newest)
+                            #'reel-lines--preview)))
     (force-mode-line-update)))
+
+(defun reel-lines--preview (page)
+  "Show PAGE, the newest messages, until everything has been read."
+  (unless (or (null reel-lines-state)
+              (> reel-lines--stale 0)
+              (eq (plist-get page :more) t)) ; they are too large
+    (let ((lines (reel-lines--dated (plist-get page :lines) 0 page)))
+      (reel-lines--editing
+        (reel-lines--goto reel-lines--rows)
+        (insert (mapconcat (lambda (line) (concat line "\n")) lines ""))
+        (reel-lines--decorate page reel-lines--rows))
+      (setq reel-lines--stale (length lines)))))
 
 (defun reel-lines--complete ()
   "Take note that everything has been read."
   (when reel-lines-state
     (setq reel-lines-state nil)
-    (reel-lines--return)
-    (when reel-lines-past
-      (reel-lines--put-note (reel-text-past reel-lines-name reel-lines-past))))
+    (let ((places (reel-lines--places))
+          (first (cdr (get-text-property (save-excursion (reel-lines--goto reel-lines--rows)) 'reel-heading))))
+      (reel-lines--put-note (and reel-lines-past (reel-text-past reel-lines-name reel-lines-past)))
+      (reel-lines--return places (reel-lines--row (car (reel-lines-place first)))))
+    (setq reel-lines--stale 0))
   (when reel-lines--then
     (funcall (prog1 reel-lines--then (setq reel-lines--then nil)))))
 
-(defun reel-lines--date (lines first headings)
-  "Put the times of HEADINGS behind their LINES, of which the row is FIRST."
-  (seq-doseq (heading headings)
+(defun reel-lines--dated (lines first patch)
+  "Return LINES as a list, with the times of PATCH's headings behind theirs.
+FIRST is the row of the first one."
+  (seq-doseq (heading (plist-get patch :headings))
     (pcase-let ((`[,row ,_ ,_ ,time] heading))
       (when time
-        (cl-callf concat (aref lines (- row first)) " · " (reel-text-time time))))))
+        (cl-callf concat (aref lines (- row first)) " · " (reel-text-time time)))))
+  (append lines nil))
 
 (defun reel-lines--replace (first last lines)
   "Replace the rows from FIRST up to LAST by LINES, a list.
@@ -215,10 +249,8 @@ A line that is the same is not touched, and point stays in its row."
       (while (and lines (< (point) end))
         (reel-lines--replace-line (pop lines))
         (forward-line))
-      (cond ((and lines (= first reel-lines--rows))
-             (insert (string-join lines "\n") "\n"))
-            (lines ; what begins here goes down
-             (insert-before-markers (string-join lines "\n") "\n"))
+      (cond ((and lines (eobp)) (insert (string-join lines "\n") "\n"))
+            (lines (insert-before-markers (string-join lines "\n") "\n")) ; what begins here goes down
             ((= (point) begin) (delete-region begin end))
             ((< (point) end) (delete-region (1- (point)) (1- end)))))
     (set-marker end nil)))
@@ -233,21 +265,22 @@ A line that is the same is not touched, and point stays in its row."
         (delete-region (point) end)
         (insert (substring line (1- (abs same))))))))
 
-(defun reel-lines--decorate (patch)
-  "Add headings, folds and the ends of cut lines, as PATCH has them."
+(defun reel-lines--decorate (patch above)
+  "Add headings, folds and the ends of cut lines, as PATCH has them.
+ABOVE is how many rows there are above those of PATCH."
   (seq-doseq (heading (plist-get patch :headings))
     (pcase-let ((`[,row ,role ,seq ,_] heading))
-      (reel-lines--goto row)
+      (reel-lines--goto (+ above row))
       (add-text-properties (point) (line-end-position)
                            `(face reel-heading reel-heading ,(cons role seq)))))
   (seq-doseq (fold (plist-get patch :folds))
-    (reel-lines--goto (aref fold 0))
+    (reel-lines--goto (+ above (aref fold 0)))
     (let ((begin (line-end-position)))
       (put-text-property (point) begin 'face 'reel-label)
-      (reel-lines--goto (aref fold 1))
+      (reel-lines--goto (+ above (aref fold 1)))
       (add-text-properties begin (line-end-position) '(reel-fold t invisible reel-fold))))
   (seq-doseq (mark (plist-get patch :marks))
-    (reel-lines--goto (aref mark 0))
+    (reel-lines--goto (+ above (aref mark 0)))
     (put-text-property (line-end-position) (1+ (line-end-position)) 'display
                        (concat " " (propertize (aref mark 1) 'face 'reel-label) "\n"))))
 
@@ -261,26 +294,29 @@ A line that is the same is not touched, and point stays in its row."
 
 ;;;; Places
 
-(defun reel-lines--note-places ()
-  "Remember the rows of point, and of the windows, that are not at the end.
-That is a list of a window or nil, the row of its point and that of its start."
-  (let ((row (lambda (position) (1- (line-number-at-pos position t)))))
-    (setq reel-lines--places
-          (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
-                   for point = (if window (window-point window) (point))
-                   unless (>= point (1- (point-max)))
-                   collect (list window (funcall row point)
-                                 (and window (funcall row (window-start window))))))))
+(defun reel-lines--row (position)
+  "Return the row of POSITION."
+  (1- (line-number-at-pos position t)))
 
-(defun reel-lines--return ()
-  "Go back to the rows that were remembered."
-  (let ((at (lambda (row) (save-excursion (reel-lines--goto row)))))
-    (pcase-dolist (`(,window ,point ,start) reel-lines--places)
-      (cond ((null window) (goto-char (funcall at point)))
-            ((and (window-live-p window) (eq (window-buffer window) (current-buffer)))
-             (set-window-start window (funcall at start) t)
-             (set-window-point window (funcall at point))))))
-  (setq reel-lines--places nil))
+(defun reel-lines--places ()
+  "Return the rows of point, and of the windows, that are not at the end.
+That is a list of a window or nil, the row of its point and that of its start."
+  (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
+           for point = (if window (window-point window) (point))
+           unless (>= point (1- (point-max)))
+           collect (list window (reel-lines--row point)
+                         (and window (reel-lines--row (window-start window))))))
+
+(defun reel-lines--return (places first)
+  "Go back to PLACES; the stale rows have become those from the row FIRST on."
+  (let* ((rows reel-lines--rows)
+         (at (lambda (row)
+               (save-excursion (reel-lines--goto (if (< row rows) row (+ first (- row rows))))))))
+    (pcase-dolist (`(,window ,point ,start) places)
+      (if (null window)
+          (goto-char (funcall at point))
+        (set-window-start window (funcall at start) t)
+        (set-window-point window (funcall at point))))))
 
 (defun reel-lines-heading (change position limit)
   "Return where the heading begins to which CHANGE leads from POSITION, or nil.

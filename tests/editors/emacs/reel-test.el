@@ -151,16 +151,55 @@ MORE are other properties of the patch."
           (forward-line))))))
 
 (ert-deftest reel-test-another-subscription ()
-  "The first patch of a subscription replaces the rows of the one before, but not the note."
+  "What was there stays until everything has been read again; point keeps its row."
   (reel-test-in-buffer
     (reel-test-patch 0 0 '("one" "two" "three"))
-    (reel-lines--begin "away" "it is away")
+    (goto-char 5)
+    (reel-lines-lost "it is away")
     (should (equal "one\ntwo\nthree\n*it is away*\n" (buffer-string)))
-    (reel-test-patch 0 0 '("one" "2"))
-    (should (equal "one\n2\n*it is away*\n" (buffer-string)))
-    (reel-test-patch 2 2 '("3"))
-    (reel-lines--put-note nil)
-    (should (equal "one\n2\n3\n" (buffer-string)))))
+    (let ((reel-link--features '("lines")))
+      (cl-letf (((symbol-function 'reel-link-ask) #'ignore))
+        (reel-lines-follow)))
+    (should (equal "one\ntwo\nthree\n" (buffer-string)))
+    (reel-test-patch 0 0 '("1" "2") :more t)
+    (should (looking-at "two\n"))
+    (reel-test-patch 2 2 '("3" "4"))
+    (should (equal "1\n2\n3\n4\n" (buffer-string)))
+    (should (looking-at "2\n"))))
+
+(ert-deftest reel-test-another-subscription-that-is-lost ()
+  "If the connection is lost while everything is read again, what was there is still there."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("one" "two" "three"))
+    (let ((reel-link--features '("lines")))
+      (cl-letf (((symbol-function 'reel-link-ask) #'ignore))
+        (reel-lines-follow)
+        (reel-test-patch 0 0 '("one") :more t)
+        (reel-lines-lost "it is away")
+        (should (equal "one\ntwo\nthree\n*it is away*\n" (buffer-string)))
+        (reel-lines-follow)
+        (reel-test-patch 0 0 '("1"))
+        (should (equal "1\n" (buffer-string)))))))
+
+(ert-deftest reel-test-preview ()
+  "The newest messages are shown until everything has been read; who reads them keeps the place."
+  (reel-test-in-buffer
+    (let (asked)
+      (cl-letf (((symbol-function 'reel-link-ask) (lambda (&rest call) (setq asked call))))
+        (let ((reel-link--features '("lines")))
+          (reel-lines-follow))
+        (reel-test-patch 0 0 (reel-test-messages 1 2) :headings (reel-test-headings 0 1 2) :more t)
+        (should (eq 'messages (car asked)))
+        (funcall (nth 2 asked) nil (list :lines (vconcat (reel-test-messages 3 4))
+                                         :headings (reel-test-headings 0 3 4) :more :json-false))
+        (should (eobp))
+        (search-backward "## user #4")
+        (should (equal '("user" . 4) (get-text-property (point) 'reel-heading)))
+        (reel-test-patch 6 6 (reel-test-messages 3) :headings (reel-test-headings 6 3) :more t)
+        (should (looking-at "## user #4\na\n\n\\'"))
+        (reel-test-patch 9 9 (append (reel-test-messages 4 5)) :headings (reel-test-headings 9 4 5))
+        (should (equal (concat (string-join (reel-test-messages 1 2 3 4 5) "\n") "\n") (buffer-string)))
+        (should (looking-at "## user #4"))))))
 
 (ert-deftest reel-test-point ()
   "Point stays at the end, in a row that is replaced, and at a text that moves."
