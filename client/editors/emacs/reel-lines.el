@@ -114,8 +114,11 @@ PAST is the seq of an event if it shows the conversation as it was then."
         reel-lines--rows 0
         reel-lines--known '(0 . 1))
   (if (reel-link-knows-p "lines")
-      (reel-lines--ask 'subscribe (list :agent reel-lines-agent :view "lines" :at reel-lines-past)
-                       (lambda (reply) (setq reel-lines--subscription (plist-get reply :sub))))
+      (let ((params (list :agent reel-lines-agent :view "lines" :at reel-lines-past)))
+        (when (= 0 reel-lines--stale)
+          (reel-lines--ask 'messages `(:last ,reel-lines--newest ,@params) #'reel-lines--preview))
+        (reel-lines--ask 'subscribe params
+                         (lambda (reply) (setq reel-lines--subscription (plist-get reply :sub)))))
     (reel-lines--fail "this reeld cannot show lines; restart the daemon: reel stop; reel start")))
 
 (defun reel-lines-lost (words)
@@ -191,24 +194,19 @@ connection with the number LINK, that is ended."
 (defun reel-lines--patch (patch)
   "Apply PATCH."
   (pcase-let ((`[,first ,last] (plist-get patch :replace))
-              (lines (plist-get patch :lines))
-              (more (eq (plist-get patch :more) t)))
+              (lines (plist-get patch :lines)))
     (reel-lines--editing
       (reel-lines--replace first last (reel-lines--dated lines first patch))
       (reel-lines--decorate patch 0))
     (cl-incf reel-lines--rows (- (length lines) (- last first)))
     (reel-lines--rename (plist-get patch :name))
-    (cond ((not more) (reel-lines--complete))
-          ((= 0 (+ first reel-lines--stale))
-           (reel-lines--ask 'messages (list :agent reel-lines-agent :view "lines" :at reel-lines-past
-                                            :last reel-lines--newest)
-                            #'reel-lines--preview)))
+    (unless (eq (plist-get patch :more) t)
+      (reel-lines--complete))
     (force-mode-line-update)))
 
 (defun reel-lines--preview (page)
   "Show PAGE, the newest messages, until everything has been read."
   (unless (or (null reel-lines-state)
-              (> reel-lines--stale 0)
               (eq (plist-get page :more) t)) ; they are too large
     (let ((lines (reel-lines--dated (plist-get page :lines) 0 page)))
       (reel-lines--editing
@@ -224,7 +222,7 @@ connection with the number LINK, that is ended."
     (let ((places (reel-lines--places))
           (first (cdr (get-text-property (save-excursion (reel-lines--goto reel-lines--rows)) 'reel-heading))))
       (reel-lines--put-note (and reel-lines-past (reel-text-past reel-lines-name reel-lines-past)))
-      (reel-lines--return places (reel-lines--row (car (reel-lines-place first)))))
+      (reel-lines--return places (if first (reel-lines--row (car (reel-lines-place first))) 0)))
     (setq reel-lines--stale 0))
   (when reel-lines--then
     (funcall (prog1 reel-lines--then (setq reel-lines--then nil)))))
@@ -299,12 +297,12 @@ ABOVE is how many rows there are above those of PATCH."
   (1- (line-number-at-pos position t)))
 
 (defun reel-lines--places ()
-  "Return the rows of point, and of the windows, that are not at the end.
-That is a list of a window or nil, the row of its point and that of its start."
+  "Return where the windows are: each, the rows of its point and of its start.
+A window is nil for point itself.  A point at the end is nil."
   (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
            for point = (if window (window-point window) (point))
-           unless (>= point (1- (point-max)))
-           collect (list window (reel-lines--row point)
+           collect (list window
+                         (and (< point (1- (point-max))) (reel-lines--row point))
                          (and window (reel-lines--row (window-start window))))))
 
 (defun reel-lines--return (places first)
@@ -313,10 +311,10 @@ That is a list of a window or nil, the row of its point and that of its start."
          (at (lambda (row)
                (save-excursion (reel-lines--goto (if (< row rows) row (+ first (- row rows))))))))
     (pcase-dolist (`(,window ,point ,start) places)
-      (if (null window)
-          (goto-char (funcall at point))
-        (set-window-start window (funcall at start) t)
-        (set-window-point window (funcall at point))))))
+      (when window
+        (set-window-start window (funcall at start) t))
+      (when point
+        (if window (set-window-point window (funcall at point)) (goto-char (funcall at point)))))))
 
 (defun reel-lines-heading (change position limit)
   "Return where the heading begins to which CHANGE leads from POSITION, or nil.

@@ -88,28 +88,35 @@ That is at LIMIT at the latest."
     (let* ((found (re-search-forward closing limit t))
            (end (if found (match-beginning 0) limit)))
       (when (and (fboundp mode) (< begin end (+ begin reel-markdown--large)))
-        (reel-markdown--copy-faces begin end mode))
+        ;; Later: a mode may have to be loaded, which takes a tenth of a second.
+        (run-with-idle-timer 0 nil #'reel-markdown--copy-faces (copy-marker begin) (copy-marker end) mode))
       (or found limit))))
 
 (defun reel-markdown--copy-faces (begin end mode)
-  "Give the text between BEGIN and END the faces that it has in MODE."
-  (let ((text (buffer-substring-no-properties begin end))
-        (buffer (current-buffer))
-        (inhibit-message t) ; python-mode says that it cannot guess the indentation
-        (message-log-max nil))
-    (with-temp-buffer
-      (insert text)
-      (setq-local enable-local-variables nil)
+  "Give the text between the markers BEGIN and END the faces that it has in MODE."
+  (when (buffer-live-p (marker-buffer begin))
+    (with-current-buffer (marker-buffer begin)
+      (with-silent-modifications
+        (pcase-dolist (`(,from ,to ,face)
+                       (reel-markdown--faces (buffer-substring-no-properties begin end) mode))
+          (put-text-property (+ begin from) (+ begin to) 'face face))))))
+
+(defun reel-markdown--faces (text mode)
+  "Return the faces of TEXT in MODE: a list of a begin, an end and a face."
+  (with-temp-buffer
+    (insert text)
+    (setq-local enable-local-variables nil)
+    (let ((inhibit-message t) ; python-mode says that it cannot guess the indentation
+          (message-log-max nil))
       (delay-mode-hooks (funcall mode))
-      (font-lock-ensure)
-      (let ((position (point-min)))
-        (while (< position (point-max))
-          (let ((face (get-text-property position 'face))
-                (next (next-single-property-change position 'face nil (point-max)))
-                (offset (- begin (point-min))))
-            (when face
-              (put-text-property (+ position offset) (+ next offset) 'face face buffer))
-            (setq position next)))))))
+      (font-lock-ensure))
+    (let ((at (point-min)) found)
+      (while (< at (point-max))
+        (let ((next (next-single-property-change at 'face nil (point-max))))
+          (when-let* ((face (get-text-property at 'face)))
+            (push (list (1- at) (1- next) face) found))
+          (setq at next)))
+      found)))
 
 (provide 'reel-markdown)
 ;;; reel-markdown.el ends here
