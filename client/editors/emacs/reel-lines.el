@@ -176,12 +176,12 @@ connection with the number LINK, that is ended."
 
 (defun reel-lines-hear (method params)
   "Take the push METHOD with PARAMS if it is for the current buffer."
-  (when reel-lines--subscription
-    (cond ((and (eq method 'reset) (equal (plist-get params :agent) reel-lines-agent))
-           (reel-lines--fail "the conversation is gone"))
-          ((not (eql (plist-get params :sub) reel-lines--subscription)))
-          ((eq method 'lines) (reel-lines--patch params))
-          ((eq method 'lagged) (reel-lines-follow)))))
+  (when (and reel-lines--subscription
+             (eql (plist-get params :sub) reel-lines--subscription))
+    (pcase method
+      ('lines (reel-lines--patch params))
+      ('lagged (reel-lines-follow))
+      ('reset (reel-lines--fail "the conversation is gone")))))
 
 (defun reel-lines--rename (name)
   "Show that the conversation is called NAME now."

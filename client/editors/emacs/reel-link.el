@@ -330,14 +330,11 @@ Signal a `user-error' if the daemon cannot be reached."
                                  (if keyed "; check whether it was applied" ""))))))
 
 (defun reel-link--back-p ()
-  "Wait until the daemon is back; return whether it is.
-It is started once; then others may do so."
-  (let ((until (+ (float-time) reel-timeout))
-        (start t))
+  "Wait until the daemon is back, without starting it; return whether it is."
+  (let ((until (+ (float-time) reel-timeout)))
     (while (and (not (reel-link-up-p)) (< (float-time) until))
-      (with-demoted-errors "%S" (reel-link-connect start))
-      (setq start nil)
-      (accept-process-output nil 0.1))
+      (accept-process-output nil 0.1)
+      (ignore-errors (reel-link-connect)))
     (reel-link-up-p)))
 
 (defun reel-link-send (agent name text)

@@ -286,7 +286,7 @@ With PAST, the seq of an event, show the conversation as it was then."
     (`(result ,info) (reel--show info))
     (`(error ,error)
      (user-error "%s" (if (equal (reel-link-name error) "not_found")
-                          (format "No conversation %s (M-x reel-new creates it)" agent)
+                          (format "no conversation %s (M-x reel-new creates it)" agent)
                         (reel-link-words error))))))
 
 ;;;###autoload

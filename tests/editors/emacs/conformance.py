@@ -3,10 +3,9 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from tests.editors.driven import Surroundings
 from tests.editors.emacs.driver import Emacs
-from tests.editors.surroundings import Require
 
 # The rows of the folds that are closed.
 _FOLDS = """
@@ -33,13 +32,13 @@ class Driven:
 
     def open(self, name: str) -> None:
         """Show a conversation."""
-        self._emacs.eval(f"(ignore (reel-open {_string(name)}))")
+        self._emacs.eval(f"(ignore {_said(f'(reel-open {_string(name)})')})")
 
     def give(self, command: str, text: str = "") -> None:
         """Give a command; an error of it is said."""
         call = f"(funcall-interactively #'reel-{command}{f' {_string(text)}' if text else ''})"
-        caught = f'(condition-case err {call} (error (message "%s" (error-message-string err))))'
-        self._emacs.eval(f"(ignore (run-at-time 0 nil (lambda () (with-current-buffer (window-buffer) {caught}))))")
+        in_buffer = f"(with-current-buffer (window-buffer) {_said(call)})"
+        self._emacs.eval(f"(ignore (run-at-time 0 nil (lambda () {in_buffer})))")
 
     def lines(self) -> list[str]:
         """Return the lines of the current buffer."""
@@ -69,12 +68,10 @@ class Driven:
 
 
 @contextmanager
-def start(
-    require: Require, environment: dict[str, str], directory: Path, tmp_path_factory: object, worker_id: str
-) -> Iterator[Driven]:
+def start(given: Surroundings) -> Iterator[Driven]:
     """Start an Emacs with the plug-in; it ends with the block."""
-    require("emacsclient")
-    emacs = Emacs(require("emacs"), directory, environment)
+    given.require("emacsclient")
+    emacs = Emacs(given.require("emacs"), given.directory, given.environment)
     try:
         yield Driven(emacs)
     finally:
@@ -84,3 +81,8 @@ def start(
 def _string(text: str) -> str:
     """Return a text as Emacs Lisp."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def _said(call: str) -> str:
+    """Return a call whose error is said."""
+    return f'(condition-case err {call} (error (message "%s" (error-message-string err))))'

@@ -68,7 +68,7 @@ def test_opening_an_unknown_name_in_emacs(emacs: Emacs) -> None:
     """Opening an unknown conversation says what creates it."""
     emacs.command("reel-open", "zed")
 
-    emacs.until_said("No conversation zed (M-x reel-new creates it)")
+    emacs.until_said("no conversation zed (M-x reel-new creates it)")
 
 
 def test_a_command_without_an_open_conversation(emacs: Emacs) -> None:
