@@ -141,6 +141,7 @@ def test_a_command_while_the_daemon_is_away(daemon: Daemon, emacs: Emacs, shown:
     emacs.command("reel-open", "demo")
     emacs.until_text(shown("demo"))
     daemon.kill()
+    emacs.until(lambda: emacs.eval("reel-lines-state") == "away")
     emacs.type("sstill there?\r")
     emacs.until_said("demo: added #3")
 
