@@ -190,6 +190,18 @@ def test_system_messages_need_a_recent_model_and_a_user_turn() -> None:
     assert ["user"] == [message["role"] for message in messages("Hi", user(IMAGE, role="system"))]
 
 
+def test_a_change_of_the_effort_needs_no_words() -> None:
+    """A system message is sent for it where one may stand; elsewhere nothing is left of it (rule A10)."""
+    effort = user("", role="system", provider="anthropic", output_config_json='{"effort":"low"}')
+    worded = user("Be brief", role="system", provider="anthropic", output_config_json='{"effort":"low"}')
+    changed = {"role": "system", "output_config": {"effort": "low"}}
+
+    assert [changed] == messages("Hi", effort)[1:]
+    assert [{**changed, "content": [text("Be brief")]}] == messages("Hi", worded)[1:]
+    for history, named in (((effort, "Hi"), RECENT), (("Hi", effort), OLD), (("Hi", user("", role="system")), RECENT)):
+        assert [{"role": "user", "content": [text("Hi")]}] == messages(*history, named=named)
+
+
 def test_the_system_prompt_is_a_text_or_its_original_blocks() -> None:
     """A prompt that was loaded from blocks goes back as these blocks."""
     body, _ = sent("anthropic", [{"role": "system", "content": "Be brief"}, "Hi"])
