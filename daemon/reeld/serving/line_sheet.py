@@ -5,6 +5,7 @@ A buffer has the system prompt, the messages and the drafts of others, in this o
 text.
 """
 
+import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -38,6 +39,15 @@ class Patch(NamedTuple):
         return {"replace": [self.first, self.last], **self.section._asdict()}
 
 
+class _Late(NamedTuple):
+    """A message that is shown before those that precede it: its id, its seq, its rows, and its calls."""
+
+    event_id: int
+    seq: int
+    rows: int
+    calls: list[Any]
+
+
 class _Draft(NamedTuple):
     client: str | None
     text: str
@@ -56,6 +66,8 @@ class Sheet:
         # The newest calls: the number of their message, their id, and their tool.
         self._calls: list[tuple[int, str, str]] = []
         self._drafts: dict[int, _Draft] = {}
+        # The newest messages, until those before them are there.
+        self._late: list[_Late] = []
 
     @property
     def messages(self) -> int:
@@ -69,8 +81,18 @@ class Sheet:
 
     @property
     def end(self) -> int:
-        """The row behind the messages."""
+        """The row behind the messages, and before the newest ones if these came first."""
         return self._row(len(self._ids))
+
+    @property
+    def _last(self) -> int:
+        """The row behind all messages."""
+        return self.end + sum(each.rows for each in self._late)
+
+    @property
+    def missing(self) -> float:
+        """Up to which seq, exclusive, messages are missing."""
+        return self._late[0].seq if self._late else math.inf
 
     @property
     def writers(self) -> list[int]:
@@ -95,7 +117,8 @@ class Sheet:
 
     def keep(self, count: int) -> Iterator[Patch]:
         """Remove all messages but the first ones."""
-        first, last = self._row(count), self.end
+        first, last = self._row(count), self._last
+        self._late.clear()
         for kept in (self._ids, self._seqs, self._ends):
             del kept[count:]
         if self._calls and self._calls[-1][0] >= count:
@@ -116,11 +139,40 @@ class Sheet:
     def append(self, event_id: int, message: Message) -> Section:
         """Append a message, and return its section; the rows of several are patched together, from :attr:`end` on."""
         made = self._layout.message(message)
-        self._remember(each for each in message["content"] if each["type"] == "tool_call")
-        self._ends.append((self._ends[-1] if self._ends else 0) + len(made.lines))
-        self._ids.append(event_id)
-        self._seqs.append(message["seq"])
+        self._note(event_id, message["seq"], len(made.lines), _calls_in(message["content"]))
         return made
+
+    def begin_at_end(self, newest: Iterable[tuple[int, Message]]) -> list[Section]:
+        """Return the sections of the newest messages of a conversation, of which nothing is there yet.
+
+        Those up to the last result whose call is not among them are left out: that call would have to be read first.
+
+        Args:
+            newest: their ids and the messages.
+        """
+        layout, looked_at, sections = Layout(), Layout(), list[Section]()
+        for event_id, message in newest:
+            section = layout.message(message)
+            if all(each.tool for each in looked_at.blocks(message["content"]) if each.kind in ("result", "error")):
+                sections.append(section)
+                calls = _calls_in(message["content"])
+                self._late.append(_Late(event_id, message["seq"], len(section.lines), calls))
+            else:
+                self._late, sections = [], []
+        return sections
+
+    def join(self) -> None:
+        """Take note that no messages are missing."""
+        for event_id, seq, rows, calls in self._late:
+            self._layout.learn(calls)
+            self._note(event_id, seq, rows, calls)
+        self._late.clear()
+
+    def _note(self, event_id: int, seq: int, rows: int, calls: Iterable[Any]) -> None:
+        self._remember(calls)
+        self._ends.append((self._ends[-1] if self._ends else 0) + rows)
+        self._ids.append(event_id)
+        self._seqs.append(seq)
 
     def _remember(self, calls: Iterable[Any]) -> None:
         self._calls += [(self.messages, call["id"], call["name"]) for call in calls]
@@ -151,7 +203,7 @@ class Sheet:
     def draft(self, connection: int, client: str | None, text: str) -> Iterator[Patch]:
         """Show what another connection is writing; an empty text ends its draft."""
         known = self._drafts.get(connection)
-        first = self.end
+        first = self._last
         for number, each in self._drafts.items():
             if number == connection:
                 break
@@ -165,6 +217,10 @@ class Sheet:
             kept, made = known.rows - 2, text_section(text[known.text.rfind("\n") + 1 :])
         self._drafts[connection] = _Draft(client, text, kept + len(made.lines))
         return patches(first + kept, first + (known.rows if known else 0), [made])
+
+
+def _calls_in(content: Iterable[Any]) -> list[Any]:
+    return [each for each in content if each["type"] == "tool_call"]
 
 
 def patches(first: int, last: int, sections: Iterable[Section]) -> Iterator[Patch]:

@@ -5,6 +5,8 @@ it with what the subscriber has (:mod:`reeld.serving.line_sheet`), and pushes th
 So nothing is missed, and a conversation that changes faster than it can be sent is shown as it is at last. An entry of
 the log determines all that precedes it; so the messages that two states share are found by their ids alone.
 
+The newest messages of a long conversation come first, so that they are on the screen at once.
+
 A draft that has ended is shown a moment longer, until a message comes: that then takes its place in one patch. So who
 reads the draft does not lose the place, and no editor has to know about this.
 
@@ -26,6 +28,7 @@ from anyio.lowlevel import checkpoint
 from reel.base.errors import NotFound
 from reel.base.wakeup import Signal
 from reel.reading.layout import Section
+from reel.said.messages import Message
 from reel.wire.msgpack_codec import unpack
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.core.events import Entry
@@ -45,6 +48,8 @@ _SLICE = 0.001
 _GRACE = 1.0
 # Messages that are read at once, and their bytes; and the bytes from which on a message is laid out in a thread.
 _PAGE, _PAGE_BYTES, _LARGE = 500, 1 << 18, 1 << 16
+# How many of the newest messages come first, if a conversation has some times as many.
+_NEWEST, _LONG = 100, 4
 _id = attrgetter("id")
 
 
@@ -146,11 +151,14 @@ class LineView(Subscription):
         self._is_doubtful = False
         await self._hold(self._sheet.keep(count))
         await self._hold(self._sheet.prompt(shown.system))
+        if not self._sheet.messages and not self._sheet.writers and shown.messages > _LONG * _NEWEST:
+            await self._begin_at_end(store, shown)
         while entries := await self._read(store, shown):
             while entries and not self._is_doubtful:
                 await self._append(entries)
             if self._is_doubtful or self._sheet.messages > MOST_MESSAGES:
                 return
+        self._sheet.join()
         await self._end_drafts([each for each, until in self._ended.items() if until <= anyio.current_time()])
         while self._typed:
             connection = next(iter(self._typed))
@@ -167,8 +175,14 @@ class LineView(Subscription):
         """Return the next messages that the subscriber does not have, the last one first."""
         window = Window(since=self._sheet.seq)
         page = await read_entries(store, shown, window, _is_message, _page, self._long_work.in_turn)
-        page.reverse()
-        return page
+        return [entry for entry in reversed(page) if entry.seq < self._sheet.missing]
+
+    async def _begin_at_end(self, store: Store, shown: View) -> None:
+        """Show the newest messages, before all others are read."""
+        window = Window(last=_NEWEST)
+        newest = await read_entries(store, shown, window, _is_message, _newest, self._long_work.in_turn)
+        first = self._sheet.end
+        await self._hold(patches(first, first, self._sheet.begin_at_end(newest)))
 
     async def _append(self, entries: list[Entry]) -> None:
         """Lay out some of the messages at the end of a list, and remove them from it."""
@@ -239,6 +253,17 @@ def _page(entries: Iterable[Entry]) -> list[Entry]:
         if size > _PAGE_BYTES:
             break
     return page
+
+
+def _newest(entries: Iterable[Entry]) -> list[tuple[int, Message]]:
+    """Return the last messages that are not many bytes together; it may run in a thread."""
+    messages, size = [], 0
+    for entry in reversed(list(filter(_is_message, entries))):
+        size += len(entry.message or b"")
+        if size > _LARGE:
+            break
+        messages.append((entry.id, unpack(entry.message or b"")))
+    return messages[::-1]
 
 
 def _append(sheet: Sheet, entry: Entry) -> Section:

@@ -1,5 +1,7 @@
 """The buffer of a subscriber to lines, without a daemon."""
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -94,6 +96,48 @@ def test_patches_make_the_conversation(steps: list[tuple[str, Any]], most_lines:
                 buffer.apply(each.fields())
             assert laid_out(model.system, model.messages, model.drafts.values()) == buffer.state
             assert len(model.messages) == sheet.messages
+
+
+@given(
+    st.lists(st.lists(BLOCKS, min_size=1, max_size=3), min_size=1, max_size=12), st.integers(1, 12), st.integers(0, 12)
+)
+def test_the_newest_messages_may_come_first(said_blocks: list[Any], count: int, kept: int) -> None:
+    """If the newest messages are shown before the others, the buffer is the same in the end."""
+    messages = [said(number, "user", *blocks) for number, blocks in enumerate(said_blocks, 1)]
+    sheet, buffer = Sheet(), Buffer()
+
+    def take(changes: Iterable[Patch]) -> None:
+        for each in changes:
+            buffer.apply(each.fields())
+
+    take(sheet.prompt("be brief"))
+    take(patches(sheet.end, sheet.end, sheet.begin_at_end((each["seq"], each) for each in messages[-count:])))
+    for each in messages:
+        if each["seq"] < sheet.missing:
+            first, section = sheet.end, sheet.append(each["seq"], each)
+            take(patches(first, first, [section]))
+    sheet.join()
+    messages.append(said(99, "tool", {"type": "tool_result", "tool_call_id": "c1", "content": "", "is_error": False}))
+    first, section = sheet.end, sheet.append(99, messages[-1])
+    take(patches(first, first, [section]))
+    take(sheet.draft(1, None, "so"))
+
+    assert laid_out("be brief", messages, [(None, "so")]) == buffer.state
+    take(sheet.keep(min(kept, len(messages))))
+    assert laid_out("be brief", messages[:kept], [(None, "so")]) == buffer.state
+
+
+def test_newest_messages_that_are_not_completed() -> None:
+    """If the conversation changes before the others are read, the newest messages go again."""
+    sheet, buffer = Sheet(), Buffer()
+    newest = [(9, said(9, "user", {"type": "text", "text": "new"}))]
+    for each in patches(0, 0, sheet.begin_at_end(newest)):
+        buffer.apply(each.fields())
+    for each in sheet.keep(0):
+        buffer.apply(each.fields())
+
+    assert [] == buffer.lines
+    assert (math.inf, 0) == (sheet.missing, sheet.messages)
 
 
 def test_a_call_that_is_gone() -> None:

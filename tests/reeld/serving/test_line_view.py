@@ -31,6 +31,7 @@ class Follower:
         self.buffer = Buffer()
         self.most = self.sent = 0
         self.is_whole, self.name, self.replaced = False, "", [0, 0]
+        self.first: list[str] = []
         self.others: list[str] = []
 
     async def until(self, expected: State) -> None:
@@ -49,6 +50,7 @@ class Follower:
                 self.buffer.apply(push)
                 self.is_whole, self.name = not push["more"], push["name"]
                 self.replaced = push["replace"]
+                self.first = self.first or push["lines"]
                 self.most = max(self.most, len(push["lines"]))
                 self.sent += len(push["lines"])
             else:
@@ -209,6 +211,8 @@ async def test_whatever_happens(connect: Connect, seed: int, monkeypatch: pytest
     monkeypatch.setattr(line_sheet, "MOST_LINES", 7)
     monkeypatch.setattr(line_view, "_LARGE", 200)
     monkeypatch.setattr(line_view, "_PAGE", 3)
+    monkeypatch.setattr(line_view, "_NEWEST", 2)
+    monkeypatch.setattr(line_view, "_LONG", 1)
     chosen = random.Random(seed)
     peer = connect()
     await peer.ask(*CONVERSATION, ("clone", "demo", "other"), ("add", "other", "theirs"), ("mark", "demo", "m"))
@@ -248,7 +252,7 @@ def _commands(draft: str, seq: int) -> list[tuple[Any, ...]]:
 
 
 async def test_a_conversation_that_is_not_in_memory(connect: Connect, services: Services) -> None:
-    """Of a long conversation, what is not in memory is read from the log, and sent once."""
+    """Of a long conversation, what is not in memory is read from the log, and sent once; the newest messages first."""
     peer = connect()
     await peer.ask(("create", "demo"))
     for _ in range(3):
@@ -258,6 +262,7 @@ async def test_a_conversation_that_is_not_in_memory(connect: Connect, services: 
     follower = await follow(connect())
 
     await follower.until(await conversation(peer))
+    assert "message 600" == follower.first[2]
     await peer.ask(("add", "demo", "more"))
     await follower.until(await conversation(peer))
     assert follower.most <= 500
