@@ -192,6 +192,19 @@ async def test_a_redaction(connect: Connect) -> None:
     assert "a secret" not in follower.buffer.lines
 
 
+async def test_a_draft_is_redacted(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is redacted in a draft goes at once, although a draft that has ended is shown a moment longer."""
+    monkeypatch.setattr(line_view, "_GRACE", PATIENCE * 2)
+    peer = connect()
+    await peer.ask(*CONVERSATION, ("add", "demo", "a secret"), ("draft", "demo", "the secret"))
+    follower = await follow(connect())
+    await follower.until(await conversation(peer, "demo", (None, "the secret")))
+
+    await peer.call("redact", {"agent": "demo", "text": "secret"})
+
+    await follower.until(await conversation(peer))
+
+
 async def test_a_purge(connect: Connect) -> None:
     """Nothing is left of an agent that is purged, and its followers are told to look again."""
     peer, reader = connect(), connect()
