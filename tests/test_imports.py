@@ -130,6 +130,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.cli.line",),
     ("reel.cli.commands",),
     ("reel.cli",),
+    ("reeld.wire",),
     ("reeld.core",),
     ("reeld.protocol",),
     ("reeld.answer", "reeld.poller"),
@@ -166,6 +167,7 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
 @pytest.mark.parametrize(
     ("package", "allowed"),
     [
+        ("reeld.wire", ("reel", "reeld.wire")),
         ("reeld.core", ("reel", "reeld.core")),
         ("reeld.formats", ("reel", "reeld.core", "reeld.formats")),
         ("reeld.answer", ("anyio",)),
@@ -201,6 +203,7 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
             (
                 *(
                     "reel",
+                    "reeld.wire",
                     "reeld.core",
                     "reeld.protocol",
                     "reeld.formats",
@@ -401,7 +404,7 @@ def test_core_does_nothing() -> None:
 @pytest.mark.parametrize("statement", ["import reel", "import reel; reel.connect", "import reel.cli"])
 def test_the_client_is_thin(statement: str) -> None:
     """Neither the package nor its blocking client loads anyio or anything of the daemon."""
-    unwanted = ("anyio", "trio", "reeld", "reel.wire.json_framing", "reel.base.wakeup")
+    unwanted = ("anyio", "trio", "reeld", "reel.base.wakeup")
     code = f"import sys; {statement}; print([name for name in {unwanted} if name in sys.modules])"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

@@ -20,6 +20,7 @@ Function: TypeAlias = tuple[str, int, str]
 STAGES = {
     "/reeld/serving/": "requests and replies",
     "/reel/wire/": "wire",
+    "/reeld/wire/": "wire",
     "/reeld/agents/": "agents",
     "/reeld/core/": "core",
     "/reel/": "messages and values",

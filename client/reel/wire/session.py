@@ -1,4 +1,4 @@
-"""MessagePack-RPC without any I/O, and detection of a peer's framing; :mod:`reel.wire.framing` says how to use one."""
+"""MessagePack-RPC without any I/O; both ends use the same class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.base.values import REPLACING, clean_deep
 from reel.wire.frames import (
     MAX_MESSAGE,
-    MAX_VALUES,
     EncodedText,
     Frame,
     Id,
@@ -26,14 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from reel.wire.framing import Framing
-
 # The buffer of a connection's encoder, in bytes; it grows as needed. The library's own has 256 KiB.
 _BUFFER = 1 << 9
 # Types that are spliced in without encoding; any text may have the longest header.
 _SPLICED = (PackedList, EncodedText)
 _TEXT_HEADER = Struct(">BI")
-_ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
 
 
 class MessagePack(SharedPushes):
@@ -171,14 +167,3 @@ class MessagePack(SharedPushes):
 
 def _packer(unicode_errors: str) -> Packer:
     return Packer(buf_size=_BUFFER, unicode_errors=unicode_errors)  # type: ignore[call-arg]  # missing in the stubs
-
-
-def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:
-    """Return the framing that a peer speaks, judging by its first byte; ``None`` if it is not one of ours."""
-    if first in _ARRAY_HEADERS:
-        return MessagePack(max_message, max_values)
-    if first in b"Cc{[ \t\r\n":
-        from reel.wire.json_framing import ContentLength, Lines  # noqa: PLC0415 - our own clients never use it
-
-        return (ContentLength if first in b"Cc" else Lines)(max_message, max_values)
-    return None

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.base.errors import ReelError
 from reel.wire.frames import Id
-from reel.wire.framing import Framing
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.jobs import Job
 from reeld.agents.registry import Registry
@@ -20,6 +19,7 @@ from reeld.serving.long_work import LongWork
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.subscriptions import Subscriptions
 from reeld.store.store import Store
+from reeld.wire.framing import Framing
 
 Result: TypeAlias = dict[str, Any]
 # The outcome of a call: its result, as a map or already packed as MessagePack, or an error.

@@ -30,8 +30,6 @@ from anyio.abc import ByteStream, SocketAttribute, TaskGroup
 
 from reel.daemon.peer import peer_of
 from reel.wire.frames import Frame, InvalidFrame, Notification, Request, Response
-from reel.wire.framing import Framing
-from reel.wire.session import detect
 from reeld.agents.event_bus import Typist
 from reeld.core.state import Profile
 from reeld.serving.call import Call, ClientInfo, Services
@@ -41,6 +39,8 @@ from reeld.serving.handlers.async_call import call_of
 from reeld.serving.outbox import Outbox
 from reeld.serving.replies import ReplyWriter
 from reeld.serving.subscriptions import Subscriptions
+from reeld.wire.detection import detect
+from reeld.wire.framing import Framing
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskStatus
 from reel.base.errors import Busy
 from reel.daemon.address import MAX_PATH, fallback_directory
 from reel.daemon.peer import peer_of
-from reel.wire.session import detect
 from reeld.serving.call import Services
 from reeld.serving.connection import Connection
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.methods import METHODS
 from reeld.startup import StartupError, cannot
+from reeld.wire.detection import detect
 
 log = logging.getLogger(__name__)
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from reel.base.errors import Internal, MethodNotFound, ReelError, no_memory
 from reel.base.wakeup import Signal
 from reel.wire.frames import Id
-from reel.wire.framing import Framing
 from reel.wire.session import MessagePack
 from reeld.serving import neovim
 from reeld.serving.call import Call, ClientInfo, Outcome, Result
 from reeld.serving.flow import ClientWarnings, do_nothing
 from reeld.serving.outbox import Outbox
+from reeld.wire.framing import Framing
 
 log = logging.getLogger(__name__)
 

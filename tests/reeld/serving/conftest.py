@@ -14,7 +14,6 @@ from msgpack import Unpacker
 
 from reel.base.errors import ReelError, from_wire
 from reel.wire.frames import Id, Notification, Response
-from reel.wire.framing import Framing
 from reel.wire.session import MessagePack
 from reeld.agents.clock import now
 from reeld.agents.registry import Registry
@@ -34,6 +33,7 @@ from reeld.serving.methods import METHODS, Method
 from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.retention import Retention
 from reeld.store.store import open_store
+from reeld.wire.framing import Framing
 from tests.empty_database import empty_database
 from tests.patience import PATIENCE
 

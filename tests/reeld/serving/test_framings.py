@@ -13,10 +13,10 @@ from anyio.streams.stapled import StapledObjectStream
 
 from reel.base.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, ReelError, TooLarge
 from reel.wire.frames import Id
-from reel.wire.framing import Framing
-from reel.wire.json_framing import ContentLength, Lines
 from reel.wire.session import MessagePack
 from reeld.serving.flow import Limits
+from reeld.wire.framing import Framing
+from reeld.wire.json_framing import ContentLength, Lines
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
 

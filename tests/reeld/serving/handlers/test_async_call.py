@@ -11,13 +11,13 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.base.errors import Internal, InvalidParams, ReelError
-from reel.wire.framing import Framing
-from reel.wire.json_framing import ContentLength, Lines
 from reel.wire.session import MessagePack
 from reeld.protocol.signature import Signature
 from reeld.serving.flow import Limits
 from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method
+from reeld.wire.framing import Framing
+from reeld.wire.json_framing import ContentLength, Lines
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker, Connect, Peer
 

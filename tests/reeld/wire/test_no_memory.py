@@ -6,11 +6,12 @@ import msgpack
 import pytest
 
 from reel.base.errors import Busy
-from reel.wire import json_framing, msgpack_reader
+from reel.wire import msgpack_reader
 from reel.wire.frames import InvalidFrame
-from reel.wire.framing import Framing
-from reel.wire.json_framing import ContentLength, Lines
 from reel.wire.session import MessagePack
+from reeld.wire import json_framing
+from reeld.wire.framing import Framing
+from reeld.wire.json_framing import ContentLength, Lines
 
 
 def fail(*_: object, **__: object) -> None:

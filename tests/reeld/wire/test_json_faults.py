@@ -6,9 +6,9 @@ import pytest
 
 from reel.base.errors import InvalidRequest, ParseError
 from reel.wire.frames import InvalidFrame
-from reel.wire.json_framing import Lines
-from tests.reel.wire.frames import fed
-from tests.reel.wire.json_rpc import LAY, Json, both, taken
+from reeld.wire.json_framing import Lines
+from tests.reeld.wire.frames import fed
+from tests.reeld.wire.json_rpc import LAY, Json, both, taken
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from reel.wire.frames import MAX_MESSAGE, MAX_VALUES, Frame, Notification, Request, Response
 from reel.wire.session import MessagePack
-from tests.reel.wire.frames import fed, one_by_one
-from tests.reel.wire.messagepack import PING, PINGED, ids, names, plain
+from tests.reeld.wire.frames import fed, one_by_one
+from tests.reeld.wire.messagepack import PING, PINGED, ids, names, plain
 
 pytestmark = pytest.mark.slow
 

@@ -4,8 +4,8 @@ import pytest
 
 from reel.base.errors import ParseError, TooLarge
 from reel.wire.frames import Notification
-from reel.wire.json_framing import Lines
-from tests.reel.wire.frames import fed, readable
+from reeld.wire.json_framing import Lines
+from tests.reeld.wire.frames import fed, readable
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from reel.base.errors import TooLarge
 from reel.wire.frames import MAX_ELEMENTS, MAX_MESSAGE, MAX_VALUES, InvalidFrame, Notification, Request
 from reel.wire.session import MessagePack
-from tests.reel.wire.frames import fed, one_by_one
-from tests.reel.wire.messagepack import PING, PINGED, names
+from tests.reeld.wire.frames import fed, one_by_one
+from tests.reeld.wire.messagepack import PING, PINGED, names
 
 pytestmark = pytest.mark.slow
 

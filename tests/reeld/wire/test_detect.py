@@ -4,8 +4,9 @@ import pytest
 
 from reel.base.errors import TooLarge
 from reel.wire.frames import InvalidFrame
-from reel.wire.session import MessagePack, detect
-from tests.reel.wire.messagepack import PING
+from reel.wire.session import MessagePack
+from reeld.wire.detection import detect
+from tests.reeld.wire.messagepack import PING
 
 pytestmark = pytest.mark.slow
 

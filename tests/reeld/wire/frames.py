@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from reel.wire.frames import Frame, InvalidFrame
-from reel.wire.framing import Framing
+from reeld.wire.framing import Framing
 
 
 def fed(framing: Framing, pieces: Iterable[bytes]) -> list[Any]:

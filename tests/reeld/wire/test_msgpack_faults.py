@@ -8,8 +8,8 @@ import pytest
 from reel.base.errors import InvalidRequest, ParseError
 from reel.wire.frames import InvalidFrame
 from reel.wire.session import MessagePack
-from tests.reel.wire.frames import fed, one_by_one
-from tests.reel.wire.messagepack import PING, PINGED
+from tests.reeld.wire.frames import fed, one_by_one
+from tests.reeld.wire.messagepack import PING, PINGED
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies as st
 
 from reel.wire.frames import Request
-from reel.wire.json_framing import ContentLength, Lines
-from tests.reel.wire.frames import fed
+from reeld.wire.json_framing import ContentLength, Lines
+from tests.reeld.wire.frames import fed
 
 Json: TypeAlias = type[ContentLength] | type[Lines]
 both = pytest.mark.parametrize("make", [ContentLength, Lines])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from reel.base.errors import InvalidParams, NotFound
 from reel.base.values import is_clean
 from reel.wire.frames import EncodedText, Notification, PackedList, Request, Response, SharedPush
-from reel.wire.json_framing import ContentLength, Lines
 from reel.wire.session import MessagePack
-from tests.reel.wire.messagepack import PING, ids, names, plain
+from reeld.wire.json_framing import ContentLength, Lines
+from tests.reeld.wire.messagepack import PING, ids, names, plain
 
 pytestmark = pytest.mark.slow
 

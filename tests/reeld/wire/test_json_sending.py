@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reel.base.errors import BY_NAME, NotFound, ReelError, as_map, from_wire
 from reel.wire.frames import Notification, PackedList, Request, Response, SharedPush
-from tests.reel.wire.json_rpc import Json, body, both, ids, makes, plain, texts
+from tests.reeld.wire.json_rpc import Json, body, both, ids, makes, plain, texts
 
 pytestmark = pytest.mark.slow
 

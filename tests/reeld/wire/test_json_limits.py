@@ -6,8 +6,8 @@ import pytest
 
 from reel.base.errors import TooLarge
 from reel.wire.frames import MAX_MESSAGE, MAX_VALUES, InvalidFrame, Request
-from reel.wire.json_framing import ContentLength, Lines
-from tests.reel.wire.json_rpc import LAY, Json, both
+from reeld.wire.json_framing import ContentLength, Lines
+from tests.reeld.wire.json_rpc import LAY, Json, both
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reel.base.errors import BY_NAME, InvalidParams, InvalidRequest, NotFound, ParseError, ReelError, as_map, from_wire
 from reel.wire.frames import Response
 from reel.wire.session import MessagePack
-from tests.reel.wire.messagepack import ids
+from tests.reeld.wire.messagepack import ids
 
 pytestmark = pytest.mark.slow
 

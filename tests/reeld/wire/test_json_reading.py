@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from reel.base.values import Numeral
 from reel.wire.frames import Frame, Notification, Request, Response
-from tests.reel.wire.frames import fed, one_by_one, readable
-from tests.reel.wire.json_rpc import LAY, Json, both, ids, makes, plain, taken, texts
+from tests.reeld.wire.frames import fed, one_by_one, readable
+from tests.reeld.wire.json_rpc import LAY, Json, both, ids, makes, plain, taken, texts
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import pytest
 
 from reel.base.errors import ParseError, TooLarge
 from reel.wire.frames import Notification
-from reel.wire.json_framing import ContentLength
-from tests.reel.wire.frames import fed, one_by_one, readable
-from tests.reel.wire.json_rpc import headed, taken
+from reeld.wire.json_framing import ContentLength
+from tests.reeld.wire.frames import fed, one_by_one, readable
+from tests.reeld.wire.json_rpc import headed, taken
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,7 @@
 """The interface of a framing: one way to encode calls and responses in a stream of bytes.
 
 Both ends use the same classes. The daemon detects from the first byte of a connection which framing its peer
-speaks (:func:`reel.wire.session.detect`). Theory of operation, for every :class:`Framing`:
+speaks (:func:`reeld.wire.detection.detect`). Theory of operation, for every :class:`Framing`:
 
 * ``feed`` processes received data, in pieces of any size, and returns the frames that are complete.
 * ``end`` processes the end of the stream, which may complete or truncate a frame.
