@@ -136,7 +136,7 @@ def _renewed(page: str, text: str, name: str, lines: Callable[[], Iterator[str]]
     marks = rf"(<!-- {name}: written by make docs -->\n).*(<!-- end of {name} -->)"
     made = "\n".join([*lines(), "", ""])
     renewed, count = re.subn(marks, lambda found: f"{found[1]}{made}{found[2]}", text, flags=re.DOTALL)
-    assert count == 1, f"{page} has no marks for its {name}"
+    assert 1 == count, f"{page} has no marks for its {name}"
     return renewed
 
 

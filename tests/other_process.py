@@ -36,7 +36,7 @@ def other_process(path: str, *, reads: bool) -> Iterator[str]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
+        assert b"ready\n" == process.stdout.readline()
         yield f"{Path(f'/proc/{process.pid}/comm').read_text().strip()} (pid {process.pid})"
         process.stdin.close()
         process.wait(PATIENCE)

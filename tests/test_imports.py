@@ -41,7 +41,7 @@ def named(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     else:
-        assert node.level == 0, "imports are absolute"
+        assert 0 == node.level, "imports are absolute"
         yield str(node.module)
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
@@ -407,7 +407,7 @@ def test_the_client_is_thin(statement: str) -> None:
     unwanted = ("anyio", "trio", "reeld", "reel.base.wakeup")
     code = f"import sys; {statement}; print([name for name in {unwanted} if name in sys.modules])"
 
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+    assert "[]\n" == subprocess.check_output([sys.executable, "-c", code], text=True)
 
 
 def test_a_start_is_thin() -> None:
@@ -416,7 +416,7 @@ def test_a_start_is_thin() -> None:
     imports = "import sys, reeld.__main__; from reeld import app, config"
     code = f"{imports}; print([name for name in sys.modules if name.startswith({unwanted})])"
 
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+    assert "[]\n" == subprocess.check_output([sys.executable, "-c", code], text=True)
 
 
 @pytest.mark.parametrize(
@@ -435,10 +435,10 @@ def test_an_integration_without_its_framework(module: str, framework: str, packa
     attempt = f"try:\n    import reel.integrations.{module}\nexcept ImportError as error:\n    print(error)"
     code = f"import sys; sys.modules[{framework!r}] = None\n{attempt}"
 
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == (
+    assert (
         f"reel.integrations.{module} needs {package}, which is not installed; install it with: "
         f"{install_command(extra)}\n"
-    )
+    ) == subprocess.check_output([sys.executable, "-c", code], text=True)
 
 
 @pytest.mark.parametrize("statement", ["import reel.aio", "import reel; reel.aio", "from reel.aio import connect"])
@@ -447,6 +447,6 @@ def test_the_async_client_without_anyio(statement: str) -> None:
     attempt = f"try:\n    {statement}\nexcept ImportError as error:\n    print(error)"
     code = f"import sys; sys.modules['anyio'] = None\n{attempt}"
 
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == (
+    assert (
         f"reel.aio needs anyio, which is not installed; install it with: {install_command()}\n"
-    )
+    ) == subprocess.check_output([sys.executable, "-c", code], text=True)

@@ -64,7 +64,7 @@ def test_the_client(place: Path) -> None:
     said = run([place / "bin" / "python", "-c", code]).stdout.splitlines()
 
     assert said[0].startswith(str(place))
-    assert said[1] == "as expected"
+    assert "as expected" == said[1]
 
 
 def test_the_daemon_without_its_dependencies(place: Path, wheel: Path) -> None:

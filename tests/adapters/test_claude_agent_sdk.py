@@ -93,17 +93,17 @@ def test_everybody_reads_it(store: ReelSessionStore, client: Client) -> None:
     add(store, key, made.answer("a3", "It plays four channels.", "m2"))
     agent = store.agent_name(key)
 
-    assert said(client, agent) == [
+    assert [
         "user: What is a quadraphonic deck?",
         "assistant: I look it up.",
         "assistant: Bash",
         "tool: A machine with four channels.",
         "assistant: It plays four channels.",
-    ]
+    ] == said(client, agent)
     rendered = json.loads(client.render(agent, "openai-chat", model="gpt-5.2").body)["messages"]
-    assert [message["role"] for message in rendered] == ["user", "assistant", "assistant", "tool", "assistant"]
+    assert ["user", "assistant", "assistant", "tool", "assistant"] == [message["role"] for message in rendered]
     back = json.loads(client.render(agent, "anthropic", model="claude-x").body)["messages"]
-    assert [len(message["content"]) for message in back if message["role"] == "assistant"] == [2, 1]
+    assert [2, 1] == [len(message["content"]) for message in back if message["role"] == "assistant"]
     (usage,) = [event for event in client.iter_history(agent) if event["kind"] == "usage"][:1]
     assert usage["ref"]
 
@@ -117,7 +117,7 @@ def test_agents_are_described(store: ReelSessionStore, client: Client) -> None:
 
     info = client.agent(store.agent_name(key))
 
-    assert info.title == "Four decks"
+    assert "Four decks" == info.title
     assert info.tags.items() >= {"cwd": "/home/me/deck", "tool": "claude-agent-sdk", **key}.items()
 
 
@@ -139,10 +139,10 @@ def test_branches(store: ReelSessionStore, client: Client) -> None:
     records = add(store, key, made.user("u3", "Three", after="a1").answer("a3", "Third", "m3"))
 
     assert load(store, key) == records
-    assert said(client, store.agent_name(key)) == ["user: One", "assistant: First", "user: Three", "assistant: Third"]
+    assert ["user: One", "assistant: First", "user: Three", "assistant: Third"] == said(client, store.agent_name(key))
     records = add(store, key, made.user("u4", "Four", after="a2"))
     assert load(store, key) == records
-    assert said(client, store.agent_name(key))[2:] == ["user: Two", "assistant: Second", "user: Four"]
+    assert ["user: Two", "assistant: Second", "user: Four"] == said(client, store.agent_name(key))[2:]
 
 
 def test_compaction(store: ReelSessionStore, other: ReelSessionStore, client: Client) -> None:
@@ -156,12 +156,12 @@ def test_compaction(store: ReelSessionStore, other: ReelSessionStore, client: Cl
     records = add(other, key, made.user("u3", "Three", after="a2"))
 
     assert load(store, key) == records
-    assert said(client, store.agent_name(key)) == [
+    assert [
         "user: They counted.",
         "user: Two",
         "assistant: Second",
         "user: Three",
-    ]
+    ] == said(client, store.agent_name(key))
 
 
 def test_sub_agents(store: ReelSessionStore, client: Client) -> None:
@@ -173,10 +173,10 @@ def test_sub_agents(store: ReelSessionStore, client: Client) -> None:
 
     assert load(store, sub) == records
     assert asyncio.run(store.list_subkeys(key)) == [sub["subpath"]]
-    assert store.agent_name(sub) == f"claude/{PROJECT}/{key['session_id']}/subagents/workflows/run-1/agent-7"
-    assert said(client, store.agent_name(sub)) == ["user: Look."]
+    assert f"claude/{PROJECT}/{key['session_id']}/subagents/workflows/run-1/agent-7" == store.agent_name(sub)
+    assert ["user: Look."] == said(client, store.agent_name(sub))
     asyncio.run(store.delete(key))
-    assert (asyncio.run(store.load(key)), asyncio.run(store.load(sub))) == (None, None)
+    assert (None, None) == (asyncio.run(store.load(key)), asyncio.run(store.load(sub)))
 
 
 def test_what_an_editor_adds(store: ReelSessionStore, client: Client) -> None:
@@ -189,12 +189,12 @@ def test_what_an_editor_adds(store: ReelSessionStore, client: Client) -> None:
 
     assert before == records
     assert (added["type"], added["parentUuid"], added["sessionId"]) == ("user", "a1", made.session)
-    assert added["message"]["role"] == "user"
+    assert "user" == added["message"]["role"]
     assert "four channels" in str(added["message"]["content"])
 
     records = add(store, key, made.user("u2", "Two", after=added["uuid"]).answer("a2", "Second", "m2"))
     assert load(store, key) == [*records[:2], added, *records[2:]]
-    assert said(client, store.agent_name(key))[2:] == ["user: And in four channels?", "user: Two", "assistant: Second"]
+    assert ["user: And in four channels?", "user: Two", "assistant: Second"] == said(client, store.agent_name(key))[2:]
 
 
 def test_an_editor_and_a_run_at_once(store: ReelSessionStore, client: Client) -> None:
@@ -208,7 +208,7 @@ def test_an_editor_and_a_run_at_once(store: ReelSessionStore, client: Client) ->
     loaded = load(store, key)
 
     assert "user: Hurry up." in said(client, store.agent_name(key))
-    assert [entry["uuid"] for entry in loaded if len(entry["uuid"]) < 9] == ["u1", "a1", "u2", "a2", "u3", "a3"]
+    assert ["u1", "a1", "u2", "a2", "u3", "a3"] == [entry["uuid"] for entry in loaded if len(entry["uuid"]) < 9]
     added = loaded[4]
     assert (added["parentUuid"], loaded[5]) == ("a2", {**records[4], "parentUuid": added["uuid"]})
     assert [*loaded[:4], loaded[6]] == [*records[:4], records[5]]
@@ -260,11 +260,11 @@ def test_an_editor_takes_back(store: ReelSessionStore, client: Client) -> None:
 
     records = add(store, key, made.user("u3", "Three"))
     assert load(store, key) == [*records[:2], {**records[4], "parentUuid": "a1"}]
-    assert said(client, agent) == ["user: One", "assistant: First", "user: Three"]
+    assert ["user: One", "assistant: First", "user: Three"] == said(client, agent)
     client.clear(agent)
-    assert load(store, key) == []
+    assert [] == load(store, key)
     client.undo(agent)
-    assert [entry["uuid"] for entry in load(store, key)] == ["u1", "a1", "u3"]
+    assert ["u1", "a1", "u3"] == [entry["uuid"] for entry in load(store, key)]
 
 
 def test_a_prompt_of_the_system_and_a_mark_stay(store: ReelSessionStore, client: Client) -> None:
@@ -277,11 +277,11 @@ def test_a_prompt_of_the_system_and_a_mark_stay(store: ReelSessionStore, client:
     client.mark(agent, "here")
     made.answer("a1", "First", "m1").record("system", "b1", after=None, subtype="compact_boundary", content="Compacted")
     records = add(store, key, made)
-    assert [mark.label for mark in client.agent(agent).marks] == ["here"]
+    assert ["here"] == [mark.label for mark in client.agent(agent).marks]
     records = add(store, key, made.user("s1", "They counted.", isCompactSummary=True))
 
     assert load(store, key) == records
-    assert client.agent(agent).system == "You are brief."
+    assert "You are brief." == client.agent(agent).system
 
 
 def test_a_clone_into_a_session(store: ReelSessionStore, other: ReelSessionStore, client: Client) -> None:
@@ -474,7 +474,7 @@ def test_an_interrupted_run(store: ReelSessionStore, client: Client) -> None:
     records = add(store, key, Transcript().user("u1", "Hi").answer("a1", call("c1"), "m1"))
 
     assert load(store, key) == records
-    assert [found.id for found in client.agent(store.agent_name(key)).open_calls] == ["c1"]
+    assert ["c1"] == [found.id for found in client.agent(store.agent_name(key)).open_calls]
 
 
 def test_old_transcripts(store: ReelSessionStore, client: Client) -> None:
@@ -486,7 +486,7 @@ def test_old_transcripts(store: ReelSessionStore, client: Client) -> None:
         found for found in asyncio.run(store.list_sessions(PROJECT)) if found["session_id"] == key["session_id"]
     ]
 
-    assert message["sent"] == 1785578400000
+    assert 1785578400000 == message["sent"]
     assert listed["mtime"] >= message["time"]
     assert load(store, key) == records
 
@@ -513,7 +513,7 @@ def test_an_id_that_is_not_a_name(session_id: str, store: ReelSessionStore) -> N
     assert load(store, key) == records
     assert session_id in [found["session_id"] for found in asyncio.run(store.list_sessions("tenant 1/2"))]
     asyncio.run(store.delete(key))
-    assert load(store, key) == []
+    assert [] == load(store, key)
 
 
 def test_what_is_refused(store: ReelSessionStore, client: Client) -> None:
@@ -593,7 +593,7 @@ def test_large_entries(kind: str, store: ReelSessionStore) -> None:
         asyncio.run(store.append(key, [small, large]))
     assert asyncio.run(store.load(key)) is None
     asyncio.run(store.append(key, [small, fitting]))
-    assert load(store, key) == [small, fitting]
+    assert [small, fitting] == load(store, key)
 
 
 def nested(levels: int) -> Any:

@@ -60,14 +60,14 @@ def test_two_processes_at_once(name: str) -> None:
         ]
         for program in programs:
             assert program.stdout is not None
-            assert program.stdout.readline() == "ready\n"
+            assert "ready\n" == program.stdout.readline()
         for program in programs:
             assert program.stdin is not None
             program.stdin.write("\n")
             program.stdin.flush()
         for program in programs:
             program.communicate(timeout=PATIENCE)
-            assert program.returncode == 0
+            assert 0 == program.returncode
         said = texts(daemon, agent)
         daemon.close()
 

@@ -66,4 +66,4 @@ def run_suite(
         text=True,
         check=False,
     )
-    assert ran.returncode == 0, ran.stdout[-10_000:]
+    assert 0 == ran.returncode, ran.stdout[-10_000:]

@@ -124,7 +124,7 @@ def test_a_power_cut(shimmed: CrashingDaemon, shim: Shim, tmp_path: Path, durabi
         assert log[: len(events)] == events
         assert [("ok",)] == integrity(left)
         stats.count(f"power cuts, {durability}")
-    assert durability == "normal" or not short
+    assert "normal" == durability or not short
     stats.count(f"power cuts after which something acknowledged was gone, {durability}", short)
 
 

@@ -28,7 +28,7 @@ def needs(program: str) -> pytest.MarkDecorator:
 def run(*command: str, given: bytes = b"") -> bytes:
     """Run a program to its end; return its output."""
     done = subprocess.run(command, input=given, capture_output=True, check=False, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr.decode()
+    assert 0 == done.returncode, done.stderr.decode()
     return done.stdout
 
 
@@ -38,7 +38,7 @@ def bodies(data: bytes) -> list[Any]:
     while data:
         header, _, rest = data.partition(b"\r\n\r\n")
         length = int(header.removeprefix(b"Content-Length: "))
-        assert header == b"Content-Length: %d" % length
+        assert b"Content-Length: %d" % length == header
         found.append(json.loads(rest[:length]))
         data = rest[length:]
     return found
@@ -63,7 +63,7 @@ def test_nc(daemon: Daemon, client: Client) -> None:
         )
     }
 
-    assert answers.keys() == {1, "b", 3, None}
+    assert {1, "b", 3, None} == answers.keys()
     assert answers[1] == ANSWER
     assert (2, -32700) == (answers["b"]["result"]["head"], answers[None]["error"]["code"])
     assert [{"type": "text", "text": "hé"}] == answers[3]["result"]["messages"][0]["content"]
@@ -82,7 +82,7 @@ def test_the_shell_lines_of_the_protocol_page(daemon: Daemon) -> None:
     first, second = map(json.loads, done.stdout.splitlines())
     expected = json.loads(shown)
 
-    assert first["result"]["head"] == 2
+    assert 2 == first["result"]["head"]
     expected["result"]["agent"] = second["result"]["agent"]
     expected["result"]["messages"][0]["time"] = second["result"]["messages"][0]["time"]
     assert expected == second
@@ -167,18 +167,18 @@ def test_vscode_jsonrpc(daemon: Daemon, client: Client, node: Path) -> None:
     """VS Code's client calls by name and position, pipelines, cancels, sends megabytes and receives notifications."""
     said = json.loads(run("node", str(node / "talk.js"), daemon.socket))
 
-    assert said["hello"]["framing"] == "json-rpc"
+    assert "json-rpc" == said["hello"]["framing"]
     assert (2, 3) == (said["byName"]["head"], said["byPosition"]["head"])
-    assert said["error"] == {
+    assert {
         "code": -32004,
         "message": "not_found: no agent zed; make one with create, or add with create",
         "data": {"name": "not_found", "agent": "zed"},
-    }
+    } == said["error"]
     assert list(range(4, 204)) == said["heads"]
     assert said["cancelled"]
     assert said["long"]
     plain, (method, (first, (name, reply))) = said["told"]
-    assert plain == ["reply", {"token": 7, "result": {"pong": True}}]
+    assert ["reply", {"token": 7, "result": {"pong": True}}] == plain
     assert ("f", "a", "reply", "eight") == (method, first, name, reply["token"])
     assert (-32601, "method_not_found") == (reply["error"]["code"], reply["error"]["name"])
-    assert client.messages("demo", last=1).messages[0]["content"] == [{"type": "text", "text": "last"}]
+    assert [{"type": "text", "text": "last"}] == client.messages("demo", last=1).messages[0]["content"]

@@ -43,7 +43,7 @@ def test_message_of_ten_megabytes(client: Client) -> None:
 
     assert ["before", large, "after"] == texts
     assert [event["content"] for event in client.iter_history("demo")][1:] == texts
-    assert client.messages("demo", last=1).messages[0]["content"] == [{"type": "text", "text": "after"}]
+    assert [{"type": "text", "text": "after"}] == client.messages("demo", last=1).messages[0]["content"]
 
 
 def test_message_over_the_limit(client: Client) -> None:
@@ -51,7 +51,7 @@ def test_message_over_the_limit(client: Client) -> None:
     with pytest.raises(reel.TooLarge):
         client.add("demo", "x" * (17 << 20), create=True)
 
-    assert client.agents().agents == []
+    assert [] == client.agents().agents
 
 
 def test_frame_that_claims_a_gigabyte(daemon: Daemon, client: Client, stranger: socket.socket) -> None:
@@ -85,7 +85,7 @@ def test_garbage_and_a_hang_up(client: Client, stranger: socket.socket, data: by
         stranger.sendall(data)
     stranger.close()
 
-    assert client.add("demo", "hi", create=True).head == 2
+    assert 2 == client.add("demo", "hi", create=True).head
     assert client.replay("demo").matched is True
 
 
@@ -113,9 +113,9 @@ def test_client_with_a_name_that_is_no_text(client: Client, stranger: socket.soc
     unpacker.feed(rest(stranger))
     outcomes = {number: error for _, number, error, _ in unpacker}
 
-    assert outcomes[1][0] == 1
+    assert 1 == outcomes[1][0]
     assert outcomes[2] is None
-    assert client.agent("demo").head == 1
+    assert 1 == client.agent("demo").head
 
 
 def test_a_half_close_of_a_client(daemon: Daemon) -> None:

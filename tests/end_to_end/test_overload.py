@@ -79,9 +79,9 @@ def test_thousands_of_connections(prepared: Daemon) -> None:
     with prepared.client() as client, dialled(prepared, 1498) as opened:
         assert [[1, 1, None, {"pong": True}]] * 1498 == [asked(each) for each in opened]
         with dialled(prepared, 3) as more:
-            assert asked(more[0]) == [1, 1, None, {"pong": True}]
+            assert [1, 1, None, {"pong": True}] == asked(more[0])
             (kind, number, error, _) = asked(more[1])
-            assert (kind, number) == (1, None)
+            assert (1, None) == (kind, number)
             assert error[1].startswith("busy: too many connections are open")
             more[2].sendall(b'{"id":1,"method":"ping"}\n')
             assert b'"busy: too many' in more[2].recv(1000)
@@ -90,7 +90,7 @@ def test_thousands_of_connections(prepared: Daemon) -> None:
 
     with prepared.client() as client:
         assert client.stats()["refused_connections"] >= 2
-    assert errors(prepared) == []
+    assert [] == errors(prepared)
 
 
 def test_one_too_many_for_our_client(prepared: Daemon) -> None:
@@ -117,10 +117,10 @@ def test_no_more_files(prepared: Daemon) -> None:
                 client.add("demo", str(number))
             assert client.replay("demo").matched is True
             assert client.stats()["open_files"] < 160
-            assert asked(opened[0]) == [1, 1, None, {"pong": True}]
+            assert [1, 1, None, {"pong": True}] == asked(opened[0])
     until(prepared, "connections", 1)
 
-    assert errors(prepared) == []
+    assert [] == errors(prepared)
     assert "connections are limited to 64" in prepared.log.read_text()
 
 
@@ -152,7 +152,7 @@ def test_readers_that_never_read(prepared: Daemon) -> None:
         for stranger in opened:
             with suppress(OSError):
                 stranger.sendall(b"".join(packb([0, number, "messages", ["demo"]]) for number in range(3)))
-            assert len(client.messages("demo", last=1).messages) == 1
+            assert 1 == len(client.messages("demo", last=1).messages)
         assert client.stats()["bytes_waiting"] <= 48 * MIB
         assert client.stats()["dropped_connections"] >= 10
     until(prepared, "bytes_waiting", 0)
@@ -177,7 +177,7 @@ def test_subscribers_that_never_read(prepared: Daemon) -> None:
     until(prepared, "bytes_waiting", 0)
 
     assert prepared.largest_memory() < 250 * MIB
-    assert errors(prepared) == []
+    assert [] == errors(prepared)
 
 
 def test_waits_of_one_connection(client: Client, daemon: Daemon) -> None:
@@ -185,16 +185,16 @@ def test_waits_of_one_connection(client: Client, daemon: Daemon) -> None:
     client.create("demo")
     with dialled(daemon, 1) as (stranger,):
         for first, last in ((1000, 1200), (1200, 1257)):
-            assert asked(stranger)[3] == {"pong": True}  # what was sent before has stepped aside
+            assert {"pong": True} == asked(stranger)[3]  # what was sent before has stepped aside
             stranger.sendall(b"".join(packb([0, n, "wait", ["demo", 1]]) for n in range(first, last)))
         assert asked(stranger, b"")[2][1].startswith("busy: too many requests")
-        assert client.add("demo", "go on").head == 2
+        assert 2 == client.add("demo", "go on").head
         answers = Unpacker()
         seen = 0
         while seen < 256:
             answers.feed(stranger.recv(1 << 16))
             seen += sum(1 for _ in answers)
-        assert asked(stranger, packb([0, 300, "wait", ["demo", 1]]))[1] == 300
+        assert 300 == asked(stranger, packb([0, 300, "wait", ["demo", 1]]))[1]
 
 
 def test_a_message_of_nothing_but_values(daemon: Daemon, client: Client) -> None:

@@ -29,7 +29,7 @@ def test_signals(daemon: Daemon, client: Client, number: signal.Signals) -> None
     """A signal ends the daemon even if a client is connected, and only the locks and the data remain."""
     client.create("demo")
 
-    assert daemon.end(number) == 0
+    assert 0 == daemon.end(number)
     assert ["log", "r-search.db", "r.db", "r.db.lock", "s.sock.lock"] == sorted(
         path.name for path in Path(daemon.socket).parent.iterdir()
     )
@@ -40,7 +40,7 @@ def test_shutdown(daemon: Daemon, client: Client) -> None:
     """A client can stop the daemon."""
     client.shutdown()
 
-    assert daemon.process.wait(PATIENCE) == 0
+    assert 0 == daemon.process.wait(PATIENCE)
 
 
 def test_modes_of_files(daemon: Daemon) -> None:
@@ -71,11 +71,11 @@ def test_one_daemon_a_database(daemon: Daemon, client: Client) -> None:
     second.socket += "2"
     ran = second.refused()
 
-    assert ran.returncode == 3
-    assert ran.stderr == (
+    assert 3 == ran.returncode
+    assert (
         f"reeld: another reeld is running (pid {daemon.process.pid}) and listens on {daemon.socket};"
         f" it holds the database {daemon.database}; end it with: reel --socket {daemon.socket} stop\n"
-    )
+    ) == ran.stderr
     assert client.ping()
 
 
@@ -227,7 +227,7 @@ def test_database_that_is_refused(prepared: Daemon, make: Callable[[str], None])
     before = place.read_bytes() if place.is_file() else None
     ran = prepared.refused()
 
-    assert ran.returncode == 4, ran.stderr
+    assert 4 == ran.returncode, ran.stderr
     assert prepared.database in ran.stderr.splitlines()[-1]
     assert ran.stderr.splitlines()[-1].startswith("reeld: ")
     assert "Traceback" not in ran.stderr
@@ -245,11 +245,11 @@ def test_socket_that_is_refused(prepared: Daemon, wrong: str) -> None:
         prepared.socket = "/dev/null/s.sock"
     ran = prepared.refused()
 
-    assert ran.returncode == 4, ran.stderr
+    assert 4 == ran.returncode, ran.stderr
     assert ran.stderr.splitlines()[-1].startswith("reeld: ")
     assert "Traceback" not in ran.stderr
     if wrong == "file":
-        assert Path(prepared.socket).read_text() == "precious"
+        assert "precious" == Path(prepared.socket).read_text()
 
 
 def test_stale_socket(daemon: Daemon, client: Client) -> None:
@@ -282,9 +282,9 @@ def test_settings_in_the_file(prepared: Daemon, home: Path, monkeypatch: pytest.
     prepared.command = lambda: [sys.executable, "-m", "reeld"]  # type: ignore[method-assign]
     prepared.start()
 
-    assert run("reel socket") == f"{prepared.socket}\n"
-    assert run("reel start") == f"already running: {prepared.socket}\n"
-    assert run("reel add demo hi --create") == "demo: added #2\n"
+    assert f"{prepared.socket}\n" == run("reel socket")
+    assert f"already running: {prepared.socket}\n" == run("reel start")
+    assert "demo: added #2\n" == run("reel add demo hi --create")
     assert (home / "other.db").is_file()
 
 
@@ -298,7 +298,7 @@ def test_no_room_for_a_connection(daemon: Daemon, client: Client) -> None:
         crowd = [stack.enter_context(Pipeline(daemon.socket)) for _ in range(40)]
         while "cannot accept a connection" not in daemon.log.read_text():
             client.ping()
-        assert client.add("demo", "still served", create=True).head == 2
+        assert 2 == client.add("demo", "still served", create=True).head
         for pipeline in crowd[:35]:
             pipeline.socket.close()
         for pipeline in crowd[35:]:
@@ -314,4 +314,4 @@ def test_missing_library() -> None:
     ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
 
     assert (CANNOT_START, "") == (ran.returncode, ran.stdout)
-    assert ran.stderr == f"reeld: aiosqlite is missing; install what it needs with: {install_command()}\n"
+    assert f"reeld: aiosqlite is missing; install what it needs with: {install_command()}\n" == ran.stderr

@@ -26,7 +26,7 @@ def test_the_log_was_moved_away(daemon: Daemon) -> None:
 
     assert 0o600 == daemon.log.stat().st_mode & 0o777
     assert (1, 0) == (daemon.log.read_text().count("got SIGHUP"), old.read_text().count("SIGHUP"))
-    assert daemon.end() == 0
+    assert 0 == daemon.end()
     assert (True, written) == ("stopped" in daemon.log.read_text(), old.read_text())
 
 

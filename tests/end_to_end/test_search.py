@@ -26,7 +26,7 @@ def test_crashes(daemon: Daemon, client: Client) -> None:
         daemon.kill()
         daemon.start()
 
-    assert found(client, "needle") == 500
+    assert 500 == found(client, "needle")
 
 
 def test_adds_are_found_under_load(daemon: Daemon, client: Client) -> None:
@@ -55,19 +55,19 @@ def test_adds_are_found_under_load(daemon: Daemon, client: Client) -> None:
 def test_lost_index(daemon: Daemon, client: Client) -> None:
     """An index that was deleted while no daemon ran is built again."""
     client.add("demo", "needle", create=True)
-    assert found(client, "needle") == 1
+    assert 1 == found(client, "needle")
     daemon.end()
     Path(daemon.database).with_name("r-search.db").unlink()
     daemon.start()
 
-    assert found(client, "needle") == 1
+    assert 1 == found(client, "needle")
 
 
 def test_pages_of_a_client(client: Client) -> None:
     """A client reads page after page."""
     client.add("demo", [f"needle {number}" for number in range(25)], create=True)
-    assert found(client, "needle") == 25
+    assert 25 == found(client, "needle")
     pages = list(client.pages(requests.search("needle", limit=10)))
 
-    assert [len(page.hits) for page in pages][:3] == [10, 10, 5]
-    assert pages[0].hits[0].snippet == "needle 24"
+    assert [10, 10, 5] == [len(page.hits) for page in pages][:3]
+    assert "needle 24" == pages[0].hits[0].snippet

@@ -27,12 +27,12 @@ def test_modes_under_any_umask() -> None:
             try:
                 with daemon.client() as client:
                     client.add("demo", "hi", create=True)
-                assert modes(directory / "run" / "reel") == {"s.sock": "0o600", "s.sock.lock": "0o600"}
+                assert {"s.sock": "0o600", "s.sock.lock": "0o600"} == modes(directory / "run" / "reel")
                 files = modes(directory / "state" / "reel")
                 assert files.keys() >= {"r.db", "r.db-wal", "r.db-shm", "r.db.lock", "r-search.db"}
-                assert set(files.values()) == {"0o600"}
+                assert {"0o600"} == set(files.values())
                 assert modes(directory / "run") == modes(directory / "state") == {"reel": "0o700"}
-                assert {modes(directory)[name] for name in ("run", "state")} == {"0o700"}
+                assert {"0o700"} == {modes(directory)[name] for name in ("run", "state")}
             finally:
                 daemon.close()
     finally:
@@ -50,7 +50,7 @@ def test_a_backup_that_is_open_to_all() -> None:
             path.chmod(0o644)
         daemon.start()
         try:
-            assert {modes(directory)[name] for name in ("r.db", "r.db-wal", "r.db-shm")} == {"0o600"}
+            assert {"0o600"} == {modes(directory)[name] for name in ("r.db", "r.db-wal", "r.db-shm")}
         finally:
             daemon.close()
 
@@ -67,12 +67,12 @@ def test_links_are_not_followed(name: str, to: str) -> None:
         (directory / name).symlink_to(precious)
         refused = daemon.refused()
 
-        assert refused.returncode == 4
+        assert 4 == refused.returncode
         assert refused.stderr.startswith("reeld: ")
         assert "Traceback" not in refused.stderr
         assert (directory / name).is_symlink()
         assert precious.exists() is (to == "a file")
-        assert not precious.exists() or precious.read_text() == "mine"
+        assert not precious.exists() or "mine" == precious.read_text()
 
 
 def test_a_socket_that_is_swapped_under_a_daemon(daemon: Daemon) -> None:
@@ -82,6 +82,6 @@ def test_a_socket_that_is_swapped_under_a_daemon(daemon: Daemon) -> None:
         other.bind(daemon.socket)
         refused = daemon.refused()
 
-        assert refused.returncode == 3
+        assert 3 == refused.returncode
         assert "another reeld is running" in refused.stderr
-    assert daemon.end() == 0
+    assert 0 == daemon.end()

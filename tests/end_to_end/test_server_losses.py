@@ -102,7 +102,7 @@ def test_a_conversation_goes_on_from_its_last_message(server: Server, daemon: Da
         assert [1, 2, lost.head + UNUSED + 1, added.head] == [event["seq"] for event in events]
         assert lost_id + (1 << 20) < events[2]["id"]
         assert [] == client.verify().problems
-        assert client.stats()["lost_events"] == 2
+        assert 2 == client.stats()["lost_events"]
         assert "ERROR" in daemon.log.read_text()
 
 
@@ -255,7 +255,7 @@ def test_a_server_that_lost_nothing(server: Server, daemon: Daemon) -> None:
         assert first.head + 1 == second.head
         assert ["before", "after"] == texts(client)
         assert (1 << 20) < client.stats()["newest_event"]
-        assert client.stats()["lost_events"] == 0
+        assert 0 == client.stats()["lost_events"]
 
 
 def test_a_process_of_the_server_is_killed() -> None:

@@ -75,7 +75,7 @@ def test_supervisor(prepared: Daemon) -> None:
 
     assert ["READY=1", f"STATUS=listens on {prepared.socket} with {prepared.database}"] == first
     assert ["STOPPING=1", "STATUS=finishes what is in flight"] == last
-    assert process.returncode == 0
+    assert 0 == process.returncode
 
 
 def test_supervisor_is_told_why_not(prepared: Daemon) -> None:
@@ -90,7 +90,7 @@ def test_supervisor_is_told_why_not(prepared: Daemon) -> None:
             process.wait(PATIENCE)
 
     assert said.startswith(f"STATUS={prepared.database} is ")
-    assert process.returncode == 4
+    assert 4 == process.returncode
 
 
 def test_given_socket(prepared: Daemon) -> None:
@@ -101,7 +101,7 @@ def test_given_socket(prepared: Daemon) -> None:
             with running(prepared, *GIVE, given=given) as process, Client(given_path).connect() as client:
                 assert head == client.add("demo", "hi", create=True).head
                 assert given_path == client.stats()["socket"]
-            assert process.returncode == 0
+            assert 0 == process.returncode
         assert Path(given_path).is_socket()
 
     assert ["log", "r-search.db", "r.db", "r.db.lock", "s.sock.given"] == sorted(
@@ -113,7 +113,7 @@ def test_given_socket_beside_another_daemon(daemon: Daemon) -> None:
     """A second daemon with an inherited socket is refused if the database is in use."""
     given_path = f"{daemon.socket}.given"
     with listening(given_path) as given, running(daemon, *GIVE, given=given) as second:
-        assert second.wait(PATIENCE) == 3
+        assert 3 == second.wait(PATIENCE)
 
     assert f"reeld: another reeld is running (pid {daemon.process.pid}) and listens on" in daemon.log.read_text()
 
@@ -140,7 +140,7 @@ def test_given_something_else(prepared: Daemon, kind: Sequence[int] | None, sent
             timeout=PATIENCE,
         )
 
-    assert ran.returncode == 4
+    assert 4 == ran.returncode
     assert ran.stderr.startswith(f"reeld: {sentence}")
 
 
@@ -153,9 +153,9 @@ def test_socket_activation(prepared: Daemon) -> None:
         while "Listening on" not in prepared.log.read_text():
             assert process.poll() is None, prepared.log.read_text()
         with Client(path).connect() as client:
-            assert client.add("demo", "hi", create=True).head == 2
+            assert 2 == client.add("demo", "hi", create=True).head
             assert client.server is not None
             assert process.pid == client.server.server["pid"]
 
-    assert process.returncode == 0
+    assert 0 == process.returncode
     assert "stopped" in prepared.log.read_text()

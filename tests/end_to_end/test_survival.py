@@ -72,7 +72,7 @@ def test_what_a_context_is(daemon: Daemon, client: Client) -> None:
         [mark.label for mark in copy.marks],
         [call.id for call in copy.open_calls],
     )
-    assert client.rewind("copy", "listed").dropped == 2
+    assert 2 == client.rewind("copy", "listed").dropped
     assert client.replay("copy").matched is True
 
 
@@ -82,13 +82,13 @@ def test_clear_stays_cleared(daemon: Daemon, client: Client) -> None:
     daemon.end()
     daemon.start()
 
-    assert texts(client) == ["after the clear"]
-    assert client.agent("demo").system == "be brief"
+    assert ["after the clear"] == texts(client)
+    assert "be brief" == client.agent("demo").system
     with pytest.raises(reel.NoSuchMark):
         client.rewind("demo", "listed")
     for _ in range(3):
         client.undo("demo")
-    assert texts(client) == ["list it", "two"]
+    assert ["list it", "two"] == texts(client)
 
 
 def test_crash_with_adds_one_by_one(daemon: Daemon, client: Client) -> None:
@@ -130,7 +130,7 @@ def test_stop_in_the_middle_answers_what_it_took(daemon: Daemon, client: Client)
     with Pipeline(daemon.socket) as pipeline:
         pipeline.send(("add", "demo", str(number).ljust(1_000_000)) for number in range(6))
         pipeline.receive(1)
-        assert daemon.end() == 0
+        assert 0 == daemon.end()
         pipeline.receive()
     daemon.start()
     acknowledged = [str(number - 1) for number, answer in sorted(pipeline.answers.items()) if answer.error is None]
@@ -158,7 +158,7 @@ def test_key_after_a_restart(daemon: Daemon, client: Client) -> None:
     again = client.add("demo", "once", create=True, key="k1")
 
     assert first._replace(repeated=True) == again
-    assert texts(client) == ["once"]
+    assert ["once"] == texts(client)
     with pytest.raises(reel.Conflict):
         client.add("demo", "twice", create=True, key="k1")
 
@@ -174,4 +174,4 @@ def test_names_after_a_restart(daemon: Daemon, client: Client) -> None:
     with pytest.raises(reel.Killed):
         client.add("demo", "late")
     client.add(client.revive(killed.killed[0]).id, "second")
-    assert texts(client) == ["first", "second"]
+    assert ["first", "second"] == texts(client)

@@ -107,11 +107,11 @@ def test_the_session(view: View, cookie: str) -> None:
     """With the cookie, pages are served, which load nothing from elsewhere; the link is good for one cookie."""
     page = view.ask("/", Cookie=cookie)
 
-    assert (page.status, "demo" in page.text) == (200, True)
+    assert (200, True) == (page.status, "demo" in page.text)
     assert "default-src 'none'; script-src 'self'; style-src 'self';" in page.headers["content-security-policy"]
-    assert page.headers["cache-control"] == "no-store"
-    assert view.ask("/").status == 403
-    assert view.ask(view.link.removeprefix(f"http://{view.host}")).status == 403
+    assert "no-store" == page.headers["cache-control"]
+    assert 403 == view.ask("/").status
+    assert 403 == view.ask(view.link.removeprefix(f"http://{view.host}")).status
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_what_is_not_http(view: View) -> None:
     with socket.create_connection((host, int(port)), PATIENCE) as stream:
         stream.sendall(b"\x00\xff not http\r\n\r\n")
         assert stream.recv(100).startswith(b"HTTP/1.1 400 ")
-    assert view.ask("/").status == 403
+    assert 403 == view.ask("/").status
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_ctrl_c(running: Daemon) -> None:
         connection = http.client.HTTPConnection(view.host, timeout=PATIENCE)
         connection.request("GET", "/live", headers={"Cookie": view.enter()})
         with connection.getresponse() as events:
-            assert events.read(5) == b"retry"
+            assert b"retry" == events.read(5)
             view.process.send_signal(signal.SIGINT)
             assert view.process.wait(PATIENCE) == -signal.SIGINT
         connection.close()
@@ -237,7 +237,7 @@ def test_a_conversation_grows(shown: tuple[View, Page], page: Page, client: Clie
     page.until("document.querySelector('#drafts').children.length === 0")
     client.undo("grows")
     page.until("document.querySelector('#parts .gone') !== null")
-    assert client.agent("grows").attached == 1
+    assert 1 == client.agent("grows").attached
     page.open(f"http://{shown[0].host}/")
     until(lambda: not client.agent("grows").attached)
 
@@ -293,8 +293,8 @@ def test_hostile_texts_live(shown: tuple[View, Page], page: Page, client: Client
     page.run(f"document.body.insertAdjacentHTML('beforeend', {json.dumps(HOSTILE[2] + HOSTILE[3])})")
     page.until("[...document.images].at(-1).complete")
 
-    assert page.run("document.querySelectorAll('hacked, .page :is(script, svg, iframe, img)').length") == 0
-    assert page.run("document.querySelectorAll('script').length") == 1
+    assert 0 == page.run("document.querySelectorAll('hacked, .page :is(script, svg, iframe, img)').length")
+    assert 1 == page.run("document.querySelectorAll('script').length")
 
 
 @needs_chromium
@@ -303,9 +303,9 @@ def test_keys(shown: tuple[View, Page], page: Page, client: Client) -> None:
     """Keys move through the messages, unfold them, open the views, and search."""
     show(shown, client, "demo")
     page.press("k", "k")
-    assert page.run("document.activeElement.id") == "m2"
+    assert "m2" == page.run("document.activeElement.id")
     page.press("j")
-    assert page.run("document.activeElement.id") == "m3"
+    assert "m3" == page.run("document.activeElement.id")
     page.press("?")
     assert page.run("document.getElementById('keys').open") is True
     page.press("Escape")
@@ -316,7 +316,7 @@ def test_keys(shown: tuple[View, Page], page: Page, client: Client) -> None:
     page.press("/", *"machine", "Enter")
     page.until("document.activeElement.getAttribute('href')?.endsWith('#m3') === true")
     page.press("Escape")
-    assert page.run("document.activeElement.id") == "main"
+    assert "main" == page.run("document.activeElement.id")
 
 
 @needs_chromium
@@ -338,12 +338,12 @@ def test_a_long_conversation(shown: tuple[View, Page], page: Page, client: Clien
     page.press("g")
     page.until("(scrollBy(0, -5000), document.getElementById('m2') !== null)")
     page.until("document.getElementById('older').hidden")
-    assert page.run("document.querySelectorAll('#parts article').length") == 400
-    assert page.complaints == []
+    assert 400 == page.run("document.querySelectorAll('#parts article').length")
+    assert [] == page.complaints
 
     # To the end and back before the browser has told the page that it was there.
     page.run("scrollTo(0, 0), new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))")
     page.run("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'G', bubbles: true})), scrollTo(0, 0)")
     client.add("long", "one more")
     page.until("!document.getElementById('to-end').hidden")
-    assert page.run("scrollY") == 0
+    assert 0 == page.run("scrollY")

@@ -94,7 +94,7 @@ class Target:
         self._log.close()
         self._ear.close()
         self.witness.close()
-        assert self.daemon.end() == 0
+        assert 0 == self.daemon.end()
 
 
 def cut(data: bytes, cuts: list[int]) -> Iterator[bytes]:

@@ -281,7 +281,7 @@ async def test_the_async_client_stops_the_daemon(client: Client, daemon: Daemon)
     """After a shutdown the daemon has ended."""
     await client.shutdown()
 
-    assert daemon.process.wait(PATIENCE) == 0
+    assert 0 == daemon.process.wait(PATIENCE)
 
 
 async def test_whose_error_it_is(daemon: Daemon) -> None:

@@ -332,7 +332,7 @@ def test_the_newest_in_pages() -> None:
     after = next_page(call, page(call, more=True, messages=[{"seq": 40}]))
 
     assert after is not None
-    assert after.params == {"agent": "demo", "since": 40, "at": 9}
+    assert {"agent": "demo", "since": 40, "at": 9} == after.params
 
 
 def test_the_next_page_of_agents() -> None:
@@ -341,7 +341,7 @@ def test_the_next_page_of_agents() -> None:
     after = next_page(call, call.read({"agents": [ROW, {**ROW, "id": "a7"}], "more": True}))
 
     assert after is not None
-    assert after.params == {"prefix": "d", "alive": True, "limit": 2, "after": "a7"}
+    assert {"prefix": "d", "alive": True, "limit": 2, "after": "a7"} == after.params
 
 
 @given(st.lists(st.integers(1, 1_000), unique=True).map(sorted), st.integers(1, 5), st.integers(0, 1_000))

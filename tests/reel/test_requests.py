@@ -264,10 +264,10 @@ def test_what_is_not_messages(messages: Any) -> None:
     with pytest.raises(InvalidParams) as caught:
         requests.add("demo", messages)
 
-    assert caught.value.message == (
+    assert (
         f"messages: expected a string, a message or an iterable of messages, got {messages!r}"
-    )
-    assert caught.value.data == {"field": "messages"}
+    ) == caught.value.message
+    assert {"field": "messages"} == caught.value.data
 
 
 @pytest.mark.parametrize("element", [5, None, b"hi", ["hi"], object()])
@@ -276,8 +276,8 @@ def test_an_element_that_is_not_a_message(element: Any) -> None:
     with pytest.raises(InvalidMessage) as caught:
         requests.add("demo", ["fine", element])
 
-    assert caught.value.message == f"messages[1]: expected a string, a message or a record, got {element!r}"
-    assert caught.value.data == {"index": 1, "field": "role"}
+    assert f"messages[1]: expected a string, a message or a record, got {element!r}" == caught.value.message
+    assert {"index": 1, "field": "role"} == caught.value.data
 
 
 def test_a_long_value_is_cut_in_the_error() -> None:
@@ -314,4 +314,4 @@ def test_a_prefix_goes_as_it_came() -> None:
 
 def test_kinds_go_as_a_list() -> None:
     """Kinds may be given as any sequence."""
-    assert requests.history("demo", kinds=("user", "note")).params["kinds"] == ["user", "note"]
+    assert ["user", "note"] == requests.history("demo", kinds=("user", "note")).params["kinds"]

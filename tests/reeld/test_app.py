@@ -150,7 +150,7 @@ def _start_after_two_waits(supervisor: socket.socket, server: Postgres, path: st
     waits = []
     for _ in range(2):
         extension, status = supervisor.recv(1000).splitlines()
-        assert extension == b"EXTEND_TIMEOUT_USEC=60000000"
+        assert b"EXTEND_TIMEOUT_USEC=60000000" == extension
         waits.append(status)
     server.start()
     while supervisor.recv(1000).splitlines()[0] != b"READY=1":
@@ -239,10 +239,10 @@ def test_a_second_daemon_is_refused(config: Config, capsys: pytest.CaptureFixtur
     with lock(config.socket, "the socket", config.socket):
         assert app.main(config) == ALREADY_RUNNING
 
-    assert capsys.readouterr().err == (
+    assert (
         f"reeld: another reeld is running (pid {os.getpid()}); it holds the socket {config.socket};"
         f" end it with: reel --socket {config.socket} stop\n"
-    )
+    ) == capsys.readouterr().err
 
 
 def test_the_remedy_is_short_on_the_default_socket(
@@ -264,7 +264,7 @@ def test_a_file_that_is_not_a_database_stops_the_start(config: Config, capsys: p
 
     assert status == CANNOT_START
     assert said.startswith(f"reeld: {config.database} is ")
-    assert said.count("\n") == 1
+    assert 1 == said.count("\n")
     with lock(config.socket, "the socket"), lock(config.database, "the database"):
         pass
 
@@ -281,7 +281,7 @@ def test_everything_is_its_owners(config: Config) -> None:
     Path(config.database).write_text("dear diary" * 1000)
     app.main(config)
 
-    assert os.umask(0o077) == 0o077
+    assert 0o077 == os.umask(0o077)
 
 
 def test_a_collection_looks_at_few_objects() -> None:
@@ -301,6 +301,6 @@ def test_a_collection_looks_at_few_objects() -> None:
         gc.callbacks.remove(look)
         gc.set_threshold(*before)
 
-    assert len(made) == 300_000
+    assert 300_000 == len(made)
     assert len(seen) > 1
     assert max(seen[1:]) <= 50_000  # the first one looks at what was made before

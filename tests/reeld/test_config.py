@@ -66,7 +66,7 @@ def test_home_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/h")
     file.write_text('database = "~/reel.db"')
 
-    assert parse([]).database == "/h/reel.db"
+    assert "/h/reel.db" == parse([]).database
 
 
 def test_defaults_of_the_paths(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", "/h")
 
-    assert config_file() == "/h/.config/reel/reeld.toml"
+    assert "/h/.config/reel/reeld.toml" == config_file()
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_file_that_is_wrong(text: str, sentence: str, file: Path, capsys: pytest
     """The error of an invalid file names the place and the accepted values."""
     file.write_text(text)
 
-    assert ended([]) == 2
+    assert 2 == ended([])
     assert f"reeld: {file}: {sentence}\n" == capsys.readouterr().err
 
 
@@ -119,7 +119,7 @@ def test_file_that_cannot_be_read(file: Path, capsys: pytest.CaptureFixture[str]
     """A file that cannot be read is an error."""
     file.mkdir()
 
-    assert ended(["--check"]) == 2
+    assert 2 == ended(["--check"])
     assert f"reeld: {file}: Is a directory\n" == capsys.readouterr().err
 
 
@@ -127,15 +127,15 @@ def test_variable_that_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     """An error in a variable names the variable."""
     monkeypatch.setenv("REEL_AGENTS_MAX_LIVE", "many")
 
-    assert ended([]) == 2
-    assert capsys.readouterr().err == "reeld: $REEL_AGENTS_MAX_LIVE: 'many' is not a whole number\n"
+    assert 2 == ended([])
+    assert "reeld: $REEL_AGENTS_MAX_LIVE: 'many' is not a whole number\n" == capsys.readouterr().err
 
 
 def test_backups_all_the_time(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Backups may not follow each other too closely, wherever that is set, and the check of the settings says so."""
     monkeypatch.setenv("REEL_BACKUP_HOURS", "0.01")
 
-    assert (ended(["--check"]), ended(["--backup-hours", "0.24"])) == (2, 2)
+    assert (2, 2) == (ended(["--check"]), ended(["--backup-hours", "0.24"]))
     said = capsys.readouterr().err
     assert "reeld: $REEL_BACKUP_HOURS: 0.01 is less than 0.25" in said
     assert "argument --backup-hours: 0.24 is less than 0.25" in said
@@ -171,7 +171,7 @@ def test_check_prints_the_effective_settings(file: Path, capsys: pytest.CaptureF
     status = ended(["--check", "--log-level", "debug"])
     said = capsys.readouterr().out
 
-    assert status == 0
+    assert 0 == status
     assert {
         'socket = "/e/s.sock"  # $REEL_SOCKET',
         'log_level = "debug"  # --log-level',
@@ -196,13 +196,13 @@ def test_what_was_printed_can_be_the_file(file: Path, capsys: pytest.CaptureFixt
 )
 def test_an_invalid_command_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """An invalid command line ends with a status of its own, and prints the usage."""
-    assert ended(arguments) == 2
+    assert 2 == ended(arguments)
     assert capsys.readouterr().err.startswith("usage: reeld ")
 
 
 def test_help_has_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
     """Every setting is explained, including each limit."""
-    assert ended(["--help"]) == 0
+    assert 0 == ended(["--help"])
     said = capsys.readouterr().out
 
     assert [] == [setting.flag for setting in SETTINGS if not setting.help or setting.flag not in said]
@@ -210,8 +210,8 @@ def test_help_has_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_version_of_reeld(capsys: pytest.CaptureFixture[str]) -> None:
     """The versions of the distribution, the protocol and SQLite are printed."""
-    assert ended(["--version"]) == 0
-    assert capsys.readouterr().out == f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}\n"
+    assert 0 == ended(["--version"])
+    assert f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}\n" == capsys.readouterr().out
 
 
 def test_a_machine_with_little_memory(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:

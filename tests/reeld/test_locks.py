@@ -37,9 +37,9 @@ def test_the_file_says_who_holds_it(tmp_path: Path) -> None:
         held = Path(f"{path}.lock").read_text()
     mode = Path(f"{path}.lock").stat().st_mode
 
-    assert held == f"{os.getpid()}\n"
-    assert stat.S_IMODE(mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert f"{os.getpid()}\n" == held
+    assert 0o600 == stat.S_IMODE(mode)
+    assert 0o700 == stat.S_IMODE(path.parent.stat().st_mode)
     assert not path.exists()
 
 
@@ -49,7 +49,7 @@ def test_another_process_holds_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _HOLD, path]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
+        assert b"held\n" == holder.stdout.readline()
         with pytest.raises(AlreadyRunning) as refused, lock(path, "the socket"):
             pass
         holder.communicate()
@@ -83,7 +83,7 @@ def test_it_ends_with_the_block(tmp_path: Path) -> None:
     with lock(path, "the socket"):
         pass
     with lock(path, "the socket"):
-        assert Path(f"{path}.lock").read_text() == f"{os.getpid()}\n"
+        assert f"{os.getpid()}\n" == Path(f"{path}.lock").read_text()
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
     assert str(refused.value).startswith(f"cannot lock the socket {path}: ")
     assert refused.value.status == CANNOT_START
-    assert target.read_text() == "precious"
+    assert "precious" == target.read_text()
 
 
 def test_no_place_for_it(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_database_with_another_environment(tmp_path: Path) -> None:
         command.append(str(_hard_link(path)))
         said = subprocess.check_output(command, text=True, env={**os.environ, **moved}, timeout=PATIENCE)
 
-    assert said == "refused\n"
+    assert "refused\n" == said
 
 
 # Mounts a file at the path of another one, for one command only.
@@ -287,7 +287,7 @@ def test_a_database_by_a_bind_mount(tmp_path: Path) -> None:
     command = [*_BIND, str(path), str(other), sys.executable, "-c", _TRY_BOTH]
     said = subprocess.check_output([*command, f"{tmp_path}/locks", path, other], text=True, timeout=PATIENCE)
 
-    assert said == "refused\n"
+    assert "refused\n" == said
 
 
 def test_a_database_that_does_not_exist_yet(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_a_restore_creates_no_database(tmp_path: Path) -> None:
     path = tmp_path / "r.db"
     with lock_database(str(path), create=False) as held:
         assert not path.exists()
-        assert held[1:] == (None, None)
+        assert (None, None) == held[1:]
 
 
 def test_the_lock_of_an_inode_leaves_nothing(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_whether_the_journal_reads(monkeypatch: pytest.MonkeyPatch, capfd: pytes
     assert in_journal()
     print_fatal("no")
 
-    assert capfd.readouterr().err == "reeld: no\n<3>reeld: no\n"
+    assert "reeld: no\n<3>reeld: no\n" == capfd.readouterr().err
 
 
 def test_destination_of_the_log(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_daemon_whose_log_nobody_reads() -> None:
         with subprocess.Popen(daemon.command(), stderr=subprocess.PIPE) as process:
             try:
                 said = flood(daemon.socket, process)
-                assert process.wait(PATIENCE) == 0
+                assert 0 == process.wait(PATIENCE)
             finally:
                 process.kill()
     assert 0 < said.count("notification='nonsense' failed") < 500

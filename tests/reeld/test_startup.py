@@ -41,4 +41,4 @@ def test_a_file_limit_that_is_too_low() -> None:
     tried = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False, timeout=PATIENCE)
 
     said = "99 open files are allowed (ulimit -Hn), and reeld needs 100 or more; raise the limit"
-    assert tried.stderr.splitlines()[-1] == f"reeld.startup.StartupError: {said}"
+    assert f"reeld.startup.StartupError: {said}" == tried.stderr.splitlines()[-1]

@@ -136,10 +136,10 @@ def test_it_is_a_history_provider(provider: ReelHistoryProvider, session: str) -
     """It has the framework's options; a new session is empty, and stays so if nothing is saved or it is cleared."""
     assert isinstance(provider, framework.HistoryProvider)
     assert ("reel", True, True) == (provider.source_id, provider.load_messages, provider.store_inputs)
-    assert load(provider, session) == []
+    assert [] == load(provider, session)
     save(provider, session)
     asyncio.run(provider.clear(session))
-    assert load(provider, session) == []
+    assert [] == load(provider, session)
 
 
 @pytest.mark.filterwarnings("ignore::agent_framework._feature_stage.ExperimentalWarning")
@@ -504,7 +504,7 @@ def test_clear_keeps_the_log(provider: ReelHistoryProvider, session: str, client
     """A cleared session is empty, and one undo brings everything back."""
     save(provider, session, HELLO, ANSWER)
     asyncio.run(provider.clear(session))
-    assert load(provider, session) == []
+    assert [] == load(provider, session)
 
     client.undo(name_of(session))
 

@@ -719,7 +719,7 @@ def test_a_redaction(saver: ReelSaver, new: Callable[..., ReelSaver], client: Cl
         state = chat(echo, reader).get_state(config_of(thread))
         assert 4 == len(state.values["messages"])
         assert state.values["messages"][0].text.startswith("my [redacted")
-        assert state.values["notes"] == ["asked", "asked"]
+        assert ["asked", "asked"] == state.values["notes"]
     seqs = [event["seq"] for event in client.history(name).events if event["kind"] == "command"]
     client.redact(name, seqs=seqs)
     assert ["update"] == [found.metadata["source"] for found in saver.list(config_of(thread))]

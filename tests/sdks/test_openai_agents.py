@@ -50,11 +50,11 @@ def other(session: ReelSession, daemon: Daemon) -> ReelSession:
 def test_it_is_a_session_of_the_sdk(session: ReelSession) -> None:
     """The SDK's own check accepts it; a new session is empty, and stays so if it is popped or cleared."""
     assert isinstance(session, sdk.memory.Session)
-    assert asyncio.run(session.get_items()) == []
+    assert [] == asyncio.run(session.get_items())
     assert asyncio.run(session.pop_item()) is None
     asyncio.run(session.clear_session())
     asyncio.run(session.add_items([]))
-    assert asyncio.run(session.get_items(3)) == []
+    assert [] == asyncio.run(session.get_items(3))
 
 
 def test_every_item_type(session: ReelSession) -> None:
@@ -106,10 +106,10 @@ def test_pop_is_one_undoable_command(session: ReelSession, client: Client) -> No
     """The newest item is returned and removed; one undo brings it back."""
     asyncio.run(session.add_items([HELLO, CALL, RESULT]))
 
-    assert [asyncio.run(session.pop_item()) for _ in range(2)] == [RESULT, CALL]
+    assert [RESULT, CALL] == [asyncio.run(session.pop_item()) for _ in range(2)]
     client.undo(session.agent)
 
-    assert asyncio.run(session.get_items()) == [HELLO, CALL]
+    assert [HELLO, CALL] == asyncio.run(session.get_items())
 
 
 def two_calls() -> list[Any]:
@@ -332,7 +332,7 @@ def test_a_compaction_that_the_sdk_has_to_do_by_itself(session: ReelSession, cli
         async def get_items(self, limit: int | None = None) -> list[Any]:
             return (await super().get_items(limit))[1:]
 
-    assert snapshot(session, 10).items == []
+    assert [] == snapshot(session, 10).items
     asyncio.run(session.add_items([CALL]))
     client.add(session.agent, "Hurry up.")
     asyncio.run(session.add_items([RESULT]))
@@ -345,17 +345,17 @@ def test_clear_keeps_the_log(session: ReelSession, client: Client) -> None:
     """A cleared session is empty, and one undo brings everything back."""
     asyncio.run(session.add_items([HELLO, CALL]))
     asyncio.run(session.clear_session())
-    assert asyncio.run(session.get_items()) == []
+    assert [] == asyncio.run(session.get_items())
 
     client.undo(session.agent)
 
-    assert asyncio.run(session.get_items()) == [HELLO, CALL]
+    assert [HELLO, CALL] == asyncio.run(session.get_items())
 
 
 def test_everybody_reads_the_same(session: ReelSession, client: Client) -> None:
     """What the SDK wrote is messages for everybody, and what an editor adds is read as an item."""
     asyncio.run(session.add_items([HELLO, CALL, RESULT]))
-    assert [message["role"] for message in client.iter_messages(session.agent)] == ["user", "assistant", "tool"]
+    assert ["user", "assistant", "tool"] == [message["role"] for message in client.iter_messages(session.agent)]
 
     client.add(session.agent, "And a reel?")
 
@@ -397,7 +397,7 @@ def test_a_cancelled_call_is_done(session: ReelSession) -> None:
             await adding
         return await session.get_items()
 
-    assert asyncio.run(run()) == [HELLO]
+    assert [HELLO] == asyncio.run(run())
 
 
 def test_the_daemon_is_killed_and_restarted(session: ReelSession, daemon: Daemon) -> None:
@@ -413,7 +413,7 @@ def test_the_daemon_is_killed_and_restarted(session: ReelSession, daemon: Daemon
 
     asyncio.run(run())
 
-    assert asyncio.run(session.get_items()) == [HELLO, CALL]
+    assert [HELLO, CALL] == asyncio.run(session.get_items())
 
 
 @pytest.mark.parametrize("session_id", ["x" * 10_000, "a\0b", "🎞 tape", "\ud800", "", "/etc/passwd", "01a2" * 8])
@@ -432,7 +432,7 @@ def test_an_id_with_slashes(daemon: Daemon) -> None:
     """With a prefix it is a name; an id that looks like a hash is never the name of another session."""
     names = [ReelSession(name, socket=daemon.socket, prefix="p/").agent for name in ("a/b", "sha256-1", "\n")]
 
-    assert names[0] == "p/a/b"
+    assert "p/a/b" == names[0]
     assert [len(name) for name in names[1:]] == [len("p/sha256-") + 32] * 2
 
 

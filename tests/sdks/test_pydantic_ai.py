@@ -198,13 +198,13 @@ def test_every_message(store: ReelConversationStore, name: str, client: Client) 
 def test_a_new_conversation(store: ReelConversationStore, name: str) -> None:
     """What is not there is not loaded, listed or deleted; a conversation without messages can be saved."""
     assert run(store.load(name)) is None
-    assert run(store.read_history(None)) == []
+    assert [] == run(store.read_history(None))
     run(store.delete(name))
 
     saved(store, name, [])
 
-    assert run(store.load(name)).messages == []
-    assert run(store.load_entries(name)) == []
+    assert [] == run(store.load(name)).messages
+    assert [] == run(store.load_entries(name))
 
 
 def test_a_run_with_tools(store: ReelConversationStore, name: str, client: Client) -> None:
@@ -222,9 +222,9 @@ def test_a_run_with_tools(store: ReelConversationStore, name: str, client: Clien
 
     loaded = run(store.load(name))
     assert loaded == result.conversation
-    assert loaded.usage.requests == 3
+    assert 3 == loaded.usage.requests
     page = client.messages(store.prefix + name)
-    assert page.system == "Be brief."
+    assert "Be brief." == page.system
     assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == [each["role"] for each in page.messages]
 
 
@@ -237,13 +237,13 @@ def test_a_save_is_one_undoable_command(store: ReelConversationStore, name: str,
     client.undo(store.prefix + name)
 
     undone = run(store.load(name))
-    assert texts(undone) == ["one"]
+    assert ["one"] == texts(undone)
     assert run(store.read_record(name)).branches == [entries[-1].id]
     conversation.messages += asked("four")
     with pytest.raises(ConversationConflict):
         run(store.save(conversation))
     back = run(store.branch(name, from_entry=entries[-1].id, expected_revision=undone.revision))
-    assert texts(back) == ["one", "two", "three"]
+    assert ["one", "two", "three"] == texts(back)
     said = [message["content"] for message in client.iter_messages(store.prefix + name)]
     assert said == [[{"type": "text", "text": text}] for text in ("one", "two", "three")]
 
@@ -257,16 +257,16 @@ def test_everybody_reads_and_writes(store: ReelConversationStore, name: str, cli
         run(store.save(conversation))
 
     loaded = run(store.load(name))
-    assert texts(loaded) == ["one", "in between"]
+    assert ["one", "in between"] == texts(loaded)
     loaded.messages += asked("two")
     run(store.save(loaded))
 
-    assert texts(run(store.load(name))) == ["one", "in between", "two"]
+    assert ["one", "in between", "two"] == texts(run(store.load(name)))
     foreign = run(store.load_entries(name))[1]
     assert run(store.read_entry(foreign.id)) == foreign
     branched = run(store.branch(name, from_entry=foreign.id, expected_revision=loaded.revision))
-    assert texts(branched) == ["one", "in between"]
-    assert texts(run(store.load(run(store.fork(name)).conversation_id))) == ["one", "in between"]
+    assert ["one", "in between"] == texts(branched)
+    assert ["one", "in between"] == texts(run(store.load(run(store.fork(name)).conversation_id)))
 
 
 def test_somebody_adds_between_a_read_and_a_write(store: ReelConversationStore, name: str, client: Client) -> None:
@@ -303,7 +303,7 @@ def test_somebody_adds_during_a_run(store: ReelConversationStore, name: str, cli
     conversation.messages += result.new_messages()
     run(store.save(conversation))
 
-    assert texts(run(store.load(name))) == ["in between", "one", "success (no tool calls)"]
+    assert ["in between", "one", "success (no tool calls)"] == texts(run(store.load(name)))
 
 
 def test_a_change_that_is_none(store: ReelConversationStore, name: str, client: Client) -> None:
@@ -319,7 +319,7 @@ def test_a_change_that_is_none(store: ReelConversationStore, name: str, client: 
     conversation.messages += asked("two")
     run(store.save(conversation))
 
-    assert texts(run(store.load(name))) == ["one", "two"]
+    assert ["one", "two"] == texts(run(store.load(name)))
 
 
 def test_an_agent_that_another_program_began(daemon: Daemon, client: Client, name: str) -> None:
@@ -362,14 +362,14 @@ def test_an_agent_that_another_program_began(daemon: Daemon, client: Client, nam
 
     assert kinds[:3] == [[m.SystemPromptPart], [m.UserPromptPart], [m.UserPromptPart]]
     assert kinds[3] == [*[m.ThinkingPart] * 3, m.TextPart, *[m.ToolCallPart] * 2, m.FilePart, m.TextPart]
-    assert (answer.model_name, answer.parts[1].signature) == ("claude-opus-5", "c2ln")
+    assert ("claude-opus-5", "c2ln") == (answer.model_name, answer.parts[1].signature)
     assert ["look_up", "look_up", "unknown"] == [part.tool_name for part in result.parts]
     assert ["failed", "success", "success"] == [part.outcome for part in result.parts]
     assert result.parts[1].content == ["A", m.BinaryImage(data=b"ABC", media_type="image/png")]
-    assert loaded.messages[1].parts[0].content[2].media_type == "text/html"
+    assert "text/html" == loaded.messages[1].parts[0].content[2].media_type
     assert loaded.messages[5].timestamp == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
     agent = framework.Agent(TestModel())
-    assert len(run(store.save(run(agent.run("And?", conversation=loaded))))) == 2
+    assert 2 == len(run(store.save(run(agent.run("And?", conversation=loaded)))))
     assert [name] == [record.conversation_id for record in run(store.list_conversations()) if record.head_id][:1]
     store.close()
 
@@ -382,10 +382,10 @@ def test_a_clone_of_another_program(store: ReelConversationStore, name: str, cli
     copy = run(store.load(f"{name}-copy"))
 
     assert copy.messages == conversation.messages
-    assert copy.conversation_id == f"{name}-copy"
+    assert f"{name}-copy" == copy.conversation_id
     copy.messages += asked("three")
     run(store.save(copy))
-    assert texts(run(store.load(name))) == ["one", "two"]
+    assert ["one", "two"] == texts(run(store.load(name)))
 
 
 def test_a_clone_into_a_conversation(store: ReelConversationStore, name: str, client: Client) -> None:
@@ -395,13 +395,13 @@ def test_a_clone_into_a_conversation(store: ReelConversationStore, name: str, cl
     client.clone(f"{store.prefix}{name}-source", into=store.prefix + name)
 
     loaded = run(store.load(name))
-    assert texts(loaded) == ["three", "four"]
+    assert ["three", "four"] == texts(loaded)
     (left,) = run(store.read_record(name)).branches
     branched = run(store.branch(name, from_entry=left, expected_revision=loaded.revision))
     assert branched.messages == before.messages
     branched.messages += asked("five")
     run(store.save(branched))
-    assert texts(run(store.load(name))) == ["one", "two", "five"]
+    assert ["one", "two", "five"] == texts(run(store.load(name)))
 
 
 def test_what_a_newer_version_wrote(store: ReelConversationStore, name: str, client: Client) -> None:
@@ -419,7 +419,7 @@ def test_what_a_newer_version_wrote(store: ReelConversationStore, name: str, cli
 
     loaded = run(store.load(name))
 
-    assert texts(loaded) == ["words", "Hello?", '{"part_kind":"later","x":1}', '{"kind":"later"}']
+    assert ["words", "Hello?", '{"part_kind":"later","x":1}', '{"kind":"later"}'] == texts(loaded)
     assert isinstance(loaded.messages[2].parts[0], m.TextPart)
     assert items == [found["item"] for found in client.items(agent, "x-pydantic-ai").items]
 
@@ -431,7 +431,7 @@ def test_a_record_that_cannot_be_read(store: ReelConversationStore, name: str, c
     (note,) = client.history(agent, kinds=["note"]).events
     client.redact(agent, seqs=[note["seq"]])
 
-    assert texts(run(store.load(name))) == ["one"]
+    assert ["one"] == texts(run(store.load(name)))
     assert run(store.load(name)).usage == RunUsage()
     conversation.messages += asked("two")
     with pytest.raises(ConversationConflict):
@@ -447,7 +447,7 @@ def test_what_a_message_cannot_say_as_it_is(store: ReelConversationStore, name: 
     """A lone surrogate, which has no UTF-8, becomes U+FFFD."""
     saved(store, name, asked("broken \ud800"))
 
-    assert texts(run(store.load(name))) == ["broken \ufffd"]
+    assert ["broken \ufffd"] == texts(run(store.load(name)))
 
 
 def test_a_message_without_json(store: ReelConversationStore, name: str) -> None:
@@ -588,7 +588,7 @@ def test_a_note_that_looks_like_a_record(store: ReelConversationStore, name: str
     assert run(store.load(name)) == conversation
     conversation.messages += asked("two")
     run(store.save(conversation))
-    assert texts(run(store.load(name))) == ["one", "two"]
+    assert ["one", "two"] == texts(run(store.load(name)))
 
 
 def test_a_run_that_was_interrupted(store: ReelConversationStore, name: str, client: Client) -> None:
@@ -597,12 +597,12 @@ def test_a_run_that_was_interrupted(store: ReelConversationStore, name: str, cli
     waiting = DeferredToolRequests(approvals=[call.parts[0]])
     saved(store, name, [*asked("What?"), call], deferred_tool_requests=waiting, usage=RunUsage(requests=1))
 
-    assert [open_call.id for open_call in client.agent(store.prefix + name).open_calls] == ["c1"]
+    assert ["c1"] == [open_call.id for open_call in client.agent(store.prefix + name).open_calls]
     loaded = run(store.load(name))
     assert loaded.deferred_tool_requests == waiting
     agent = framework.Agent(TestModel())
     result = run(agent.run("And now?", message_history=m.repair_messages(loaded.messages)))
-    assert result.all_messages()[2].parts[0].outcome == "interrupted"
+    assert "interrupted" == result.all_messages()[2].parts[0].outcome
 
 
 def test_two_writers(store: ReelConversationStore, daemon: Daemon, name: str) -> None:
@@ -647,7 +647,7 @@ def test_only_one_creates(store: ReelConversationStore, daemon: Daemon, name: st
 
     assert [ConversationConflict] == [type(failure) for failure in failures]
     assert [ConversationConflict] * 5 == [type(failure) for failure in refused]
-    assert len(texts(run(store.load(name)))) == 1
+    assert 1 == len(texts(run(store.load(name))))
 
 
 def test_a_cancelled_save_is_done(store: ReelConversationStore, name: str) -> None:
@@ -680,7 +680,7 @@ def test_the_daemon_is_killed_and_restarted(store: ReelConversationStore, daemon
 
     asyncio.run(wait())
 
-    assert texts(run(store.load(name))) == ["one", "two"]
+    assert ["one", "two"] == texts(run(store.load(name)))
 
 
 def test_a_long_window(store: ReelConversationStore, name: str) -> None:
@@ -728,17 +728,17 @@ def test_scopes(daemon: Daemon, client: Client) -> None:
         return [record.conversation_id for record in run(other.list_conversations(**options))]
 
     client.change("scopes/s-0", title="changed, and not saved")
-    assert listed() == ["s-3", "s-2", "s-1", "s-0"]
-    assert listed(limit=1) == ["s-3"]
-    assert listed(limit=0) == []
-    assert listed(scope="user 1") == ["s-3", "s-1"]
-    assert listed(scope="user 0", limit=1) == ["s-2"]
-    assert client.agent("scopes/s-3").tags == {"scope": "user 1"}
+    assert ["s-3", "s-2", "s-1", "s-0"] == listed()
+    assert ["s-3"] == listed(limit=1)
+    assert [] == listed(limit=0)
+    assert ["s-3", "s-1"] == listed(scope="user 1")
+    assert ["s-2"] == listed(scope="user 0", limit=1)
+    assert {"scope": "user 1"} == client.agent("scopes/s-3").tags
     record = run(other.read_record("s-3"))
     moved = ConversationRecord(conversation_id="s-3", head_id=record.head_id, scope="user 2")
     client.change("scopes/s-3", tags={"mine": "x", "scope": "user 1"})
     run(other.write_record(moved, expected_revision=record.revision))
-    assert client.agent("scopes/s-3").tags == {"scope": "user 2", "mine": "x"}
+    assert {"scope": "user 2", "mine": "x"} == client.agent("scopes/s-3").tags
     other.close()
 
 
@@ -747,7 +747,7 @@ def test_an_id_that_is_not_a_name(name: str, store: ReelConversationStore, clien
     """The agent's name is a hash of such an id, and a tag has the beginning of the id."""
     saved(store, name, asked("one"))
 
-    assert texts(run(store.load(name))) == ["one"]
+    assert ["one"] == texts(run(store.load(name)))
     assert name in [record.conversation_id for record in run(store.list_conversations())]
     (agent,) = client.agents(
         prefix=f"{store.prefix}sha256-", tags={"session_id": name[:1024].replace("\0", "\ufffd")}
@@ -790,7 +790,7 @@ def test_what_is_refused(store: ReelConversationStore, name: str, client: Client
     with pytest.raises(ConversationConflict):
         run(store.delete_record(name, expected_revision="another"))
     client.kill(store.prefix + name)
-    assert texts(run(store.load(name))) == ["one"]
+    assert ["one"] == texts(run(store.load(name)))
     conversation.messages += asked("two")
     with pytest.raises(Killed):
         run(store.save(conversation))

@@ -18,13 +18,13 @@ def test_a_hit_is_opened_at_its_message_in_emacs(client: Client, emacs: Emacs) -
     emacs.until(lambda: emacs.eval("(buffer-name)") == "*reel search*")
     assert HITS == without_ages(emacs.text().splitlines())
     emacs.eval('(ignore (goto-char 1) (search-forward "修复"))')
-    assert emacs.eval('(progn (search-forward "tape") (get-text-property (1- (point)) \'face))') == "match"
+    assert "match" == emacs.eval('(progn (search-forward "tape") (get-text-property (1- (point)) \'face))')
     emacs.type("n\r")
     emacs.until(lambda: emacs.eval(f"(list (buffer-name) {_LINE})") == ["*reel demo#5*", "tape two"])
     assert [*PAST, PAST_NOTICE.format("M-x reel-open")] == without_times(emacs.text().splitlines())
     emacs.command("reel-clone", "then")
     emacs.until(lambda: emacs.eval("(buffer-name)") == "*reel then*")
-    assert client.agent("then").messages == 3
+    assert 3 == client.agent("then").messages
     emacs.eval('(ignore (pop-to-buffer "*reel search*"))')
     emacs.type("n\r")
 

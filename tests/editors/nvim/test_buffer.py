@@ -87,11 +87,11 @@ def test_edit_reads_a_conversation_again(nvim: Nvim, client: Client) -> None:
     nvim.shows(*heading("user", 2, "a"))
     client.add("demo", "b")
     nvim.shows(*heading("user", 2, "a"), *heading("user", 3, "b"))
-    assert client.agent("demo").attached == 1
+    assert 1 == client.agent("demo").attached
     nvim.command("bwipeout")
 
     nvim.lua("return require('reel').call('ping')")
-    assert client.agent("demo").attached == 0
+    assert 0 == client.agent("demo").attached
 
 
 def test_send_goes_to_the_conversation_of_the_buffer(nvim: Nvim, client: Client) -> None:
@@ -135,7 +135,7 @@ def test_a_name_that_another_conversation_has_now_in_nvim(nvim: Nvim, client: Cl
     nvim.command("Reel send more")
 
     nvim.shows(*heading("user", 2, "new"), *heading("user", 3, "more"))
-    assert client.agent("moved").messages == 1
+    assert 1 == client.agent("moved").messages
 
 
 def test_changes_by_others_appear_in_nvim(nvim: Nvim, client: Client) -> None:

@@ -58,7 +58,7 @@ def test_send_asks_for_a_text_in_nvim(demo: Nvim, client: Client) -> None:
     demo.command("Reel send")
 
     demo.shows(*heading("user", 2, "typed"))
-    assert client.agent("demo").messages == 1
+    assert 1 == client.agent("demo").messages
 
 
 def test_mark_rewind_undo_redo_and_clear_in_nvim(demo: Nvim) -> None:

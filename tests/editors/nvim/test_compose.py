@@ -42,7 +42,7 @@ def test_a_compose_buffer_keeps_what_was_not_sent(demo: Nvim, daemon: Daemon, cl
     demo.command("Reel compose")
 
     assert (["hello"], True) == (demo.lines(), demo.lua("return vim.bo.modified"))
-    assert len(demo.notified()) == 1
+    assert 1 == len(demo.notified())
     assert Path(daemon.socket).is_socket()
 
 

@@ -29,7 +29,7 @@ def test_a_hit_is_opened_at_its_message(nvim: Nvim, client: Client) -> None:
     assert [*PAST, PAST_NOTICE.format(":Reel open demo")] == [line for line in nvim.lines() if line]
     nvim.command("Reel clone then")
     nvim.until("vim.fn.bufname() == 'reel://then'")
-    assert client.agent("then").messages == 3
+    assert 3 == client.agent("then").messages
     nvim.command("wincmd p")
     nvim.command("9")
     nvim.call("nvim_input", "<CR>")

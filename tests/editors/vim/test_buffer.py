@@ -145,7 +145,7 @@ def test_an_empty_buffer_is_not_reported(vim: Vim, client: Client) -> None:
     client.clear("demo")
     vim.until(vim.lines, [""])
 
-    assert (b"No lines" in vim.screen, vim.said()) == (False, [])
+    assert (False, []) == (b"No lines" in vim.screen, vim.said())
 
 
 def test_edit_by_name_in_vim(vim: Vim, client: Client) -> None:

@@ -126,7 +126,7 @@ def test_the_list_is_not_called_a_directory(vim: Vim, client: Client) -> None:
         vim.keys("\r")
         vim.shows("## user #2", "this is shown")
 
-    assert (b"is a directory" in vim.screen, vim.said()) == (False, [])
+    assert (False, []) == (b"is a directory" in vim.screen, vim.said())
 
 
 def test_info_in_vim(vim: Vim, client: Client) -> None:

@@ -18,7 +18,7 @@ def test_a_hit_is_opened_at_its_message_in_vim(vim: Vim, client: Client) -> None
     vim.until(lambda: vim.eval("[bufname(), getline('.')]"), ["reel://demo#5", "tape two"])
     vim.shows(*PAST, PAST_NOTICE.format(":Reel open demo"))
     vim.run("Reel clone then")
-    assert client.agent("then").messages == 3
+    assert 3 == client.agent("then").messages
     vim.run("wincmd p", "9", 'execute "normal \\<CR>"')
     vim.until(lambda: vim.eval("[bufname(), getline('.')]"), ["reel://demo", "first tape"])
 

@@ -25,4 +25,4 @@ def editor(built: Path, environment: dict[str, str]) -> Iterator[VSCode]:
     """The active extension; at its end nothing keeps the process alive."""
     editor = VSCode(built, environment)
     yield editor
-    assert editor.close() == 0
+    assert 0 == editor.close()

@@ -40,7 +40,7 @@ def build(require: Require, place: Path) -> Path:
             said = f"npm cannot install: {install.stderr[-500:]}"
             pytest.fail(said) if os.environ.get("REEL_EDITORS") == "required" else pytest.skip(said)
         compiled = _npm(building, npm, "run", "build")
-        assert compiled.returncode == 0, compiled.stdout
+        assert 0 == compiled.returncode, compiled.stdout
         return building.rename(built)
 
 
@@ -123,7 +123,7 @@ def node(built: Path, environment: dict[str, str], *command: str) -> str:
     done = subprocess.run(
         ["node", *command], cwd=built, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert 0 == done.returncode, done.stdout + done.stderr
     return done.stdout
 
 

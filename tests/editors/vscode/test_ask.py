@@ -21,7 +21,7 @@ def test_ask_in_vs_code(built: Path, environment: dict[str, str], client: Client
     editor.shows("demo", "an answer")
 
     assert [*sent, "an answer"] == texts(client)
-    assert editor.close() == 0
+    assert 0 == editor.close()
 
 
 def test_ask_without_a_command_in_vs_code(client: Client, editor: VSCode) -> None:
@@ -44,7 +44,7 @@ def test_stop_ends_the_command_in_vs_code(built: Path, environment: dict[str, st
 
     assert "demo" == editor.ask("status")
     assert "demo: no command is running" == editor.refused("stop")
-    assert editor.close() == 0
+    assert 0 == editor.close()
 
 
 def test_closing_vs_code_ends_the_command(built: Path, environment: dict[str, str], client: Client) -> None:
@@ -54,4 +54,4 @@ def test_closing_vs_code_ends_the_command(built: Path, environment: dict[str, st
     editor.run("open", "demo")
     editor.run("ask", answers=[""])
 
-    assert editor.close() == 0
+    assert 0 == editor.close()

@@ -27,7 +27,7 @@ def test_every_command_in_vs_code(daemon: Daemon, client: Client, editor: VSCode
     editor.shows("demo", "second", gone=True)
     assert "/other.reel" == editor.run("clone", answers=["other"])["looksAt"]
     assert ["other: cleared; Reel: Undo brings it back"] == editor.run("clear")["said"]
-    assert editor.shows("other", "first", gone=True) == ""
+    assert "" == editor.shows("other", "first", gone=True)
     came = editor.run("open", answers=["demo"])
     assert (["other", "demo"], "/demo.reel") == (came["asked"][0]["choices"], came["looksAt"])
     (line,) = editor.run("info")["said"]

@@ -19,7 +19,7 @@ def test_vs_code_starts_the_daemon(prepared: Daemon, editor: VSCode) -> None:
 
     editor.shows("demo", "hello")
     with prepared.client() as client:
-        assert client.agent("demo").messages == 1
+        assert 1 == client.agent("demo").messages
 
 
 def test_vs_code_starts_the_daemon_in_an_untrusted_directory(
@@ -31,7 +31,7 @@ def test_vs_code_starts_the_daemon_in_an_untrusted_directory(
     editor = VSCode(built, environment | {"PYTHONPATH": Planted.PYTHONPATH})
     editor.ask("run", command="new", given="demo")
 
-    assert editor.close() == 0
+    assert 0 == editor.close()
     assert [] == planted.imported()
     assert Path(prepared.socket).is_socket()
 
@@ -43,7 +43,7 @@ def test_vs_code_uses_the_socket_of_the_settings(configured: Daemon, built: Path
 
     with configured.client() as client:
         assert "demo" == client.agent("demo").name
-    assert editor.close() == 0
+    assert 0 == editor.close()
 
 
 def test_vs_code_does_not_start_a_stopped_daemon(prepared: Daemon, editor: VSCode) -> None:
@@ -66,9 +66,9 @@ def test_vs_code_without_a_command_to_start(built: Path, environment: dict[str, 
         "open", "demo"
     )
     assert other.refused("open", "demo").endswith(f": {command} start ended with status 1")
-    assert tries.read_text() == "\n"
-    assert other.close() == 0
-    assert editor.close() == 0
+    assert "\n" == tries.read_text()
+    assert 0 == other.close()
+    assert 0 == editor.close()
 
 
 def test_the_error_of_a_daemon_that_cannot_start(built: Path, environment: dict[str, str], directory: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_error_of_a_daemon_that_cannot_start(built: Path, environment: dict[
     editor = VSCode(built, environment | {"REEL_DATABASE": str(directory)})
 
     assert "/s.sock: reeld ended with status " in editor.refused("open", "demo")
-    assert editor.close() == 0
+    assert 0 == editor.close()
 
 
 def test_a_restart_under_an_open_document(daemon: Daemon, editor: VSCode) -> None:
@@ -121,5 +121,5 @@ def test_vs_code_refuses_an_unsafe_socket(built: Path, environment: dict[str, st
     line = editor.refused("open", "demo")
     directory.chmod(0o700)
 
-    assert line == f"others may write to {directory}; chmod go-w {directory}"
-    assert editor.close() == 0
+    assert f"others may write to {directory}; chmod go-w {directory}" == line
+    assert 0 == editor.close()

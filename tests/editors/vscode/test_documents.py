@@ -33,7 +33,7 @@ def test_changes_by_others_appear_in_vs_code(client: Client, editor: VSCode) -> 
     client.clone("other", into="renamed")
     assert laid(("system", "Be brief."), *shown) == editor.shows("demo", "by its id", gone=True)
     first, last = editor.ask("sight")
-    assert first == last - 1
+    assert last - 1 == first
 
 
 def test_a_name_that_another_conversation_has_now_in_vs_code(client: Client, editor: VSCode) -> None:
@@ -47,7 +47,7 @@ def test_a_name_that_another_conversation_has_now_in_vs_code(client: Client, edi
     editor.run("send", "more")
 
     assert laid(("user #2", "new"), ("user #3", "more")) == editor.shows("demo", "more")
-    assert client.agent("moved").messages == 1
+    assert 1 == client.agent("moved").messages
 
 
 def test_every_kind_of_block_in_vs_code(client: Client, editor: VSCode) -> None:
@@ -82,11 +82,11 @@ def test_a_document_that_is_closed_and_opened_again(client: Client, editor: VSCo
     """A closed document has no subscription; opened again, it has everything."""
     client.add("demo", "one", create=True)
     editor.run("open", "demo")
-    assert client.agent("demo").attached == 1
+    assert 1 == client.agent("demo").attached
     editor.ask("close", name="demo")
     client.add("demo", "two")
     assert editor.run("info")["said"]
-    assert client.agent("demo").attached == 0
+    assert 0 == client.agent("demo").attached
     editor.run("open", "demo")
 
     assert laid(("user #2", "one"), ("user #3", "two")) == editor.shows("demo", "two")
@@ -109,7 +109,7 @@ def test_one_byte_at_a_time_in_vs_code(built: Path, environment: dict[str, str],
     client.add("demo", "wörld")
 
     assert laid(("user #2", "hé"), ("user #3", "wörld")) == editor.shows("demo", "wörld")
-    assert editor.close() == 0
+    assert 0 == editor.close()
 
 
 @pytest.mark.large

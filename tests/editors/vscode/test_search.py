@@ -27,7 +27,7 @@ def test_a_hit_is_opened_at_its_message_in_vs_code(client: Client, editor: VSCod
     assert [*PAST, PAST_NOTICE.format("Reel: Open a Conversation")] == without_times(shown)
     assert "demo · as it was at #5" == editor.ask("status")
     editor.run("clone", answers=["then"])
-    assert client.agent("then").messages == 3
+    assert 3 == client.agent("then").messages
     editor.run("search", QUERY, answers=["first tape"])
 
     assert ["first tape", "tape"] == editor.ask("selected")

@@ -68,23 +68,23 @@ def test_an_error_is_public(error_class: type[ReelError]) -> None:
 
 def test_nobody_answers_is_never_sent() -> None:
     """`not_running` is the client's own error, and no reply can cause it."""
-    assert str(NotRunning("start it")) == "not_running: start it"
+    assert "not_running: start it" == str(NotRunning("start it"))
     assert "not_running" not in BY_NAME
     assert NotRunning.code not in {error_class.code for error_class in BY_NAME.values()}
 
 
 def test_the_base_is_a_fault_of_the_daemons_own() -> None:
     """A plain error is the daemon's fault, by name and by code."""
-    assert (ReelError.name, ReelError.code) == ("internal", -32603)
+    assert ("internal", -32603) == (ReelError.name, ReelError.code)
 
 
 def test_what_a_person_reads() -> None:
     """An error reads as its name and what is wrong; the parts stay apart in its fields."""
     error = NotFound("no agent zed", agent="zed")
 
-    assert str(error) == "not_found: no agent zed"
-    assert error.message == "no agent zed"
-    assert error.data == {"agent": "zed"}
+    assert "not_found: no agent zed" == str(error)
+    assert "no agent zed" == error.message
+    assert {"agent": "zed"} == error.data
 
 
 def test_the_map_of_an_error() -> None:
@@ -106,7 +106,7 @@ def test_data_never_overrides_the_name(error_class: type[ReelError]) -> None:
     expected = {"name": error_class.name, "agent": "a1"}
 
     assert expected == as_map(error)["data"]
-    assert error.data == {"name": "zed", "agent": "a1"}
+    assert {"name": "zed", "agent": "a1"} == error.data
 
 
 @of_every_class
@@ -131,7 +131,7 @@ def test_a_pair_comes_back_as_the_same_error(error_class: type[ReelError], messa
 @pytest.mark.parametrize("wire", [as_map(Exists("exists: twice")), [0, str(Exists("exists: twice"))]])
 def test_only_one_name_is_taken_off(wire: Any) -> None:
     """A text that starts with the error's own name keeps it."""
-    assert from_wire(wire).message == "exists: twice"
+    assert "exists: twice" == from_wire(wire).message
 
 
 def test_a_map_whose_text_has_no_name() -> None:

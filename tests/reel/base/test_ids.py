@@ -14,7 +14,7 @@ def test_a_new_id_is_a_uuid7() -> None:
     """The standard library reads an id as a UUID of version 7."""
     read = UUID(hex=new_id())
 
-    assert read.version == 7
+    assert 7 == read.version
     assert read.variant == RFC_4122
 
 
@@ -46,7 +46,7 @@ def test_all_the_rest_is_chance() -> None:
 
 def test_ids_made_at_once_differ() -> None:
     """Many ids of the same instant are all different."""
-    assert len({new_id() for _ in range(10_000)}) == 10_000
+    assert 10_000 == len({new_id() for _ in range(10_000)})
 
 
 @pytest.mark.parametrize("text", ["0" * 32, "f" * 32, "F" * 32, "0123456789abcdef" * 2, "0123456789aBcDeF" * 2])

@@ -98,7 +98,7 @@ def test_what_anybody_means_is_not_too_deep() -> None:
         (found,) = found
         levels += 1
 
-    assert levels == 500
+    assert 500 == levels
 
 
 def test_as_deep_as_the_bound() -> None:

@@ -97,7 +97,7 @@ def test_a_clean_text_stays_the_very_same(text: str) -> None:
 
     assert is_clean(text)
     assert text is cleaned
-    assert count == 0
+    assert 0 == count
 
 
 @pytest.mark.parametrize(("text", "expected", "count"), DIRTY)
@@ -184,13 +184,13 @@ def test_a_value_may_be_as_deep_as_its_levels(value: Any) -> None:
     levels = depth(value)
 
     assert why_not_plain(value, levels) is None
-    assert levels == 0 or why_not_plain(value, levels - 1) == "lists and maps nested too deep"
+    assert 0 == levels or "lists and maps nested too deep" == why_not_plain(value, levels - 1)
 
 
 @pytest.mark.parametrize("levels", [17, 1_000, 100_000])
 def test_a_deep_value_is_refused_at_any_depth(levels: int) -> None:
     """However deep a value is, it is only followed to the limit."""
-    assert why_not_plain(nested(levels), 16) == "lists and maps nested too deep"
+    assert "lists and maps nested too deep" == why_not_plain(nested(levels), 16)
 
 
 @pytest.mark.slow
@@ -200,7 +200,7 @@ def test_a_clean_value_is_not_copied(value: Any) -> None:
     cleaned, count = clean_deep(value)
 
     assert value is cleaned
-    assert count == 0
+    assert 0 == count
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_what_was_given_is_not_touched() -> None:
     value = {"k\x00": ["\ud800", "fine"]}
     clean_deep(value)
 
-    assert value == {"k\x00": ["\ud800", "fine"]}
+    assert {"k\x00": ["\ud800", "fine"]} == value
 
 
 @pytest.mark.slow
@@ -230,7 +230,7 @@ def test_depth_is_measured_in_levels_of_lists_and_maps(value: Any) -> None:
     levels = depth(value)
 
     assert not is_deeper(value, levels)
-    assert levels == 0 or is_deeper(value, levels - 1)
+    assert 0 == levels or is_deeper(value, levels - 1)
 
 
 def test_measuring_depth_stops_at_the_limit() -> None:

@@ -18,7 +18,7 @@ def test_connect_learns_about_the_daemon(daemon: Daemon) -> None:
     with connect(daemon.socket) as client:
         assert client.server is not None
         assert ("reeld", daemon.process.pid) == (client.server.server["name"], client.server.server["pid"])
-        assert client.server.limits["message"] == 16 << 20
+        assert 16 << 20 == client.server.limits["message"]
 
 
 def test_default_socket(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_messages_come_back_as_they_were_added(client: Client, name: str) -> Non
 
     assert (2, 3, [("c1", "ls", 3)]) == (added.first, added.head, added.open_calls)
     assert [("user", 2), ("assistant", 3)] == [(message["role"], message["seq"]) for message in page.messages]
-    assert client.add(name + "-2", page.messages, create=True).first == 2
+    assert 2 == client.add(name + "-2", page.messages, create=True).first
 
 
 def test_text_that_is_none(client: Client, name: str) -> None:
@@ -75,7 +75,7 @@ def test_errors_are_exceptions(client: Client, name: str) -> None:
         client.rewind(name, "x")
 
     assert missing.value.data["agent"] == name
-    assert unmarked.value.data["labels"] == []
+    assert [] == unmarked.value.data["labels"]
 
 
 def test_two_with_one_if_seq(daemon: Daemon, client: Client, name: str) -> None:
@@ -86,8 +86,8 @@ def test_two_with_one_if_seq(daemon: Daemon, client: Client, name: str) -> None:
         with pytest.raises(reel.Conflict) as lost:
             other.add(name, "second", if_seq=1)
 
-    assert lost.value.data["head"] == 2
-    assert client.agent(name).messages == 1
+    assert 2 == lost.value.data["head"]
+    assert 1 == client.agent(name).messages
 
 
 def test_races_for_one_if_seq(daemon: Daemon, name: str) -> None:
@@ -154,7 +154,7 @@ def test_each_call_is_a_command_of_its_own(client: Client, name: str) -> None:
     client.call(request)
 
     assert client.call(request).repeated is False
-    assert client.agent(name).messages == 2
+    assert 2 == client.agent(name).messages
 
 
 def test_it_can_be_closed_and_used_again(daemon: Daemon) -> None:

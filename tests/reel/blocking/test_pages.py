@@ -29,7 +29,7 @@ def test_pages_of_a_state_that_moves(client: Client, name: str) -> None:
     client.clear(name)
     client.add(name, "another conversation")
 
-    assert first["seq"] == 2
+    assert 2 == first["seq"]
     assert list(range(3, 2502)) == [message["seq"] for message in messages]
 
 

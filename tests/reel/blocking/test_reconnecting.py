@@ -72,7 +72,7 @@ def test_command_is_repeated_under_its_key(script: Script) -> None:
     first, second = (request.params[0] for request in script.seen if request.method == "add")
 
     assert first == second
-    assert len(first["key"]) == 32
+    assert 32 == len(first["key"])
     assert added.repeated is True
 
 
@@ -83,7 +83,7 @@ def test_command_that_was_done_is_not_done_twice(daemon: Daemon, client: Client,
     daemon.start()
 
     assert first._replace(repeated=True) == client.add(name, "once", create=True, key=f"{name}-key")
-    assert client.agent(name).messages == 1
+    assert 1 == client.agent(name).messages
 
 
 def test_daemon_that_is_stopping(script: Script) -> None:

@@ -53,7 +53,7 @@ def test_protocol_mismatch(script: Script) -> None:
     for _ in range(2):
         with pytest.raises(reel.ProtocolMismatch) as error:
             client.ping()
-        assert error.value.data == {"name": "protocol_mismatch", "min": 7, "max": 7}
+        assert {"name": "protocol_mismatch", "min": 7, "max": 7} == error.value.data
     client.close()
 
 

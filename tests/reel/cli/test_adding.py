@@ -68,15 +68,15 @@ def test_parallel_tool_calls_share_a_message() -> None:
 )
 def test_add_in_place_of_messages(reel: Reel, talk: str, position: str, out: str, left: list[str]) -> None:
     """``--from`` replaces the conversation from a message on, and one undo takes that back."""
-    assert reel("add", talk, "Now this.", "--from", position) == (0, f"{talk}: {out}\n", "")
+    assert (0, f"{talk}: {out}\n", "") == reel("add", talk, "Now this.", "--from", position)
     assert texts(reel, talk) == left
     assert f"{talk}: undid #5-#6" in reel("undo", talk).out
 
 
 def test_add_nothing_in_place_of_messages(reel: Reel, talk: str) -> None:
     """``--from`` with an empty file only takes messages away."""
-    assert reel("add", talk, "--from", "@last", "--file", "/dev/null").out == f"{talk}: 1 message set aside\n"
-    assert texts(reel, talk) == ["What is a tape deck?"]
+    assert f"{talk}: 1 message set aside\n" == reel("add", talk, "--from", "@last", "--file", "/dev/null").out
+    assert ["What is a tape deck?"] == texts(reel, talk)
     assert f"{talk}: undid the rewind (#5)" in reel("undo", talk).out
 
 
@@ -84,12 +84,12 @@ def test_add_what_is_known(reel: Reel, talk: str, tmp_path: Path) -> None:
     """A message whose reference is in the log already is counted, and not added again."""
     lines = ['{"role":"user","content":"one","ref":"1","sent":5}', '{"role":"user","content":"two","ref":"2"}']
     (tmp_path / "f").write_text(lines[0])
-    assert reel("add", talk, "--file", str(tmp_path / "f")).out == f"{talk}: added #5\n"
+    assert f"{talk}: added #5\n" == reel("add", talk, "--file", str(tmp_path / "f")).out
     (tmp_path / "f").write_text("\n".join(lines))
-    assert reel("add", talk, "--file", str(tmp_path / "f")).out == f"{talk}: added #6; 1 message known already\n"
+    assert f"{talk}: added #6; 1 message known already\n" == reel("add", talk, "--file", str(tmp_path / "f")).out
 
     again = reel("add", talk, "--file", str(tmp_path / "f"))
-    assert again.out == f"{talk}: 2 messages known already\n"
+    assert f"{talk}: 2 messages known already\n" == again.out
 
 
 def test_add_in_place_of_what_is_not_there(reel: Reel, talk: str) -> None:
@@ -102,9 +102,9 @@ def test_add_in_place_of_what_is_not_there(reel: Reel, talk: str) -> None:
 
 def test_add_prints_the_seq(reel: Reel, talk: str) -> None:
     """The output has the seq of the message."""
-    assert reel("add", talk, "And who makes them?") == (0, f"{talk}: added #5\n", "")
+    assert (0, f"{talk}: added #5\n", "") == reel("add", talk, "And who makes them?")
 
-    assert texts(reel, talk) == ["What is a tape deck?", "A machine.", "And who makes them?"]
+    assert ["What is a tape deck?", "A machine.", "And who makes them?"] == texts(reel, talk)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_add_takes_text_from_an_argument_or_stdin(
     """The text comes from the arguments or from stdin."""
     ran = reel("add", "--create", name, *argv, stdin=stdin)
 
-    assert ran.status == 0
-    assert texts(reel, name) == [expected]
+    assert 0 == ran.status
+    assert [expected] == texts(reel, name)
 
 
 def test_add_without_a_text_is_refused(reel: Reel, talk: str) -> None:
@@ -141,8 +141,8 @@ def test_add_creates_the_agent_only_with_create(reel: Reel, name: str) -> None:
     """Without --create a missing agent is an error that says how to create it."""
     expected = f"reel: not_found: no agent {name}; create it with: reel new {name}, or add with --create\n"
 
-    assert reel("add", name, "hi") == (4, "", expected)
-    assert reel("add", name, "hi", "--create") == (0, f"{name}: added #2\n", "")
+    assert (4, "", expected) == reel("add", name, "hi")
+    assert (0, f"{name}: added #2\n", "") == reel("add", name, "hi", "--create")
 
 
 def test_tool_calls_results_and_failures(reel: Reel, talk: str) -> None:
@@ -152,7 +152,7 @@ def test_tool_calls_results_and_failures(reel: Reel, talk: str) -> None:
     reel("add", talk, "--tool-result", "c2", "-", "--error", stdin=b"no such file\n")
 
     shown = reel("show", talk, "--last", "3").out.splitlines()
-    assert [line for line in shown if "#" not in line] == [
+    assert [
         "  call search  c1",
         '    {"q":1}',
         "  call read  c2",
@@ -163,22 +163,22 @@ def test_tool_calls_results_and_failures(reel: Reel, talk: str) -> None:
         "",
         "  error of read  c2",
         "    no such file",
-    ]
+    ] == [line for line in shown if "#" not in line]
 
 
 def test_result_without_a_call_is_added_and_noted(reel: Reel, talk: str) -> None:
     """A late result is added, with a note."""
     added = reel("add", talk, "--tool-result", "c9", "late")
 
-    assert added.status == 0
-    assert added.err == "reel: note: the result #5 is for the call c9, which is not open\n"
+    assert 0 == added.status
+    assert "reel: note: the result #5 is for the call c9, which is not open\n" == added.err
 
 
 def test_replaced_characters_are_noted(reel: Reel, talk: str) -> None:
     """Invalid characters are replaced, with a note."""
-    assert reel("add", talk, "-", stdin=b"a\x00b").err == "reel: note: 1 invalid character was replaced by U+FFFD\n"
+    assert "reel: note: 1 invalid character was replaced by U+FFFD\n" == reel("add", talk, "-", stdin=b"a\x00b").err
     assert (
-        reel("add", talk, "-", stdin=b"a\xff\x00").err == "reel: note: 2 invalid characters were replaced by U+FFFD\n"
+        "reel: note: 2 invalid characters were replaced by U+FFFD\n" == reel("add", talk, "-", stdin=b"a\xff\x00").err
     )
     assert ["a\ufffdb", "a\ufffd\ufffd"] == texts(reel, talk)[-2:]
 
@@ -190,7 +190,7 @@ def test_numbers_as_text_are_noted(reel: Reel, name: str, tmp_path: Path) -> Non
     file.write_text(f'{{"role": "user", "content": "x", "provider_metadata": {metadata}}}\n')
     added = reel("add", name, "--create", "--file", str(file))
 
-    assert added.err == "reel: note: shown as text, because some clients cannot hold it: 3 numbers\n"
+    assert "reel: note: shown as text, because some clients cannot hold it: 3 numbers\n" == added.err
     (shown,) = reel("show", name, "--json").documents
     assert {"a": str(2**60), "b": "1e400", "c": "7" * 5000} == shown["provider_metadata"]
 
@@ -200,10 +200,10 @@ def test_file_is_added_by_one_command(reel: Reel, name: str, tmp_path: Path) -> 
     file = tmp_path / "messages.jsonl"
     file.write_text('"one"\n\n{"role": "assistant", "content": "two"}\n{"kind": "user", "content": "three"}\n')
 
-    assert reel("add", name, "--create", "--file", str(file)).out == f"{name}: added #2-#4\n"
-    assert texts(reel, name) == ["one", "two", "three"]
+    assert f"{name}: added #2-#4\n" == reel("add", name, "--create", "--file", str(file)).out
+    assert ["one", "two", "three"] == texts(reel, name)
     reel("undo", name)
-    assert texts(reel, name) == []
+    assert [] == texts(reel, name)
 
 
 def test_file_error_names_the_line(reel: Reel, talk: str, tmp_path: Path) -> None:
@@ -213,9 +213,9 @@ def test_file_error_names_the_line(reel: Reel, talk: str, tmp_path: Path) -> Non
 
     refused = reel("add", talk, "--file", str(file))
 
-    assert refused.status == 1
+    assert 1 == refused.status
     assert refused.err.startswith(f"reel: invalid_message: {file} line 3: messages[1].role: ")
-    assert len(texts(reel, talk)) == 2
+    assert 2 == len(texts(reel, talk))
 
 
 @pytest.mark.parametrize("options", [[], ["--records"]])
@@ -233,11 +233,11 @@ def test_too_many_lines_are_refused_with_a_remedy(reel: Reel, talk: str) -> None
     """A file that is too large for one command is refused with the command that adds it in parts."""
     refused = reel("add", talk, "--file", "-", stdin=b'"x"\n' * 70_000)
 
-    assert (refused.status, refused.out) == (1, "")
-    assert refused.err == (
+    assert (1, "") == (refused.status, refused.out)
+    assert (
         "reel: too_large: 70,000 messages are more than one command can add (65,536, and 16 MiB); "
         f"add them in parts with: split -l 5000 '--filter=reel add {talk} --file -' -\n"
-    )
+    ) == refused.err
     assert reel("add", talk, "--file", "-", stdin=b'"' + b"x" * (17 << 20) + b'"').err.endswith("; send it in parts\n")
 
 
@@ -245,5 +245,5 @@ def test_a_text_that_is_too_large_is_measured(reel: Reel, talk: str) -> None:
     """The error for a text over the limit says how large it was."""
     refused = reel("add", talk, "-", stdin=b"x" * (17 << 20))
 
-    assert (refused.status, refused.out) == (1, "")
+    assert (1, "") == (refused.status, refused.out)
     assert re.search(r"a message may have 16777216 bytes, this one has 178259\d\d; send it in parts\n", refused.err)

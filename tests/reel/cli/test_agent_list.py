@@ -34,10 +34,10 @@ def test_columns_line_up() -> None:
         agent("longer", updated=33, title="About tapes", first_words="What is it?", tags={"k": "v"}, turn="user"),
     ]
 
-    assert shown(rows) == [
+    assert [
         "a        t2  12  assistant  What is a tape deck?",
         "longer  t33   3             About tapes  k=v",
-    ]
+    ] == shown(rows)
 
 
 def test_later_rows_have_the_same_columns() -> None:
@@ -75,15 +75,15 @@ def test_terminal_gets_titles_and_lines_that_fit(title: str) -> None:
     """On a terminal there are column titles, and a long title is cut at the edge, after its characters are escaped."""
     lines = shown([agent("demo", title=title)], width=40)
 
-    assert lines[0] == "NAME  AGE  MSGS  WAITS FOR  ABOUT"
-    assert cells(lines[1]) == 40
+    assert "NAME  AGE  MSGS  WAITS FOR  ABOUT" == lines[0]
+    assert 40 == cells(lines[1])
 
 
 def test_a_long_name_is_cut_on_a_terminal() -> None:
     """A name that does not fit is cut, so that the columns stay; in a pipe it is complete."""
     agents = [agent("a", title="About tapes"), agent("n" * 100)]
 
-    assert shown(agents, width=80)[2] == "n" * 27 + "…   t2     3"
+    assert "n" * 27 + "…   t2     3" == shown(agents, width=80)[2]
     assert "n" * 100 in shown(agents)[1]
 
 
@@ -113,14 +113,14 @@ def test_tree_has_clones_below_their_sources() -> None:
         agent("a11", ("a1", 9)),
     ]
 
-    assert branches(agents) == [
+    assert [
         "a          t2  3",
         "├─ a1      t2  3    from #3",
         "│  └─ a11  t2  3    from #9",
         "└─ a2      t2  3    from #1",
         "b          t2  3",
         "└─ b1      t2  3    from #4",
-    ]
+    ] == branches(agents)
 
 
 def test_tree_begins_with_the_family_that_changed_last() -> None:
@@ -154,11 +154,11 @@ def test_tree_keeps_killed_sources_of_live_clones() -> None:
 
 def test_clone_without_its_source_is_at_the_top() -> None:
     """A clone whose source is not listed is still listed."""
-    assert branches([agent("a1", ("a", 3))]) == ["a1  t2  3"]
+    assert ["a1  t2  3"] == branches([agent("a1", ("a", 3))])
 
 
 def test_chain_of_clones_may_be_long() -> None:
     """A chain of thousands of clones is listed without an error."""
     agents = [agent("0"), *(agent(str(n), (str(n - 1), 1)) for n in range(1, 2000))]
 
-    assert len(list(tree(agents, killed=False))) == 2000
+    assert 2000 == len(list(tree(agents, killed=False)))

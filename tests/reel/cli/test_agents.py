@@ -46,46 +46,46 @@ def test_reverting_changes_restore_the_tags(before: dict[str, str], after: dict[
 
 def test_new_prints_the_name(reel: Reel, name: str) -> None:
     """stdout has only the name, so that a script can store it."""
-    assert reel("new", name, "--title", "Tapes", "--tag", "a=b", "--tag", "c=d") == (0, f"{name}\n", "")
+    assert (0, f"{name}\n", "") == reel("new", name, "--title", "Tapes", "--tag", "a=b", "--tag", "c=d")
 
     info = reel("info", name, "--json").documents[0]
-    assert (info["title"], info["tags"], info["system"]) == ("Tapes", {"a": "b", "c": "d"}, None)
+    assert ("Tapes", {"a": "b", "c": "d"}, None) == (info["title"], info["tags"], info["system"])
 
 
 def test_new_without_a_name_chooses_one(reel: Reel) -> None:
     """A short name is chosen, and can be used."""
     made = reel("new").out.strip()
 
-    assert reel("add", made, "hi").status == 0
+    assert 0 == reel("add", made, "hi").status
 
 
 def test_new_refuses_a_name_that_is_taken(reel: Reel, talk: str) -> None:
     """A live agent keeps its name."""
     refused = reel("new", talk)
 
-    assert (refused.status, refused.out) == (1, "")
+    assert (1, "") == (refused.status, refused.out)
     assert refused.err.startswith(f"reel: exists: agent {talk} exists already; ")
 
 
 def test_clone_into_a_new_or_an_existing_agent(reel: Reel, talk: str) -> None:
     """A clone is independent; with --into it replaces another agent's conversation."""
-    assert reel("clone", talk, f"{talk}-2", "--at", "3") == (0, f"{talk}-2\n", "")
-    assert texts(reel, f"{talk}-2") == ["What is a tape deck?"]
-    assert reel("clone", talk, "--into", f"{talk}-2") == (0, f"{talk}-2\n", "")
-    assert len(texts(reel, f"{talk}-2")) == 2
-    assert reel("clone", talk, "name", "--into", f"{talk}-2").status == 2
+    assert (0, f"{talk}-2\n", "") == reel("clone", talk, f"{talk}-2", "--at", "3")
+    assert ["What is a tape deck?"] == texts(reel, f"{talk}-2")
+    assert (0, f"{talk}-2\n", "") == reel("clone", talk, "--into", f"{talk}-2")
+    assert 2 == len(texts(reel, f"{talk}-2"))
+    assert 2 == reel("clone", talk, "name", "--into", f"{talk}-2").status
 
 
 def test_kill_and_revive(reel: Reel, talk: str) -> None:
     """A killed agent can be read and revived, but not added to."""
-    assert reel("kill", talk, "--reason", "done").out == f"{talk} killed\n"
-    assert reel("kill", talk).out == f"{talk} was already killed\n"
+    assert f"{talk} killed\n" == reel("kill", talk, "--reason", "done").out
+    assert f"{talk} was already killed\n" == reel("kill", talk).out
     refused = reel("add", talk, "hi")
-    assert refused.status == 1
+    assert 1 == refused.status
     assert refused.err.endswith(f"; revive it with: reel revive {talk}\n")
-    assert len(texts(reel, talk)) == 2
-    assert reel("revive", talk).out == f"{talk} revived\n"
-    assert reel("revive", talk).out == f"{talk} is not killed\n"
+    assert 2 == len(texts(reel, talk))
+    assert f"{talk} revived\n" == reel("revive", talk).out
+    assert f"{talk} is not killed\n" == reel("revive", talk).out
 
 
 def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
@@ -93,7 +93,7 @@ def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
     reel("clone", talk, f"{talk}-2")
     reel("clone", f"{talk}-2", f"{talk}-3")
 
-    assert reel("kill", talk, "--cascade").out == f"{talk} killed, and its clones {talk}-2, {talk}-3\n"
+    assert f"{talk} killed, and its clones {talk}-2, {talk}-3\n" == reel("kill", talk, "--cascade").out
 
 
 def test_revive_cascade_revives_the_clones(reel: Reel, talk: str) -> None:
@@ -138,23 +138,23 @@ def test_log_has_the_names_of_agents(reel: Reel, talk: str) -> None:
 
 def test_rename(reel: Reel, talk: str) -> None:
     """The new name is found, and the old one is free."""
-    assert reel("rename", talk, f"new-{talk}").out == f"{talk} renamed to new-{talk}\n"
-    assert reel("show", talk).status == 4
-    assert len(texts(reel, f"new-{talk}")) == 2
+    assert f"{talk} renamed to new-{talk}\n" == reel("rename", talk, f"new-{talk}").out
+    assert 4 == reel("show", talk).status
+    assert 2 == len(texts(reel, f"new-{talk}"))
 
 
 def test_title(reel: Reel, talk: str) -> None:
     """A title is set, and an empty one removes it."""
-    assert reel("title", talk, "Of tapes").out == f"{talk}: Of tapes\n"
-    assert reel("info", talk, "--json").documents[0]["title"] == "Of tapes"
-    assert reel("title", talk, "").out == f"{talk}: no title\n"
+    assert f"{talk}: Of tapes\n" == reel("title", talk, "Of tapes").out
+    assert "Of tapes" == reel("info", talk, "--json").documents[0]["title"]
+    assert f"{talk}: no title\n" == reel("title", talk, "").out
     assert reel("info", talk, "--json").documents[0]["title"] is None
-    assert reel("title", talk).status == 2
+    assert 2 == reel("title", talk).status
 
 
 def test_tag_sets_and_removes(reel: Reel, talk: str) -> None:
     """Tags are changed one by one."""
-    assert reel("tag", talk, "a=1", "b=2").out == f"{talk}: a=1 b=2\n"
-    assert reel("tag", talk, "a-", "b=3").out == f"{talk}: b=3\n"
-    assert reel("tag", talk, "b-").out == f"{talk}: no tags\n"
-    assert reel("tag", talk, "b=1", "--if-seq", "1").status == 5
+    assert f"{talk}: a=1 b=2\n" == reel("tag", talk, "a=1", "b=2").out
+    assert f"{talk}: b=3\n" == reel("tag", talk, "a-", "b=3").out
+    assert f"{talk}: no tags\n" == reel("tag", talk, "b-").out
+    assert 5 == reel("tag", talk, "b=1", "--if-seq", "1").status

@@ -49,20 +49,20 @@ def test_rewound_undone_and_cloned(reel: Reel, client: Client, name: str) -> Non
     client.clone(name, f"{name}-2")
     client.add(f"{name}-2", "own")
 
-    assert reel("tree", name).out.splitlines() == [
+    assert [
         "* #2-#3  1 message  [mark m #3]  A",
         "  ├─ #4  1 message  B",
         f"* #6-#7  2 messages  [now]  [clone {name}-2 at #7]  C",
-    ]
+    ] == reel("tree", name).out.splitlines()
     (*_, last) = reel("tree", f"{name}-2", "--json").documents
-    assert (last["live"], last["now"], last["messages"], last["parent"]["seq"]) == (True, True, 3, 3)
+    assert (True, True, 3, 3) == (last["live"], last["now"], last["messages"], last["parent"]["seq"])
     client.clear(name)
-    assert reel("tree", name).out.splitlines()[0] == "* (beginning) now"
+    assert "* (beginning) now" == reel("tree", name).out.splitlines()[0]
 
 
 def test_what_was_undone_is_below_the_end() -> None:
     """The conversation ends where its undone messages branch off."""
-    assert shown(tree(0, 1, 2, end=1)) == ["* #1  1 message  [now]  word 1", "  └─ #2-#3  2 messages  word 2"]
+    assert ["* #1  1 message  [now]  word 1", "  └─ #2-#3  2 messages  word 2"] == shown(tree(0, 1, 2, end=1))
 
 
 def test_taken_over_from_elsewhere() -> None:
@@ -71,10 +71,10 @@ def test_taken_over_from_elsewhere() -> None:
     branches.add([event(5, place(9, "other"))])
     only.add([event(2, place(9, "other"), "clone")])
 
-    assert shown(branches) == [
+    assert [
         "* #9  0 messages  taken over from another conversation",
         "* #5  1 message  [now]  word 5",
-    ]
+    ] == shown(branches)
     assert "[now]" in shown(only)[0]
 
 

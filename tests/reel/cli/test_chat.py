@@ -276,4 +276,4 @@ def test_a_prompt_for_an_agent_that_exists(reel: Reel, daemon: str, talk: str, t
         chat.until(f"{talk} exists; change its prompt with /system")
 
         assert 2 == chat.process.wait(PATIENCE)
-    assert json.loads(reel("info", talk, "--json").out)["system"] == "Be brief."
+    assert "Be brief." == json.loads(reel("info", talk, "--json").out)["system"]

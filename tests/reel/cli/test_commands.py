@@ -22,17 +22,17 @@ def test_agent_of_the_environment_can_be_overridden(reel: Reel, talk: str, monke
     reel("add", f"{talk}-2", "to the other")
     reel("add", "-a", f"{talk}-2", "and again")
 
-    assert texts(reel, talk)[2:] == ["to the default"]
-    assert texts(reel, f"{talk}-2")[2:] == ["to the other", "and again"]
+    assert ["to the default"] == texts(reel, talk)[2:]
+    assert ["to the other", "and again"] == texts(reel, f"{talk}-2")[2:]
     info = reel("info", "--json").documents[0]
-    assert (info["name"], info["marks"], info["tags"]) == (talk, [{"label": "here", "seq": 6}], {"a": "b"})
+    assert (talk, [{"label": "here", "seq": 6}], {"a": "b"}) == (info["name"], info["marks"], info["tags"])
 
 
 def test_conflict_has_its_own_status(reel: Reel, talk: str) -> None:
     """A script can recognize that the agent has changed."""
     refused = reel("add", talk, "hi", "--if-seq", "3")
 
-    assert refused.status == 5
+    assert 5 == refused.status
     assert refused.err.startswith(f"reel: conflict: agent {talk} is at #4, not at #3")
 
 
@@ -79,20 +79,20 @@ def test_changes_print_the_protocols_reply(
 
     ran = reel(command, talk, *(word.format(talk) for word in _CHANGES[command]), "--json", stdin=_BODIES.get(command))
 
-    assert (ran.status, ran.err) == (0, "")
+    assert (0, "") == (ran.status, ran.err)
     assert {"command", "head", "time"} <= ran.documents[0].keys()
 
 
 def test_every_command_that_writes_is_in_the_table() -> None:
     """A new command that writes needs a row in the table of this test."""
-    assert {command.name for command in all_commands() if command.writes} == {*_CHANGES, "new", "ask", "purge"}
+    assert {*_CHANGES, "new", "ask", "purge"} == {command.name for command in all_commands() if command.writes}
 
 
 def test_status_and_socket(reel: Reel, daemon: str) -> None:
     """The daemon is described to people and to programs."""
-    assert reel("socket").out == f"{daemon}\n"
+    assert f"{daemon}\n" == reel("socket").out
     document = reel("status", "--json").documents[0]
-    assert (document["running"], document["socket"], document["server"]["name"]) == (True, daemon, "reeld")
+    assert (True, daemon, "reeld") == (document["running"], document["socket"], document["server"]["name"])
     assert {f"socket         {daemon}", f"engine         SQLite {SQLITE}"} <= set(reel("status").out.splitlines())
 
 
@@ -130,16 +130,16 @@ def test_stats_have_every_counter(reel: Reel) -> None:
 
 def test_status_counts_the_killed_agents() -> None:
     """The number of agents includes the killed ones, which are counted as well."""
-    assert figures({"agents": 5005, "living_agents": 5003})["agents"] == "5005 (2 killed)"
+    assert "5005 (2 killed)" == figures({"agents": 5005, "living_agents": 5003})["agents"]
 
 
 def test_socket_option_overrides_the_variable(reel: Reel, daemon: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The option may come before or after the command."""
     monkeypatch.setenv("REEL_SOCKET", "/none.sock")
 
-    assert reel("list").status == 3
-    assert reel("--socket", daemon, "list").status == 0
-    assert reel("list", "--socket", daemon).status == 0
+    assert 3 == reel("list").status
+    assert 0 == reel("--socket", daemon, "list").status
+    assert 0 == reel("list", "--socket", daemon).status
 
 
 class _Interrupted(io.BytesIO):
@@ -154,4 +154,4 @@ def test_interrupt_is_quiet(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPat
     stdin: Any = io.TextIOWrapper(_Interrupted())
     monkeypatch.setattr("sys.stdin", stdin)
 
-    assert reel("add", talk, "-") == (130, "", "")
+    assert (130, "", "") == reel("add", talk, "-")

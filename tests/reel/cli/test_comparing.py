@@ -45,14 +45,14 @@ def test_two_moments(reel: Reel, client: Client, name: str) -> None:
 
     ran = reel("diff", f"{name}@3@4", f"{name}@3")
 
-    assert (ran.status, ran.out.splitlines()) == (
+    assert (
         1,
         ["  1 message in common", "- #3 user", "-   this", "- #4 user", "-   more", "+ #6 user", "+   that"],
-    )
-    assert [found["op"] for found in reel("diff", f"{name}@3@4", f"{name}@3", "--json").documents] == ["=", "-", "+"]
+    ) == (ran.status, ran.out.splitlines())
+    assert ["=", "-", "+"] == [found["op"] for found in reel("diff", f"{name}@3@4", f"{name}@3", "--json").documents]
     same = reel("diff", f"{name}@3", f"{name}@3@last")
     assert (0, "", "") == (same.status, same.out, same.err)
-    assert reel("diff", f"{name}@3", f"{name}@tuesday").status == 2
+    assert 2 == reel("diff", f"{name}@3", f"{name}@tuesday").status
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_names_with_a_position(word: str, named: Any) -> None:
 
 def test_what_comes_later_is_common_again() -> None:
     """Equal messages after a difference are folded as well."""
-    assert words(compare(said("abcd"), said("axcd"))) == [("=", 1), ("-", 1), ("+", 1), ("=", 2)]
+    assert [("=", 1), ("-", 1), ("+", 1), ("=", 2)] == words(compare(said("abcd"), said("axcd")))
 
 
 def test_a_prompt_is_not_a_message() -> None:
@@ -92,13 +92,13 @@ def test_long_messages_are_cut() -> None:
     """Three lines of a message are shown, no wider than the screen."""
     shown = lines([Hunk("+", [Said(None, "system", [{"type": "text", "text": "a" * 99 + "\nb\nc\nd\ne"}])])], 20)
 
-    assert ["".join(str(span[0] if isinstance(span, tuple) else span) for span in line) for line in shown] == [
+    assert [
         "+ system",
         "+   " + "a" * 15 + "…",
         "+   b",
         "+   c",
         "+   … 2 more lines",
-    ]
+    ] == ["".join(str(span[0] if isinstance(span, tuple) else span) for span in line) for line in shown]
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,8 @@ def test_edit_adds_the_text(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPat
     """The last newline is removed, and no file is left behind."""
     monkeypatch.setenv("EDITOR", editor('printf "one\\ntwo\\n" > "$0"'))
 
-    assert reel("edit", talk) == (0, f"{talk}: added #2\n", "")
-    assert said(reel, talk) == [("user", "one\ntwo")]
+    assert (0, f"{talk}: added #2\n", "") == reel("edit", talk)
+    assert [("user", "one\ntwo")] == said(reel, talk)
     assert not list(tmp_path.iterdir())
 
 
@@ -93,8 +93,8 @@ def test_visual_takes_precedence_over_editor(reel: Reel, talk: str, monkeypatch:
     monkeypatch.setenv("EDITOR", "false")
     monkeypatch.setenv("VISUAL", editor('echo hi > "$0"'))
 
-    assert reel("edit", talk, "--role", "assistant").status == 0
-    assert said(reel, talk) == [("assistant", "hi")]
+    assert 0 == reel("edit", talk, "--role", "assistant").status
+    assert [("assistant", "hi")] == said(reel, talk)
 
 
 @pytest.mark.parametrize("script", ["true", 'echo > "$0"'])
@@ -104,8 +104,8 @@ def test_edit_of_an_empty_text_adds_nothing(
     """An empty or blank text adds nothing."""
     monkeypatch.setenv("EDITOR", editor(script))
 
-    assert reel("edit", talk) == (0, f"{talk}: the text is empty; nothing was added\n", "")
-    assert said(reel, talk) == []
+    assert (0, f"{talk}: the text is empty; nothing was added\n", "") == reel("edit", talk)
+    assert [] == said(reel, talk)
     assert not list(tmp_path.iterdir())
 
 
@@ -113,15 +113,15 @@ def test_editor_that_fails_adds_nothing(reel: Reel, talk: str, monkeypatch: pyte
     """An editor that fails, as by :cq, adds nothing, and the status is 1."""
     monkeypatch.setenv("EDITOR", editor('echo half > "$0"; exit 3'))
 
-    assert reel("edit", talk) == (1, "", "reel: sh exited with status 3; nothing was added\n")
-    assert said(reel, talk) == []
+    assert (1, "", "reel: sh exited with status 3; nothing was added\n") == reel("edit", talk)
+    assert [] == said(reel, talk)
 
 
 def test_editor_that_does_not_exist(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It is one line of error, and no file is left behind."""
     monkeypatch.setenv("EDITOR", "/none/editor")
 
-    assert reel("edit", talk) == (1, "", "reel: system: /none/editor: No such file or directory\n")
+    assert (1, "", "reel: system: /none/editor: No such file or directory\n") == reel("edit", talk)
     assert not list(tmp_path.iterdir())
 
 
@@ -237,4 +237,4 @@ def test_draft_that_is_refused_at_its_end_is_saved(
     assert f"reel: your text was saved; add it with: reel add {name} - --role assistant < {kept}\n" in said
     client.revive(name)
     reel("add", name, "-", "--role", "assistant", stdin=kept.read_bytes())
-    assert texts(reel, name) == ["one, two\n"]
+    assert ["one, two\n"] == texts(reel, name)

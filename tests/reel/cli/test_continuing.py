@@ -27,10 +27,10 @@ def test_last_conversation_of_the_directory(reel: Reel, client: Client, name: st
         client.add(f"{name}-{number}", "Hi")
     client.change(f"{name}-0", title="Changed later")
 
-    assert reel("continue").out == f"{name}-1\n"
-    assert [row["name"] for row in reel("continue", "--list", "--json").documents] == [f"{name}-1", f"{name}-0"]
-    assert [line.split()[0] for line in reel("continue", "--list").out.splitlines()] == [f"{name}-1", f"{name}-0"]
-    assert reel("continue", "--json").documents[0]["tags"] == {"cwd": here}
+    assert f"{name}-1\n" == reel("continue").out
+    assert [f"{name}-1", f"{name}-0"] == [row["name"] for row in reel("continue", "--list", "--json").documents]
+    assert [f"{name}-1", f"{name}-0"] == [line.split()[0] for line in reel("continue", "--list").out.splitlines()]
+    assert {"cwd": here} == reel("continue", "--json").documents[0]["tags"]
 
 
 def test_one_request_for_all_conversations(
@@ -58,7 +58,7 @@ def test_directory_above(reel: Reel, client: Client, name: str, here: str, monke
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
 
-    assert reel("continue").out == f"{name}\n"
+    assert f"{name}\n" == reel("continue").out
 
 
 @pytest.mark.usefixtures("here")
@@ -89,4 +89,4 @@ def test_with_a_provider(client: Client, name: str, here: str) -> None:
     with talking(client.path, "continue", "--via", "cat", "--format", "openai-chat") as command:
         command.until(f"{name}> ")
         command.type("\x04")
-        assert command.process.wait() == 0
+        assert 0 == command.process.wait()

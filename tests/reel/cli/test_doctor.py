@@ -71,14 +71,14 @@ def test_no_daemon_is_bad(reel: Reel, nowhere: Path) -> None:
     ran = reel("doctor")
 
     about = f"bad   daemon           no daemon answers on {nowhere}/s.sock (No such file or directory)\n"
-    assert ran.status == 1
+    assert 1 == ran.status
     assert f"{about}{' ' * 23}start it with: reel start\n" in ran.out
     assert not list(nowhere.iterdir())
 
 
 def test_findings_wrap_on_a_narrow_terminal(reel: Reel, nowhere: Path) -> None:
     """A long line continues below its beginning."""
-    assert reel("list").status == 3
+    assert 3 == reel("list").status
     lines = on_terminal("doctor").splitlines()
     (begins,) = (number for number, line in enumerate(lines) if "no daemon" in line)
 
@@ -188,7 +188,7 @@ def test_a_database_that_cannot_be_used(reel: Reel, nowhere: Path, make: Callabl
     make(nowhere / "r.db")
     ran = reel("doctor")
 
-    assert ran.status == 1
+    assert 1 == ran.status
     assert f"bad   database         {nowhere}/r.db: {about}\n" in ran.out
 
 

@@ -26,10 +26,10 @@ def test_redact_what_matches(reel: Reel, talk: str) -> None:
     done = reel("redact", talk, "--match", r"key-\d+", "--yes")
 
     assert "'key-22'" in tried.out
-    assert (asked.status, "--yes" in asked.err) == (1, True)
+    assert (1, True) == (asked.status, "--yes" in asked.err)
     assert f"redacted, in the past of {talk}" in done.out
     assert "key-" not in reel("log", talk, "--json").out + reel("info", talk).out
-    assert reel("redact", talk, "--match", "key-", "--yes").out == "there is nothing to redact\n"
+    assert "there is nothing to redact\n" == reel("redact", talk, "--match", "key-", "--yes").out
 
 
 @pytest.mark.slow
@@ -44,7 +44,7 @@ def test_redact_if_nothing_changed(daemon: str, reel: Reel, talk: str) -> None:
         running.until("is at")
         status = running.process.wait()
 
-    assert (refused.status, status) == (5, 5)
+    assert (5, 5) == (refused.status, status)
     assert "machine" in reel("log", talk).out
 
 
@@ -52,7 +52,7 @@ def test_redact_in_a_backup_that_cannot_be_searched(reel: Reel, talk: str, tmp_p
     """A backup is not searched for a pattern: if nothing in the conversation matches, that is said."""
     refused = reel("redact", talk, "--match", "nowhere", "--backup", str(tmp_path / "b.db"), "--yes")
 
-    assert (refused.status, "name the text" in refused.err) == (1, True)
+    assert (1, True) == (refused.status, "name the text" in refused.err)
 
 
 def test_redact_by_seq(reel: Reel, talk: str) -> None:
@@ -61,7 +61,7 @@ def test_redact_by_seq(reel: Reel, talk: str) -> None:
 
     shown = texts(reel, talk)
     assert shown[0].startswith("[redacted ")
-    assert shown[1:] == ["A machine."]
+    assert ["A machine."] == shown[1:]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_redact_refuses(reel: Reel, talk: str, options: list[str], says: st
     """It takes one of its options, and a regular expression that is one."""
     refused = reel("redact", talk, *options)
 
-    assert (refused.status, says in refused.err) == (2, True)
+    assert (2, True) == (refused.status, says in refused.err)
 
 
 def test_purge(reel: Reel, talk: str) -> None:
@@ -86,9 +86,9 @@ def test_purge(reel: Reel, talk: str) -> None:
     asked = reel("purge", talk)
     done = reel("purge", talk, f"{talk}-2", "--yes")
 
-    assert tried.out == f"{talk}: 0 events\n  4 events will stay as the past of {talk}-2\n"
-    assert (asked.status, "--yes" in asked.err) == (1, True)
-    assert done.out.splitlines()[-1] == f"{talk}-2 purged: 5 events"
+    assert f"{talk}: 0 events\n  4 events will stay as the past of {talk}-2\n" == tried.out
+    assert (1, True) == (asked.status, "--yes" in asked.err)
+    assert f"{talk}-2 purged: 5 events" == done.out.splitlines()[-1]
     assert reel("show", talk).status != 0
 
 
@@ -98,7 +98,7 @@ def test_purge_with_json(reel: Reel, talk: str) -> None:
     tried = reel("purge", talk, "--force", "--dry-run", "--json").documents
     done = reel("purge", talk, f"{talk}-2", "--force", "--yes", "--json").documents
 
-    assert (tried[0]["events"], done[0]["events"], len(done)) == (5, 5, 1)
+    assert (5, 5, 1) == (tried[0]["events"], done[0]["events"], len(done))
 
 
 @pytest.mark.slow
@@ -120,9 +120,9 @@ def test_retention(reel: Reel, talk: str) -> None:
 
     for options in (["--yes"], ["--dry-run"], ["--now", "--dry-run"]):
         said = reel("purge", "--retention", *options).out
-        assert said == "retention is off: no setting says after how many days an agent is too old\n"
-    assert reel("purge", "--retention", "--dry-run", "--json").documents[0]["agents"] == []
-    assert (both.status, "one of both" in both.err) == (2, True)
+        assert "retention is off: no setting says after how many days an agent is too old\n" == said
+    assert [] == reel("purge", "--retention", "--dry-run", "--json").documents[0]["agents"]
+    assert (2, True) == (both.status, "one of both" in both.err)
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_where_it_may_still_be(reel: Reel, keeping: Path, directory: Path) -> No
     command = purged.err.partition("purge them there as well with: reel ")[2].replace("FILE\n", str(daily)).split()
 
     says = f"these may still have it: {daily}, {first}, {older[1]} and 1 older one; name them with --backup FILE"
-    assert tried.err == f"reel: {says}\n"
+    assert f"reel: {says}\n" == tried.err
     assert done.err.startswith(f"reel: these may still have it: {first}, {older[1]}, {older[0]}; repeat it with")
-    assert reel(*command, "--yes").out == f"{command[1]} is gone; it is purged from backups only\n{daily}: 2 events\n"
+    assert f"{command[1]} is gone; it is purged from backups only\n{daily}: 2 events\n" == reel(*command, "--yes").out
     assert b"[redacted" not in daily.read_bytes()

@@ -63,7 +63,7 @@ def test_gist_of_an_event(given: Any, expected: str) -> None:
 
 def test_line_has_seq_time_kind_and_content() -> None:
     """A line begins with the seq, the time and the kind."""
-    assert render(lines().layout(event("user", "hello")), colour=False) == "   #12  t5  user          hello"
+    assert "   #12  t5  user          hello" == render(lines().layout(event("user", "hello")), colour=False)
 
 
 @pytest.mark.parametrize(

@@ -25,19 +25,19 @@ def agent(client: Client, name: str) -> str:
 
 def test_markdown_is_what_is_in_the_conversation(reel: Reel, agent: str) -> None:
     """By default, stdout gets the conversation as it is now."""
-    assert reel("export", agent).out == f"# {agent}\n\n### User\n\nkept\n"
+    assert f"# {agent}\n\n### User\n\nkept\n" == reel("export", agent).out
 
 
 def test_a_page_has_what_was_undone(reel: Reel, agent: str, tmp_path: Path) -> None:
     """The page has everything, and only its owner can read the file."""
     file = tmp_path / "demo.html"
 
-    assert reel("export", agent, "--format", "html", "-o", str(file)).out == f"written: {file}\n"
+    assert f"written: {file}\n" == reel("export", agent, "--format", "html", "-o", str(file)).out
 
     text = file.read_text()
     assert "One message, #3, is no longer in the conversation" in text
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert list(tmp_path.iterdir()) == [file]
+    assert 0o600 == stat.S_IMODE(file.stat().st_mode)
+    assert [file] == list(tmp_path.iterdir())
 
 
 def test_an_earlier_moment(reel: Reel, agent: str) -> None:
@@ -60,7 +60,7 @@ def test_a_provider_format(reel: Reel, agent: str) -> None:
     """A format of render gives the body of a request."""
     body = json.loads(reel("export", agent, "--format", "openai-chat").out)
 
-    assert body == {"messages": [{"role": "user", "content": "kept"}]}
+    assert {"messages": [{"role": "user", "content": "kept"}]} == body
 
 
 def test_all_conversations(reel: Reel, client: Client, agent: str, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_arguments_that_do_not_go_together(reel: Reel, arguments: tuple[str, ...
     """What cannot be carried out is refused before anything is written."""
     ran = reel("export", *arguments)
 
-    assert (ran.status, ran.out) == (2, "")
+    assert (2, "") == (ran.status, ran.out)
     assert words in ran.err
 
 
@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_written(reel: Reel, agent: str, tmp_path: Path) -
 
     assert ran.status != 0
     assert f"{tmp_path / 'is-a-directory'}: Is a directory" in ran.err
-    assert [path.name for path in tmp_path.iterdir()] == ["is-a-directory"]
+    assert ["is-a-directory"] == [path.name for path in tmp_path.iterdir()]
 
 
 def test_a_link_in_the_place_of_the_draft(reel: Reel, agent: str, tmp_path: Path) -> None:

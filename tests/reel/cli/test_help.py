@@ -26,7 +26,7 @@ def test_help_of_a_command(words: list[str], option: list[str], capsys: pytest.C
 @pytest.mark.parametrize("topic", TOPICS)
 def test_help_of_a_topic(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A topic is printed in lines of at most 80 columns."""
-    assert main(["help", topic]) == 0
+    assert 0 == main(["help", topic])
     printed = capsys.readouterr().out
 
     assert f"{TOPICS[topic]}\n" == printed
@@ -35,6 +35,6 @@ def test_help_of_a_topic(topic: str, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_help_of_nothing_known(capsys: pytest.CaptureFixture[str]) -> None:
     """A word that is neither a command nor a topic is wrong usage."""
-    assert main(["help", "ad"]) == 2
+    assert 2 == main(["help", "ad"])
 
     assert "reel: usage: no command 'ad' (did you mean add?); see: reel help --help\n" == capsys.readouterr().err

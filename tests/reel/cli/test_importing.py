@@ -66,10 +66,10 @@ def test_what_is_found_is_imported(reel: Reel, client: Client, session: str, age
 
     assert (0, "") == (ran.status, ran.err)
     assert ran.out.splitlines()[0].startswith("claude-code  1  ")
-    assert ran.out.splitlines()[1:] == [
+    assert [
         "Claude Code: 1 conversation imported; 6 messages",
         "  7 records: 7 used",
-    ]
+    ] == ran.out.splitlines()[1:]
     info = client.agent(agent)
     assert ("Greeting", "/home/me/deck", "main") == (info.title, info.tags["cwd"], info.tags["branch"])
     assert ["Hi", "Hello", "Right", "Fine"] == texts(reel, agent)
@@ -104,7 +104,7 @@ def test_import_again(reel: Reel, client: Client, session: str, agent: str, tmp_
     forget(tmp_path)
     again.append(reel("import", "--yes").out.splitlines()[1:2])
 
-    assert again == [["Claude Code: nothing new in 1 conversation"]] * 2
+    assert [["Claude Code: nothing new in 1 conversation"]] * 2 == again
     assert client.agent(agent).head == head
 
 
@@ -128,7 +128,7 @@ def test_grown_files(reel: Reel, session: str, tmp_path: Path) -> None:
 
     blocks = [[(m["role"], _plain(block)) for m in end for block in m["content"]] for end in ends]
     assert [blocks[0]] * len(blocks) == blocks
-    assert len(blocks[0]) == 3
+    assert 3 == len(blocks[0])
 
 
 def _plain(block: dict[str, Any]) -> str:
@@ -166,7 +166,7 @@ def test_forks_are_clones(reel: Reel, client: Client, session: str, agent: str, 
     assert ["Hi", "Hello", "Fork", "Branch"] == texts(reel, f"{agent}-fork")
     assert info.source is not None
     assert info.source.agent == client.agent(agent).id
-    assert [event["content"] for event in client.iter_history(f"{agent}-fork") if event["kind"] == "user"] == ["Fork"]
+    assert ["Fork"] == [event["content"] for event in client.iter_history(f"{agent}-fork") if event["kind"] == "user"]
 
 
 def test_conversation_that_was_changed_here(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
@@ -253,11 +253,11 @@ def test_a_file_whose_earlier_lines_were_edited(reel: Reel, session: str, tmp_pa
         outcomes.append((ran.out.splitlines()[0].partition(": ")[2], ran.err))
 
     problem = f"reel: {path}:1: changed since it was imported; jsonl/{session} keeps what it said\n"
-    assert outcomes == [
+    assert [
         ("1 conversation imported; 2 messages", ""),
         ("1 changed, not imported; 0 messages", problem),
         ("1 went on, 1 changed, not imported; 1 message", problem),
-    ]
+    ] == outcomes
     assert ["Hi", "Yes?", "Hi"] == texts(reel, f"jsonl/{session}")
 
 
@@ -328,12 +328,12 @@ def test_files_of_the_same_name(reel: Reel, client: Client, session: str, tmp_pa
     paths[0].rename(tmp_path / f"{session}.jsonl")
     outcomes.append(reel("import", "jsonl", str(tmp_path)).out.splitlines()[0])
 
-    assert outcomes == [
+    assert [
         "JSONL: 1 conversation imported; 1 message",
         "JSONL: 1 conversation imported; 1 message",
         "JSONL: 1 conversation imported, 2 unchanged; 1 message",
         "JSONL: nothing new in 3 conversations",
-    ]
+    ] == outcomes
     names = [row.name for row in client.iter_agents(prefix=f"jsonl/{session}")]
     assert {f"Hi from {number}" for number in range(3)} == {texts(reel, name)[0] for name in names}
     assert f"jsonl/{session}" in names
@@ -358,7 +358,7 @@ def test_a_call_that_no_message_can_hold(reel: Reel, session: str, agent: str, t
 
     ran = reel("import", "--yes")
 
-    assert ran.out.splitlines()[-2:] == ["  3 records: 3 used", "  1 damaged part in them, kept whole (tool_call 1)"]
+    assert ["  3 records: 3 used", "  1 damaged part in them, kept whole (tool_call 1)"] == ran.out.splitlines()[-2:]
     kinds = [message["content"][0]["type"] for message in reel("show", agent, "--json").documents]
     assert ["text", "opaque", "text"] == kinds
 
@@ -381,7 +381,7 @@ def test_dry_run(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
     ran = reel("import", "--dry-run")
 
     assert "Claude Code: 1 conversation would be imported; 6 messages" in ran.out
-    assert reel("show", agent).status == 4
+    assert 4 == reel("show", agent).status
 
 
 def test_files_with_several_conversations(reel: Reel, session: str, tmp_path: Path) -> None:
@@ -396,13 +396,13 @@ def test_files_with_several_conversations(reel: Reel, session: str, tmp_path: Pa
     listed = reel("import", "--dry-run").out.split()
     empty = [reel("import", "claude-code", str(tmp_path / "empty.jsonl")) for _ in range(2)]
 
-    assert found == [
+    assert [
         "ChatGPT: 3 conversations would be imported; 3 messages",
         "ChatGPT: 3 conversations imported; 3 messages",
         "ChatGPT: nothing new in 3 conversations",
-    ]
-    assert listed[:2] == ["aider", "2"]
-    assert [(ran.status, ran.out) for ran in empty] == [(1, "Claude Code: nothing new\n")] * 2
+    ] == found
+    assert ["aider", "2"] == listed[:2]
+    assert [(1, "Claude Code: nothing new\n")] * 2 == [(ran.status, ran.out) for ran in empty]
 
 
 def test_fields_that_are_no_history(reel: Reel, tmp_path: Path) -> None:
@@ -423,14 +423,14 @@ def test_for_programs(reel: Reel, session: str, agent: str, tmp_path: Path) -> N
     (found,) = reel("import", "--yes", "--json").documents
 
     assert (1, 6) == (found["new"], found["messages"])
-    assert found["records"] == {
+    assert {
         "read": 8,
         "mapped": 6,
         "ignored": {"progress of a tool": 1},
         "unknown": {"hologram": 1},
         "refused": {},
         "left_out": {},
-    }
+    } == found["records"]
     assert agent in reel("list", "--format", "names").out.splitlines()
 
 
@@ -442,7 +442,7 @@ def test_nobody_to_ask(reel: Reel, session: str, agent: str, tmp_path: Path) -> 
 
     assert (1, "reel: system: " in ran.err) == (ran.status, False)
     assert "nothing was imported; import all of it with: reel import --yes" in ran.err
-    assert reel("show", agent).status == 4
+    assert 4 == reel("show", agent).status
 
 
 def test_nothing_is_found(reel: Reel, tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ def test_nothing_is_found(reel: Reel, tmp_path: Path) -> None:
 
     assert "no history of a tool was found" in reel("import", "--yes").err
     assert "no conversation of Claude Code in 1 file" in reel("import", "claude-code", str(tmp_path)).err
-    assert reel("import", "claude-code").status == 1
+    assert 1 == reel("import", "claude-code").status
     assert "does not exist" in reel("import", "claude-code", "/nowhere").err
     assert "is not one of claude-code, codex" in reel("import", "claud").err
 
@@ -485,8 +485,8 @@ def test_codex(reel: Reel, client: Client, session: str, tmp_path: Path) -> None
     assert ["One", "1", "Three"] == texts(reel, f"codex/{session}")
     assert ["One", "1", "Fork"] == texts(reel, f"codex/{session}-fork")
     info = client.agent(f"codex/{session}-fork")
-    assert (info.system, info.source is not None) == ("Be brief.", True)
-    assert [event["content"] for event in client.iter_history(info.id) if event["kind"] == "user"] == ["Fork"]
+    assert ("Be brief.", True) == (info.system, info.source is not None)
+    assert ["Fork"] == [event["content"] for event in client.iter_history(info.id) if event["kind"] == "user"]
 
 
 def test_compaction_of_codex(reel: Reel, session: str, tmp_path: Path) -> None:
@@ -507,8 +507,8 @@ def test_asked_at_a_terminal(reel: Reel, client: Client, session: str, agent: st
     with talking(client.path, "import", HOME=str(tmp_path)) as command:
         command.until("Import 1 conversation? [Y/n] ")
         command.type("n\r")
-        assert command.process.wait() == 1
-    assert reel("show", agent).status == 4
+        assert 1 == command.process.wait()
+    assert 4 == reel("show", agent).status
 
     with talking(client.path, "import", HOME=str(tmp_path)) as command:
         command.until("Import 1 conversation? [Y/n] ")
@@ -528,7 +528,7 @@ def test_watch(client: Client, session: str, agent: str, tmp_path: Path) -> None
         command.until("1 went on; 1 message")
         command.interrupt("^C")
 
-    assert client.agent(agent).messages == 5
+    assert 5 == client.agent(agent).messages
 
 
 def test_watching_while_the_daemon_is_restarted(session: str, agent: str, tmp_path: Path, directory: Path) -> None:
@@ -551,7 +551,7 @@ def test_watching_while_the_daemon_is_restarted(session: str, agent: str, tmp_pa
             messages = client.agent(agent).messages
     daemon.close()
 
-    assert messages == 5
+    assert 5 == messages
 
 
 def test_ids_of_any_length(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
@@ -563,7 +563,7 @@ def test_ids_of_any_length(reel: Reel, client: Client, session: str, agent: str,
 
     refs = [message["ref"] for message in client.messages(agent).messages]
     assert ["u1", "hash-", "hash-"] == [ref[:5] for ref in refs]
-    assert client.messages(agent).messages[0]["provider_metadata"] == {}
+    assert {} == client.messages(agent).messages[0]["provider_metadata"]
 
 
 def test_a_tool_that_was_never_used(reel: Reel, tmp_path: Path) -> None:

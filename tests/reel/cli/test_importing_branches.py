@@ -86,6 +86,6 @@ def test_forks_in_one_database(reel: Reel, client: Client, name: str, tmp_path: 
 
     assert (["Hi", "One", "2"], ["Hi", "One", "Else"]) == (texts(reel, f"llm/{mother}"), texts(reel, f"llm/{child}"))
     info = client.agent(f"llm/{child}")
-    assert (info.title, info.source is not None) == ("Child", True)
+    assert ("Child", True) == (info.title, info.source is not None)
     assert ["Else"] == [event["content"] for event in client.iter_history(f"llm/{child}") if event["kind"] == "user"]
     assert heads[0] == heads[1]

@@ -142,7 +142,7 @@ def test_any_history(
     first = reel("import", "reel", str(folder), "--socket", there.path)
     again = reel("import", "reel", str(folder), "--socket", there.path)
 
-    assert (first.status, first.err) == (0, "")
+    assert (0, "") == (first.status, first.err)
     same(client, there, client.agent(clone).name)
     assert "nothing new" in again.out
     (made,) = [row.id for row in there.iter_agents() if row.name == agent]
@@ -198,7 +198,7 @@ def test_a_taken_name(reel: Reel, client: Client, there: Client, name: str, tmp_
 
     reel("import", "reel", str(path), "--socket", there.path)
 
-    assert there.agent(name).head == 2
+    assert 2 == there.agent(name).head
     assert log(there, f"{name}@2")[1:] == log(client, name)[1:]
 
 
@@ -232,8 +232,8 @@ def test_a_clone_without_its_source(reel: Reel, client: Client, there: Client, n
 
     ran = reel("import", "reel", path, "--socket", there.path)
 
-    assert (ran.status, ran.err) == (0, "")
-    assert [event["kind"] for event in there.history(clone).events] == ["created", "user", "note", "note", "user"]
+    assert (0, "") == (ran.status, ran.err)
+    assert ["created", "user", "note", "note", "user"] == [event["kind"] for event in there.history(clone).events]
     assert said(there, clone, 5) == said(client, clone, 5)
 
 

@@ -38,11 +38,11 @@ def test_a_history_that_grows(reel: Reel, client: Client, name: str, program: st
 
     turn = [("user", "Ask 0"), ("assistant", "ls"), ("tool", "x.py"), ("assistant", "Answer 0")]
     assert outline(reel, agent) == [*turn, *((role, what.replace("0", "1")) for role, what in turn)]
-    assert outcomes == [
+    assert [
         (0, "1 conversation imported; 4 messages", ""),
         (0, "nothing new in 1 conversation", ""),
         (0, "1 went on; 4 messages", ""),
-    ]
+    ] == outcomes
     assert heads[0] == heads[1]
 
 
@@ -71,6 +71,6 @@ def test_a_session_that_is_cut_anywhere(reel: Reel, client: Client, name: str, t
 
     ends = [outline(reel, f"gemini-cli/{prefix}-{cut}") for cut in sessions]
     assert ends == [ends[-1]] * len(sessions)
-    assert [what for _, what in ends[0]] == ["<session_context>", "Sum", "OK", "Right", "Fine", "More", "Bye"]
+    assert ["<session_context>", "Sum", "OK", "Right", "Fine", "More", "Bye"] == [what for _, what in ends[0]]
     assert client.agent(f"gemini-cli/{prefix}-0").messages == len(ends[0])
-    assert errors == ""
+    assert "" == errors

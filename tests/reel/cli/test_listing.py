@@ -82,7 +82,7 @@ def test_list_at_a_terminal(talk: str, client: Client) -> None:
     client.add(talk, ["And a reel?"])
     shown = on_terminal("list", "--prefix", talk)
 
-    assert shown.splitlines()[0].split() == ["\x1b[2mNAME", "AGE", "MSGS", "WAITS", "FOR", "ABOUT\x1b[0m"]
+    assert ["\x1b[2mNAME", "AGE", "MSGS", "WAITS", "FOR", "ABOUT\x1b[0m"] == shown.splitlines()[0].split()
     assert "3  \x1b[32massistant  \x1b[0mWhat is a tape deck?" in shown
 
 

@@ -16,7 +16,7 @@ def test_code_is_not_wrapped() -> None:
     code = "    return x + 1  # longer than the screen"
     text = f"This text is longer than the screen.\n```python\n{code}\n```\nThis one is, too, isn't it?"
 
-    assert shown(text) == [
+    assert [
         "This text is longer",
         "than the screen.",
         "```python",
@@ -24,7 +24,7 @@ def test_code_is_not_wrapped() -> None:
         "```",
         "This one is, too,",
         "isn't it?",
-    ]
+    ] == shown(text)
 
 
 @pytest.mark.parametrize(

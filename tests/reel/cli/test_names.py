@@ -48,7 +48,7 @@ def test_prefix_at_a_terminal(pair: str, daemon: str) -> None:
 
 def test_prefix_in_a_script_changes_nothing(reel: Reel, pair: str) -> None:
     """Without a terminal a change needs the full name."""
-    assert reel("add", f"{pair}-a", "hi").status == 4
+    assert 4 == reel("add", f"{pair}-a", "hi").status
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_exact_name_takes_precedence(reel: Reel, pair: str) -> None:
     """An existing name means itself, even if other names begin with it."""
     reel("new", f"{pair}-a")
 
-    assert reel("add", f"{pair}-a", "hi") == (0, f"{pair}-a: added #2\n", "")
+    assert (0, f"{pair}-a: added #2\n", "") == reel("add", f"{pair}-a", "hi")
 
 
 def test_prefix_of_several_names(reel: Reel, pair: str) -> None:
     """The error lists the matching names."""
     expected = f"reel: not_found: no agent {pair}, but several names begin so: {pair}-ab, {pair}-cd\n"
 
-    assert reel("show", pair) == (4, "", expected)
+    assert (4, "", expected) == reel("show", pair)
 
 
 def test_prefix_of_many_names(reel: Reel, name: str) -> None:
@@ -120,4 +120,4 @@ def test_prefix_of_a_killed_agent(reel: Reel, pair: str) -> None:
 
 def test_prefix_with_create_is_a_new_name(reel: Reel, pair: str) -> None:
     """With --create the name is taken as it is."""
-    assert reel("add", pair, "hi", "--create") == (0, f"{pair}: added #2\n", "")
+    assert (0, f"{pair}: added #2\n", "") == reel("add", pair, "hi", "--create")

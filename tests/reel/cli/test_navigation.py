@@ -7,20 +7,20 @@ from .conftest import Reel, texts
 
 def test_clear_and_restore(reel: Reel, talk: str) -> None:
     """A cleared conversation is restored by its seq."""
-    assert reel("clear", talk) == (0, f"{talk}: cleared\n", "")
-    assert texts(reel, talk) == []
-    assert reel("restore", talk, "4") == (0, f"{talk}: restored to #4\n", "")
-    assert len(texts(reel, talk)) == 2
+    assert (0, f"{talk}: cleared\n", "") == reel("clear", talk)
+    assert [] == texts(reel, talk)
+    assert (0, f"{talk}: restored to #4\n", "") == reel("restore", talk, "4")
+    assert 2 == len(texts(reel, talk))
 
 
 def test_rewind_to_a_label_or_the_newest_mark(reel: Reel, talk: str) -> None:
     """A rewind goes to the label, or to the newest mark with messages after it."""
-    assert reel("mark", talk, "draft").out == f"{talk}: marked as draft (#5)\n"
+    assert f"{talk}: marked as draft (#5)\n" == reel("mark", talk, "draft").out
     reel("add", talk, "dropped")
-    assert reel("rewind", talk, "draft").out == f"{talk}: back at mark draft (#5); 1 message set aside\n"
+    assert f"{talk}: back at mark draft (#5); 1 message set aside\n" == reel("rewind", talk, "draft").out
     reel("add", talk, "dropped")
-    assert reel("rewind", talk).out == f"{talk}: back at mark #5; 1 message set aside\n"
-    assert len(texts(reel, talk)) == 2
+    assert f"{talk}: back at mark #5; 1 message set aside\n" == reel("rewind", talk).out
+    assert 2 == len(texts(reel, talk))
 
 
 def test_rewind_to_an_unknown_label(reel: Reel, talk: str) -> None:
@@ -28,19 +28,19 @@ def test_rewind_to_an_unknown_label(reel: Reel, talk: str) -> None:
     reel("mark", talk, "draft")
     refused = reel("rewind", talk, "darft")
 
-    assert refused.status == 1
+    assert 1 == refused.status
     assert refused.err.startswith(f"reel: no_such_mark: agent {talk} has no mark darft")
     assert "draft" in refused.err
 
 
 def test_undo_and_redo_until_nothing_is_left(reel: Reel, talk: str) -> None:
     """Undo and redo go back and forth until nothing is left."""
-    assert reel("undo", talk).out == f"{talk}: undid #4\n"
-    assert len(texts(reel, talk)) == 1
-    assert reel("redo", talk).out == f"{talk}: redid #4\n"
-    assert len(texts(reel, talk)) == 2
+    assert f"{talk}: undid #4\n" == reel("undo", talk).out
+    assert 1 == len(texts(reel, talk))
+    assert f"{talk}: redid #4\n" == reel("redo", talk).out
+    assert 2 == len(texts(reel, talk))
     refused = reel("redo", talk)
-    assert refused.status == 1
+    assert 1 == refused.status
     assert refused.err.startswith("reel: nothing_to_undo: ")
     assert refused.err.endswith(f"see what happened with: reel log {talk}\n")
 

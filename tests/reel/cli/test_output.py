@@ -31,8 +31,8 @@ def test_terminal_gets_colours_and_a_pipe_none() -> None:
     Output(terminal, io.StringIO()).line(("user", "user"), " says")
     Output(pipe, io.StringIO()).line(("user", "user"), " says")
 
-    assert terminal.getvalue() == "\x1b[36muser\x1b[0m says\n"
-    assert pipe.getvalue() == "user says\n"
+    assert "\x1b[36muser\x1b[0m says\n" == terminal.getvalue()
+    assert "user says\n" == pipe.getvalue()
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
@@ -43,7 +43,7 @@ def test_colours_can_be_declined(name: str, value: str, monkeypatch: pytest.Monk
 
     Output(terminal, io.StringIO()).line(("user", "user"))
 
-    assert terminal.getvalue() == "user\n"
+    assert "user\n" == terminal.getvalue()
 
 
 @pytest.mark.parametrize("style", sorted(_STYLES))
@@ -58,7 +58,7 @@ def test_control_characters_are_escaped_in_any_style() -> None:
 
     Output(stream, io.StringIO()).line("\x1b[2J", ("\x1b[0m", "dim"))
 
-    assert stream.getvalue() == "\\x1b[2J\x1b[2m\\x1b[0m\x1b[0m\n"
+    assert "\\x1b[2J\x1b[2m\\x1b[0m\x1b[0m\n" == stream.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_warnings_are_one_line() -> None:
 
     Output(io.StringIO(), stderr).warn("not_found: no agent\n\x1b[2J")
 
-    assert stderr.getvalue() == "reel: not_found: no agent \\x1b[2J\n"
+    assert "reel: not_found: no agent \\x1b[2J\n" == stderr.getvalue()
 
 
 def test_width_is_known_of_terminals_only() -> None:
     """Lines to a pipe are not wrapped."""
-    assert Output(Terminal(), io.StringIO()).width == 72
+    assert 72 == Output(Terminal(), io.StringIO()).width
     assert Output(io.StringIO(), io.StringIO()).width is None
 
 
@@ -113,7 +113,7 @@ def test_replies_become_maps() -> None:
     """Typed replies become the protocol's maps; an omitted optional field stays omitted."""
     row = AgentRow("id", "demo", None, {}, True, 3, 1, 2)
 
-    assert plain(row) == {
+    assert {
         "id": "id",
         "name": "demo",
         "title": None,
@@ -122,6 +122,6 @@ def test_replies_become_maps() -> None:
         "head": 3,
         "created": 1,
         "updated": 2,
-    }
-    assert plain(row._replace(source=Source("x", 5)))["source"] == {"agent": "x", "at": 5}
-    assert plain([Mark(None, 4)]) == [{"label": None, "seq": 4}]
+    } == plain(row)
+    assert {"agent": "x", "at": 5} == plain(row._replace(source=Source("x", 5)))["source"]
+    assert [{"label": None, "seq": 4}] == plain([Mark(None, 4)])

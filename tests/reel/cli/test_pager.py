@@ -46,7 +46,7 @@ def test_short_json_or_declined_output_is_not_paged(lengthy: str, argv: list[str
 
 def test_pipe_is_not_paged(reel: Reel, lengthy: str) -> None:
     """Output to a pipe is not paged."""
-    assert reel("show", lengthy).out.splitlines()[-1] == "  49"
+    assert "  49" == reel("show", lengthy).out.splitlines()[-1]
 
 
 @pytest.mark.parametrize("pager", ["", "/none/pager", "less '"])
@@ -54,7 +54,7 @@ def test_missing_pager(lengthy: str, monkeypatch: pytest.MonkeyPatch, pager: str
     """If the pager does not exist, everything is printed."""
     monkeypatch.setenv("PAGER", pager)
 
-    assert on_terminal("show", lengthy).splitlines()[-1] == "  49"
+    assert "  49" == on_terminal("show", lengthy).splitlines()[-1]
 
 
 def test_pager_that_is_closed_early(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_options_may_come_anywhere(argv: tuple[str, ...]) -> None:
     """--socket and --json are accepted before and after the command."""
     args = parsed(*argv)
 
-    assert (args.words, args.role, args.socket, args.json) == (["demo", "hi"], "user", "/s", True)
+    assert (["demo", "hi"], "user", "/s", True) == (args.words, args.role, args.socket, args.json)
 
 
 @pytest.mark.parametrize("word", ["-", "-5", "- a list", "-x marks the spot"])
@@ -46,8 +46,8 @@ def test_texts_that_begin_with_a_dash(word: str) -> None:
 
 def test_after_two_dashes_everything_is_positional() -> None:
     """After -- any text is accepted."""
-    assert split_at_dashes(["add", "demo", "--", "--role", "--"]) == (["add", "demo"], ["--role", "--"])
-    assert split_at_dashes(["add"]) == (["add"], [])
+    assert (["add", "demo"], ["--role", "--"]) == split_at_dashes(["add", "demo", "--", "--role", "--"])
+    assert (["add"], []) == split_at_dashes(["add"])
 
 
 @pytest.mark.parametrize(

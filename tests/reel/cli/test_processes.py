@@ -74,13 +74,13 @@ def test_start_and_stop(home: Path) -> None:
     """Both can be repeated, and each waits until it is done."""
     path = home / "s.sock"
 
-    assert run("start").stdout == f"started: {path}\n"
-    assert run("start").stdout == f"already running: {path}\n"
-    assert run("status").returncode == 0
-    assert run("stop").stdout == f"stopped: {path}\n"
-    assert run("stop").stdout == f"not running (no daemon at {path})\n"
-    assert run("status").returncode == 3
-    assert run("start", "--json").stdout == f'{{"socket":"{path}","started":true}}\n'
+    assert f"started: {path}\n" == run("start").stdout
+    assert f"already running: {path}\n" == run("start").stdout
+    assert 0 == run("status").returncode
+    assert f"stopped: {path}\n" == run("stop").stdout
+    assert f"not running (no daemon at {path})\n" == run("stop").stdout
+    assert 3 == run("status").returncode
+    assert f'{{"socket":"{path}","started":true}}\n' == run("start", "--json").stdout
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_a_command_starts_the_daemon() -> None:
     ran = run("new", "demo")
 
     assert (0, "demo\n", "") == (ran.returncode, ran.stdout, ran.stderr)
-    assert run("status").returncode == 0
+    assert 0 == run("status").returncode
 
 
 @pytest.mark.usefixtures("starting")
@@ -115,7 +115,7 @@ def test_a_daemon_that_was_stopped_stays_stopped() -> None:
 
     expected = "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n"
     assert (3, expected) == (refused.returncode, refused.stderr)
-    assert run("start").returncode == 0
+    assert 0 == run("start").returncode
     assert "demo" in run("list").stdout
 
 
@@ -160,27 +160,26 @@ def test_start_ignores_modules_in_the_current_directory(
 
 def test_start_with_another_database(home: Path) -> None:
     """A running daemon with another database is refused."""
-    assert run("start", "--database", str(home / "r.db")).returncode == 0
-    assert run("start", "--database", str(home / "r.db")).returncode == 0
+    assert 0 == run("start", "--database", str(home / "r.db")).returncode
+    assert 0 == run("start", "--database", str(home / "r.db")).returncode
     refused = run("start", "--database", str(home / "other.db"))
 
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == (
+    assert (1, "") == (refused.returncode, refused.stdout)
+    assert (
         f"reel: the daemon on this socket uses {home}/r.db; stop it with: reel stop, or name another --socket\n"
-    )
+    ) == refused.stderr
 
 
 def test_stopped_daemon_stays_stopped(home: Path) -> None:
     """No client starts it again until somebody does so with `reel start` or by hand."""
     for starting in (["start"], ["start", "--database", str(home / "r.db")]):
-        assert run("start", "--unless-stopped").returncode == 0
-        assert run("stop").returncode == 0
-        assert run("stop").returncode == 0
-        assert run("start", "--unless-stopped").stderr == (
-            "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n"
-        )
-        assert run(*starting).returncode == 0
-        assert run("start", "--unless-stopped").stdout == f"already running: {home}/s.sock\n"
+        assert 0 == run("start", "--unless-stopped").returncode
+        assert 0 == run("stop").returncode
+        assert 0 == run("stop").returncode
+        refused = run("start", "--unless-stopped")
+        assert "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n" == refused.stderr
+        assert 0 == run(*starting).returncode
+        assert f"already running: {home}/s.sock\n" == run("start", "--unless-stopped").stdout
 
 
 def test_stop_during_the_start(home: Path) -> None:
@@ -189,7 +188,7 @@ def test_stop_during_the_start(home: Path) -> None:
     daemon.launch()
     until(lambda: lock_holder(daemon.socket) is not None)
 
-    assert run("stop").returncode == 0
+    assert 0 == run("stop").returncode
     assert 0 == daemon.process.wait(PATIENCE)
     assert is_marked(daemon.socket)
 
@@ -202,7 +201,7 @@ def test_stop_that_is_refused(home: Path) -> None:
         until(lambda: client.stats()["storage_problem"] is not None)
     refused = run("stop")
 
-    assert refused.returncode == 1
+    assert 1 == refused.returncode
     assert "is lost when reeld stops; save it with: reel backup FILE" in refused.stderr
     assert not is_marked(f"{home}/s.sock")
     run("backup", str(home / "saved.db"))
@@ -213,7 +212,7 @@ def test_stop_waits_for_the_end(home: Path) -> None:
     run("start")
 
     # In this process: the end of another one would take as long as the daemon's.
-    assert main(["stop"]) == 0
+    assert 0 == main(["stop"])
     with (home / "r.db.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -228,7 +227,7 @@ def test_stop_of_a_daemon_that_does_not_answer(
         stuck.bind(path)
         stuck.listen()
 
-        assert main(["--socket", path, "stop"]) == 1
+        assert 1 == main(["--socket", path, "stop"])
     assert "reel: timeout: the daemon does not answer; see what to do with: reel doctor\n" == capsys.readouterr().err
 
 
@@ -241,7 +240,7 @@ def test_messages_survive_a_crash(home: Path) -> None:
     os.kill(pid, signal.SIGKILL)
     run("start")
 
-    assert [line for line in run("show", "demo").stdout.splitlines() if line.startswith("  ")] == ["  one", "  two"]
+    assert ["  one", "  two"] == [line for line in run("show", "demo").stdout.splitlines() if line.startswith("  ")]
     assert home.joinpath("r.db").exists()
 
 
@@ -250,16 +249,16 @@ def test_failed_start_prints_the_daemons_error(home: Path) -> None:
     (home / "r.db").write_text("no database at all, but a text that somebody keeps here" * 100)
     ran = run("start")
 
-    assert (ran.returncode, ran.stdout) == (3, "")
+    assert (3, "") == (ran.returncode, ran.stdout)
     assert ran.stderr.startswith("reel: not_running: reeld ended with status ")
-    assert ran.stderr.count("\n") == 1
+    assert 1 == ran.stderr.count("\n")
 
 
 def test_hint_has_the_command_that_undoes_it(reel: Reel, name: str) -> None:
     """On a terminal a change is followed by the command that undoes it."""
     reel("new", name)
 
-    assert on_terminal("add", name, "hi") == f"{name}: added #2\n\x1b[2mundo: reel undo {name}\x1b[0m\n"
+    assert f"{name}: added #2\n\x1b[2mundo: reel undo {name}\x1b[0m\n" == on_terminal("add", name, "hi")
 
 
 def test_hint_has_the_socket_that_was_given(reel: Reel, name: str, daemon: str) -> None:
@@ -310,7 +309,7 @@ def test_every_hint_undoes_its_change(reel: Reel, name: str, change: list[str], 
     shown = on_terminal(*(word.format(name) for word in change))
 
     assert f"undo: reel {hint.format(name)}\x1b[0m" in shown.splitlines()[-1]
-    assert reel(*hint.format(name).split()).status == 0
+    assert 0 == reel(*hint.format(name).split()).status
 
 
 def test_terminal_is_wrapped_and_coloured(reel: Reel, name: str) -> None:
@@ -319,7 +318,7 @@ def test_terminal_is_wrapped_and_coloured(reel: Reel, name: str) -> None:
     shown = on_terminal("show", name).splitlines()
 
     assert shown[0].startswith("\x1b[36muser\x1b[0m")
-    assert len(shown) == 5
+    assert 5 == len(shown)
     assert max(len(line) for line in shown[1:]) <= 80
 
 

@@ -82,7 +82,7 @@ def test_progress_is_shown_and_erased(stopped: Daemon, argv: list[str]) -> None:
         before, _, after = terminal.wait().rpartition(_ERASE)
 
     assert re.match(re.escape(_ERASE) + _ANSWER, before)
-    assert before.count("\n") == 0
+    assert 0 == before.count("\n")
     assert after.count("\n") > 5
 
 
@@ -94,7 +94,7 @@ def test_progress_does_not_go_to_a_file(stopped: Daemon, tmp_path: Path) -> None
         shown = terminal.wait()
 
     assert shown.endswith(_ERASE)
-    assert len((tmp_path / "out").read_text().splitlines()) == 101
+    assert 101 == len((tmp_path / "out").read_text().splitlines())
 
 
 def test_no_progress_with_a_pipe(stopped: Daemon) -> None:
@@ -105,7 +105,7 @@ def test_no_progress_with_a_pipe(stopped: Daemon) -> None:
         other.wait_for("….*…")  # twice, so that the one before would have shown it, too
         stopped.process.send_signal(signal.SIGCONT)
         with os.fdopen(reading) as out:
-            assert len(out.readlines()) == 101
+            assert 101 == len(out.readlines())
         assert "" == terminal.wait()
         other.wait()
 
@@ -116,4 +116,4 @@ def test_no_progress_in_wait(stopped: Daemon) -> None:
     with running("wait", "demo", "--timeout", "1.5") as terminal:
         shown = terminal.wait()
 
-    assert shown == "reel: demo: nothing happened within 1.5 s\n"
+    assert "reel: demo: nothing happened within 1.5 s\n" == shown

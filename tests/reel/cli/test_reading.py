@@ -11,7 +11,7 @@ def test_show_is_plain_when_piped(reel: Reel, talk: str) -> None:
     """A pipe gets roles, seqs and texts, without colours and without wrapping."""
     lines = reel("show", talk).out.splitlines()
 
-    assert [line.split("  2")[0] for line in lines] == [
+    assert [
         "system",
         "  Be brief.",
         "",
@@ -20,7 +20,7 @@ def test_show_is_plain_when_piped(reel: Reel, talk: str) -> None:
         "",
         "assistant  #4",
         "  A machine.",
-    ]
+    ] == [line.split("  2")[0] for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_show_a_part(reel: Reel, talk: str, options: list[str], expected: list[s
 
 def test_show_records(reel: Reel, talk: str) -> None:
     """--records shows the stored records, including the system prompt."""
-    assert [r["kind"] for r in reel("show", talk, "--records", "--json").documents] == ["system", "user", "assistant"]
+    assert ["system", "user", "assistant"] == [r["kind"] for r in reel("show", talk, "--records", "--json").documents]
     assert reel("show", talk, "--records").out.startswith("system  #2")
 
 
@@ -58,18 +58,18 @@ def test_log_includes_cleared_messages(reel: Reel, talk: str) -> None:
 
 def test_log_can_be_narrowed(reel: Reel, talk: str) -> None:
     """The log can be filtered by position and by kind."""
-    assert [event["seq"] for event in reel("log", talk, "--since", "2", "--json").documents] == [3, 4]
+    assert [3, 4] == [event["seq"] for event in reel("log", talk, "--since", "2", "--json").documents]
     picked = reel("log", talk, "--kind", "user", "--kind", "system", "--json").documents
-    assert [event["seq"] for event in picked] == [2, 3]
+    assert [2, 3] == [event["seq"] for event in picked]
 
 
 def test_log_of_a_clone_with_inherited_events(reel: Reel, talk: str) -> None:
     """The events of the source come first."""
     reel("clone", talk, f"{talk}-2")
 
-    assert [e["kind"] for e in reel("log", f"{talk}-2", "--json").documents] == ["clone"]
+    assert ["clone"] == [e["kind"] for e in reel("log", f"{talk}-2", "--json").documents]
     inherited = reel("log", f"{talk}-2", "--inherited", "--json").documents
-    assert [e["kind"] for e in inherited] == ["created", "system", "user", "assistant", "clone"]
+    assert ["created", "system", "user", "assistant", "clone"] == [e["kind"] for e in inherited]
 
 
 def test_info_shows_only_what_there_is(reel: Reel, talk: str) -> None:
@@ -77,8 +77,8 @@ def test_info_shows_only_what_there_is(reel: Reel, talk: str) -> None:
     reel("mark", talk, "draft")
     rows = dict(line.split(maxsplit=1) for line in reel("info", talk).out.splitlines())
 
-    assert (rows["name"], rows["messages"], rows["prompt"]) == (talk, "2", "Be brief.")
-    assert (rows["marks"], rows["state"]) == ("draft #5", "alive")
+    assert (talk, "2", "Be brief.") == (rows["name"], rows["messages"], rows["prompt"])
+    assert ("draft #5", "alive") == (rows["marks"], rows["state"])
     assert "tags" not in rows
 
 
@@ -88,19 +88,19 @@ def test_info_says_who_has_the_next_turn(reel: Reel, talk: str) -> None:
     def waiting_for() -> str:
         return reel("info", talk).out.partition("waiting for")[2].splitlines()[0].strip()
 
-    assert waiting_for() == "the user"
+    assert "the user" == waiting_for()
     reel("add", talk, "And who makes them?")
-    assert waiting_for() == "the assistant"
+    assert "the assistant" == waiting_for()
     reel("add", talk, "--tool-call", "c1", "search", "{}")
-    assert waiting_for() == "tool results"
+    assert "tool results" == waiting_for()
 
 
 def test_replay_matches_the_live_state(reel: Reel, talk: str) -> None:
     """The log and the live state agree."""
-    assert reel("replay", talk).out == f"{talk}: 2 messages at #4; the live state is the same\n"
-    assert reel("replay", talk, "--at", "3", "--strict").out == f"{talk}: 1 message at #3\n"
+    assert f"{talk}: 2 messages at #4; the live state is the same\n" == reel("replay", talk).out
+    assert f"{talk}: 1 message at #3\n" == reel("replay", talk, "--at", "3", "--strict").out
     document = reel("replay", talk, "--json").documents[0]
-    assert (document["matched"], document["skipped"], len(document["messages"])) == (True, [], 2)
+    assert (True, [], 2) == (document["matched"], document["skipped"], len(document["messages"]))
 
 
 @pytest.mark.slow
@@ -109,8 +109,8 @@ def test_replay_of_many_pages(reel: Reel, name: str) -> None:
     lines = b'"x"\n' * 10_001
     reel("add", name, "--create", "--file", "-", stdin=lines)
 
-    assert len(reel("replay", name, "--json").documents[0]["messages"]) == 10_001
-    assert reel("replay", name).out == f"{name}: more than 10,000 messages at #10002; the live state is the same\n"
+    assert 10_001 == len(reel("replay", name, "--json").documents[0]["messages"])
+    assert f"{name}: more than 10,000 messages at #10002; the live state is the same\n" == reel("replay", name).out
 
 
 def test_no_command_prints_control_characters(reel: Reel, name: str) -> None:

@@ -21,7 +21,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_version_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     """The versions of the command and of the protocol are printed to stdout."""
-    assert main(["--version"]) == 0
+    assert 0 == main(["--version"])
 
     assert f"reel {__version__}, protocol {PROTOCOL}\n" == capsys.readouterr().out
 
@@ -29,7 +29,7 @@ def test_version_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("argv", [[], ["--help"], ["add", "--help"]])
 def test_no_command_prints_the_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """The command alone prints its help, with status 0."""
-    assert main(argv) == 0
+    assert 0 == main(argv)
 
     assert capsys.readouterr().out.startswith("usage: reel ")
 
@@ -52,15 +52,15 @@ def test_no_command_prints_the_help(argv: list[str], capsys: pytest.CaptureFixtu
 )
 def test_wrong_usage_is_one_line(argv: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong usage is one line on stderr and exit status 2, if possible before the daemon is contacted."""
-    assert main(argv) == 2
+    assert 2 == main(argv)
 
-    assert capsys.readouterr() == ("", expected)
+    assert ("", expected) == capsys.readouterr()
 
 
 @pytest.mark.parametrize("argv", [["show", "demo"], ["list"], ["add", "demo", "hi"], ["info", "demo"]])
 def test_no_daemon_has_its_own_status(argv: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Without a daemon the status is 3, and the line says how to start one."""
-    assert main(argv) == 3
+    assert 3 == main(argv)
 
     where = tmp_path / "none.sock"
     expected = (
@@ -78,25 +78,25 @@ def test_settings_that_cannot_be_read(
     (tmp_path / "reel").mkdir()
     (tmp_path / "reel" / "reeld.toml").write_text("socket")
 
-    assert main(["list"]) == 3
+    assert 3 == main(["list"])
     assert capsys.readouterr().err.startswith(f"reel: not_running: {tmp_path}/reel/reeld.toml: Expected '='")
-    assert main(["completion", "bash"]) == 0
-    assert main(["--socket", "/s.sock", "socket"]) == 0
+    assert 0 == main(["completion", "bash"])
+    assert 0 == main(["--socket", "/s.sock", "socket"])
 
 
 def test_status_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A daemon that does not run is a result, with an exit status for scripts."""
-    assert main(["status"]) == 3
+    assert 3 == main(["status"])
     assert f"not running (no daemon at {tmp_path}/none.sock)\n" == capsys.readouterr().out
-    assert main(["status", "--json"]) == 3
+    assert 3 == main(["status", "--json"])
     assert f'{{"running":false,"socket":"{tmp_path}/none.sock"}}\n' == capsys.readouterr().out
 
 
 def test_stop_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """It succeeds, and other commands then say that the daemon was stopped."""
-    assert main(["stop"]) == 0
+    assert 0 == main(["stop"])
     assert f"not running (no daemon at {tmp_path}/none.sock)\n" == capsys.readouterr().out
-    assert main(["list"]) == 3
+    assert 3 == main(["list"])
 
     expected = "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n"
     assert ("", expected) == capsys.readouterr()
@@ -107,16 +107,16 @@ def test_socket_is_absolute(
 ) -> None:
     """The socket's path is absolute, because a daemon that is started changes its directory."""
     monkeypatch.chdir(tmp_path)
-    assert main(["--socket", "here.sock", "socket"]) == 0
+    assert 0 == main(["--socket", "here.sock", "socket"])
 
     assert f"{tmp_path}/here.sock\n" == capsys.readouterr().out
 
 
 def test_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """An error of the operating system is one line."""
-    assert main(["add", "demo", "--file", "/none.jsonl"]) == 1
+    assert 1 == main(["add", "demo", "--file", "/none.jsonl"])
 
-    assert capsys.readouterr().err == "reel: system: /none.jsonl: No such file or directory\n"
+    assert "reel: system: /none.jsonl: No such file or directory\n" == capsys.readouterr().err
 
 
 def start(code: str, *argv: str, stdout: int) -> subprocess.CompletedProcess[str]:
@@ -203,7 +203,7 @@ def test_broken_pipe_is_quiet() -> None:
     ended = start("sys.exit(main())", "socket", stdout=writing)
     os.close(writing)
 
-    assert (ended.returncode, ended.stderr) == (141, "")
+    assert (141, "") == (ended.returncode, ended.stderr)
 
 
 def test_full_disk_is_one_line() -> None:
@@ -211,4 +211,4 @@ def test_full_disk_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         ended = start("sys.exit(main())", "socket", stdout=full.fileno())
 
-    assert (ended.returncode, ended.stderr) == (1, "reel: system: No space left on device\n")
+    assert (1, "reel: system: No space left on device\n") == (ended.returncode, ended.stderr)

@@ -20,14 +20,14 @@ def test_hits_by_conversation(reel: Reel, client: Client, name: str) -> None:
 
     lines = reel("search", f"xx{name}").out.splitlines()
 
-    assert [line for line in lines if line.startswith("    ")] == [
+    assert [
         f"    third xx{name}",
         f"    first xx{name}",
         f"    second xx{name}",
-    ]
-    assert lines[0] == f"{name}-a  Tapes"
+    ] == [line for line in lines if line.startswith("    ")]
+    assert f"{name}-a  Tapes" == lines[0]
     assert lines[1].endswith("not in the conversation")
-    assert lines[5:7] == ["", f"{name}-b"]
+    assert ["", f"{name}-b"] == lines[5:7]
 
 
 def test_hits_for_programs(reel: Reel, client: Client, name: str) -> None:
@@ -39,7 +39,7 @@ def test_hits_for_programs(reel: Reel, client: Client, name: str) -> None:
 
     assert [hit["seq"] for hit in hits] == list(range(131, 11, -1))
     (best,) = reel("search", f"xx{name}", "129", "--best", "--json").documents
-    assert best["snippet"] == f"xx{name} 129"
+    assert f"xx{name} 129" == best["snippet"]
 
 
 def test_nothing_found(reel: Reel, name: str) -> None:

@@ -51,7 +51,7 @@ def test_function_of_each_command() -> None:
         module, _, name = command.function.partition(".")
         function = getattr(import_module(f"reel.cli.commands.{module}"), name)
 
-        assert list(inspect.signature(function).parameters) == ["ctx"], command.name
+        assert ["ctx"] == list(inspect.signature(function).parameters), command.name
 
 
 def test_no_option_has_an_optional_value() -> None:

@@ -40,7 +40,7 @@ def test_no_answer(reel: Reel, argv: list[str]) -> None:
     """Every command gives up after --timeout, and says what to do."""
     ran = reel(*argv, "--timeout", "0.1")
 
-    assert ran.status == 1
+    assert 1 == ran.status
     assert ran.err.startswith("reel: timeout: ")
     assert ran.err.endswith(f" 0.1 s; {_REMEDY}\n")
 
@@ -52,7 +52,7 @@ def test_start_without_an_answer(reel: Reel, path: str, option: list[str], monke
     monkeypatch.setattr("reel.daemon.process._BUSY", 0.1)
     ran = reel("start", *option, "--timeout", "0.1")
 
-    assert ran == (1, "", f"reel: timeout: what listens on {path} did not answer within 0.1 s; {_REMEDY}\n")
+    assert (1, "", f"reel: timeout: what listens on {path} did not answer within 0.1 s; {_REMEDY}\n") == ran
 
 
 @pytest.mark.parametrize("argv", [["list"], ["add", "demo", "hi"], ["follow"]])
@@ -61,7 +61,7 @@ def test_no_connection(reel: Reel, path: str, argv: list[str]) -> None:
     with full_listener(path):
         ran = reel("--timeout", "0.1", *argv)
 
-    assert ran == (1, "", f"reel: timeout: what listens on {path} did not answer within 0.1 s; {_REMEDY}\n")
+    assert (1, "", f"reel: timeout: what listens on {path} did not answer within 0.1 s; {_REMEDY}\n") == ran
 
 
 @pytest.mark.usefixtures("mute")
@@ -70,7 +70,7 @@ def test_limit_in_a_script(reel: Reel, argv: list[str], monkeypatch: pytest.Monk
     """Without --timeout, a command whose stderr is not a terminal has a limit."""
     monkeypatch.setattr("reel.cli.line.names._SCRIPT_LIMIT", 0.1)
 
-    assert reel(*argv).status == 1
+    assert 1 == reel(*argv).status
 
 
 @pytest.mark.parametrize(("given", "said"), [(0.1, "0.3 s"), (0.2, "0.4 s")])
@@ -86,4 +86,4 @@ def test_waiting_for_an_event_is_not_limited(mute: str, given: float, said: str)
 @pytest.mark.parametrize("given", ["0", "-1", "soon"])
 def test_limit_that_is_none(reel: Reel, given: str) -> None:
     """A limit must be longer than nothing."""
-    assert reel("list", "--timeout", given).status == 2
+    assert 2 == reel("list", "--timeout", given).status

@@ -46,7 +46,7 @@ def test_figures_as_json(reel: Reel, client: Client, name: str) -> None:
     (found,) = reel("top", "--json", "--every", "0.01").documents
 
     assert [(3, [])] == [(agent["seq"], agent["followers"]) for agent in found["agents"] if agent["name"] == name]
-    assert found["commits"].keys() == {"per_second", "p50", "p99"}
+    assert {"per_second", "p50", "p99"} == found["commits"].keys()
     assert "reel" in {each["client"] for each in found["connections"]}
 
 

@@ -62,7 +62,7 @@ def test_the_original_time_is_shown() -> None:
     imported = message("user", {"type": "text", "text": "hi"})
     imported["sent"] = 5
 
-    assert shown(Transcript(None, clock).message(imported)) == ["user  #7  t5", "  hi"]
+    assert ["user  #7  t5", "  hi"] == shown(Transcript(None, clock).message(imported))
 
 
 def test_result_names_the_tool_of_its_call() -> None:
@@ -77,19 +77,19 @@ def test_transcript_fits_the_terminal() -> None:
     """The margin counts."""
     lines = shown(Transcript(14, clock).message(message("user", {"type": "text", "text": "twelve chars or more"})))
 
-    assert lines == ["user  #7  t1", "  twelve chars", "  or more"]
+    assert ["user  #7  t1", "  twelve chars", "  or more"] == lines
 
 
 def test_prompt_comes_first() -> None:
     """The system prompt looks like a message of the system."""
-    assert shown(Transcript(None, clock).prompt("Be brief.")) == ["system", "  Be brief."]
+    assert ["system", "  Be brief."] == shown(Transcript(None, clock).prompt("Be brief."))
 
 
 def test_control_characters_in_a_message_are_escaped() -> None:
     """A message cannot clear the screen, or imitate another message."""
     lines = shown(Transcript(40, clock).message(message("assistant", {"type": "text", "text": "\x1b[2J\rhi"})))
 
-    assert lines[1] == "  \\x1b[2J\\rhi"
+    assert "  \\x1b[2J\\rhi" == lines[1]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_blank_line_between_messages() -> None:
     paper = Transcript(None, clock)
     said = message("user", {"type": "text", "text": "hi"})
 
-    assert shown([*paper.message(said), *paper.message(said)]) == ["user  #7  t1", "  hi", "", "user  #7  t1", "  hi"]
+    assert ["user  #7  t1", "  hi", "", "user  #7  t1", "  hi"] == shown([*paper.message(said), *paper.message(said)])
 
 
 def test_code_is_not_indented() -> None:

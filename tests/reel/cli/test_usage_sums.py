@@ -42,11 +42,11 @@ def test_a_shared_past_is_counted_once(reel: Reel, client: Client, name: str) ->
     client.change(f"{name}-2", tags={name: "x"})
     client.kill(name)
 
-    assert reel("usage", f"{name}-2", "--json").documents == [
-        {"responses": 1, "in": 5, "cached": 0, "out": 1, "reasoning": 0}
-    ]
+    assert [{"responses": 1, "in": 5, "cached": 0, "out": 1, "reasoning": 0}] == reel(
+        "usage", f"{name}-2", "--json"
+    ).documents
     everybody = reel("usage", "--by", f"tag:{name}", "--json").documents
-    assert [row["in"] for row in everybody if row["group"] == "x"] == [15]
+    assert [15] == [row["in"] for row in everybody if row["group"] == "x"]
     assert f"{name},responses,in,cached,out,reasoning" in reel("usage", "--by", f"tag:{name}", "--format", "csv").out
     assert "new" in reel("usage", f"{name}-2", "--by", "model").out
     assert reel("usage", name, "--by", "week").status == reel("usage", "--format", "csv", "--json").status == 2
@@ -88,12 +88,12 @@ def test_values_with_commas_are_quoted() -> None:
     """A reader of CSV gets each name as it is."""
     lines = csv_lines("model", [('a,"b"', Sum(1, Tokens(1, 2, 3, 4)))])
 
-    assert list(csv.reader(lines))[1] == ['a,"b"', "1", "1", "3", "2", "4"]
+    assert ['a,"b"', "1", "1", "3", "2", "4"] == list(csv.reader(lines))[1]
 
 
 def test_a_table_fits_the_screen() -> None:
     """A long name is cut, and a total comes below several rows."""
     lines = list(table("model", [("m" * 200, Sum(1, Tokens(1000, 2))), ("b", Sum())], 60))
 
-    assert {len(line[0][0]) for line in lines} == {60}
-    assert lines[-1][0][0].split() == ["total", "1", "1,000", "0", "2", "0"]
+    assert {60} == {len(line[0][0]) for line in lines}
+    assert ["total", "1", "1,000", "0", "2", "0"] == lines[-1][0][0].split()

@@ -99,7 +99,7 @@ def test_an_invalid_settings_file(file: Path, text: bytes, reason: str, monkeypa
     assert f"{file}: {reason}; correct it, or name the socket with --socket or $REEL_SOCKET" == error.value.message
     monkeypatch.setenv("REEL_SOCKET", "/a.sock")
 
-    assert default_socket() == "/a.sock"
+    assert "/a.sock" == default_socket()
 
 
 def test_settings_that_are_no_file(file: Path) -> None:
@@ -114,7 +114,7 @@ def test_the_state_directory_is_not_moved_with_the_database(monkeypatch: pytest.
     """A database in another place leaves the log where it was."""
     monkeypatch.setenv("REEL_DATABASE", "/a.db")
 
-    assert state_directory() == "/home/zed/.local/state/reel"
+    assert "/home/zed/.local/state/reel" == state_directory()
 
 
 def test_the_longest_path() -> None:

@@ -24,7 +24,7 @@ def test_a_client_starts_a_daemon(home: Path) -> None:
         client.add("demo", "hi", create=True)
 
         assert server_pid(client) == server_pid(other)
-        assert other.agent("demo").messages == 1
+        assert 1 == other.agent("demo").messages
     assert (home / "run" / "reel" / "reel.sock").is_socket()
     files = {path.name for path in (home / "state" / "reel").iterdir()} - {"search.db-shm", "search.db-wal"}
     assert {"reel.db", "reel.db-shm", "reel.db-wal", "reel.db.lock", "reeld.log", "search.db"} == files
@@ -68,7 +68,7 @@ def test_autostart_after_a_crash(home: Path) -> None:
         client.add("demo", "again")
 
         assert pid != server_pid(client)
-        assert client.agent("demo").messages == 2
+        assert 2 == client.agent("demo").messages
 
 
 def test_autostart_after_a_stop(home: Path) -> None:

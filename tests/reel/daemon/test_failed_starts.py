@@ -76,7 +76,7 @@ def test_another_that_is_about_to_end(home: Path) -> None:
             assert thread.is_alive()
     thread.join(PATIENCE)
 
-    assert started == [True]
+    assert [True] == started
 
 
 def test_a_database_that_another_daemon_has(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,10 +90,10 @@ def test_a_database_that_another_daemon_has(home: Path, monkeypatch: pytest.Monk
     with pytest.raises(reel.NotRunning) as error:
         start(str(home / "other.sock"), database=str(home / "r.db"))
 
-    assert error.value.message == (
+    assert (
         f"reeld ended with status 3: reeld: another reeld is running (pid {pid}) and listens on {home}/s.sock;"
         f" it holds the database {home}/r.db; end it with: reel --socket {home}/s.sock stop"
-    )
+    ) == error.value.message
     assert before == children()
 
 

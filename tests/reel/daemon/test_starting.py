@@ -65,7 +65,7 @@ def test_the_log_of_a_started_daemon(home: Path) -> None:
 
     assert log.read_text().startswith("earlier\n")
     assert "ready in" in log.read_text()
-    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert 0o600 == stat.S_IMODE(log.stat().st_mode)
 
 
 def test_a_daemon_that_takes_long(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

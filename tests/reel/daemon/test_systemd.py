@@ -74,10 +74,10 @@ def test_unit_that_fails(home: Path, systemd: Path) -> None:
     with pytest.raises(reel.NotRunning) as error:
         start(default_socket())
 
-    assert error.value.message == (
+    assert (
         "systemd cannot start reeld.service: Job for reeld.service failed because the control process exited with error"
         " code.; see: journalctl --user -u reeld.service"
-    )
+    ) == error.value.message
     assert "--user start reeld.service" == systemd.read_text().splitlines()[-1]
 
 
@@ -104,10 +104,10 @@ def test_another_daemon_than_the_units(home: Path, systemd: Path, what: str, mon
 def test_socket_unit(systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`reel stop` lets systemd listen no longer, or the next connection would start the daemon; `reel start` does."""
     monkeypatch.setenv("SOCKET_STATE", "enabled")
-    assert main(["start"]) == 0
-    assert main(["stop"]) == 0
-    assert main(["stop"]) == 0
-    assert main(["start"]) == 0
+    assert 0 == main(["start"])
+    assert 0 == main(["stop"])
+    assert 0 == main(["stop"])
+    assert 0 == main(["start"])
 
     orders = [line for line in systemd.read_text().splitlines() if "show" not in line]
     started, stopped = "--user start reeld.socket reeld.service", "--user stop reeld.socket reeld.service"
@@ -118,7 +118,7 @@ def test_socket_unit(systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_socket_unit_that_waits(home: Path, systemd: Path) -> None:
     """A daemon that only a connection would start is not started in order to be stopped."""
     (home / "reeld.socket").touch()
-    assert main(["stop"]) == 0
+    assert 0 == main(["stop"])
 
     assert "--user stop reeld.socket reeld.service" == systemd.read_text().splitlines()[-1]
     assert is_marked(default_socket())

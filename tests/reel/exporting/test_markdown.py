@@ -27,13 +27,13 @@ def test_a_conversation() -> None:
     answer = said(2, "assistant", {"type": "text", "text": "I look.\n"}, CALL)
     text = written(message(1, "Hi"), answer, said(3, "tool", RESULT), message(4, "Found.", "assistant"))
 
-    assert text == (
+    assert (
         "# demo\n\n### User\n\nHi\n\n### Assistant\n\nI look.\n\n"
         "<details>\n<summary>Call of <code>look</code></summary>\n\n"
         '```json\n{\n  "a": 1\n}\n```\n\n</details>\n\n'
         "<details>\n<summary>Result of <code>look</code></summary>\n\n```\nfound\n```\n\n</details>\n\n"
         "Found.\n"
-    )
+    ) == text
 
 
 def test_title_and_prompt() -> None:
@@ -51,7 +51,7 @@ def test_fences(output: str) -> None:
     tokens = MarkdownIt().parse(written(said(1, "tool", result), message(2, "after")))
 
     assert [token.content.strip("\n") for token in tokens if token.type == "fence"] == [output.strip("\n")]
-    assert [token.content for token in tokens if token.type == "inline"][-1] == "after"
+    assert "after" == [token.content for token in tokens if token.type == "inline"][-1]
 
 
 @given(st.text(alphabet="`a\n~ ", max_size=30))
@@ -59,7 +59,7 @@ def test_an_open_fence_is_closed(text: str) -> None:
     """A code block that an interrupted answer left open does not swallow the next message."""
     tokens = MarkdownIt().parse(written(message(1, text, "assistant"), message(2, "after")))
 
-    assert [token.content for token in tokens if token.type == "inline"][-1] == "after"
+    assert "after" == [token.content for token in tokens if token.type == "inline"][-1]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ class Reader(HTMLParser):
         assert tag in TAGS, tag
         for name, value in attrs:
             if tag == "img":
-                assert name == "alt" or (value or "").startswith("data:image/"), value
+                assert "alt" == name or (value or "").startswith("data:image/"), value
             elif name == "href":
                 assert (value or "").lower().startswith(HARMLESS), value
             else:
@@ -94,7 +94,7 @@ def test_hostile_texts(one: str, other: str, is_live: bool) -> None:
     )
     found.close()
 
-    assert found.tags.count("main") == 1
+    assert 1 == found.tags.count("main")
 
 
 def test_the_policy_has_the_style_sheet_and_nothing_else() -> None:

@@ -28,7 +28,7 @@ def test_what_was_taken_back_is_at_its_place() -> None:
     """Messages that are in the log only are gone, and what took them back follows them."""
     log = [event(1, "user"), event(2, "user"), event(3, "rewind", {"before": 2}), event(4, "user")]
 
-    assert in_short(list(story([message(1), message(4)], log))) == ["1", "(2)", "rewind 3", "4"]
+    assert ["1", "(2)", "rewind 3", "4"] == in_short(list(story([message(1), message(4)], log)))
 
 
 def test_a_conversation_that_was_taken_over() -> None:
@@ -37,16 +37,16 @@ def test_a_conversation_that_was_taken_over() -> None:
 
     parts = list(story([message(1, "theirs"), message(9, "later")], log))
 
-    assert in_short(parts) == ["(1)", "1", "clone 2", "9"]
+    assert ["(1)", "1", "clone 2", "9"] == in_short(parts)
     assert isinstance(parts[1], Said)
-    assert parts[1].message["content"] == [{"type": "text", "text": "theirs"}]
+    assert [{"type": "text", "text": "theirs"}] == parts[1].message["content"]
 
 
 def test_what_tells_nothing_is_left_out() -> None:
     """Usage, changes of the name, and rows that are no message are not a part of the story."""
     log = [event(1, "created"), event(2, "usage"), event(3, "tool_result", {"tool_call_id": 7}), event(4, "user")]
 
-    assert in_short(list(story([message(4)], log))) == ["4"]
+    assert ["4"] == in_short(list(story([message(4)], log)))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_damaged_event(data: str) -> None:
     """Data that is no map counts as none."""
     damaged: Event = {**event(7, "mark"), "data_json": data}
 
-    assert told(damaged) == "mark"
+    assert "mark" == told(damaged)
     assert json.dumps(damaged)
 
 

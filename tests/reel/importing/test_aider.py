@@ -42,15 +42,15 @@ def test_runs(tmp_path: Path) -> None:
     steps = read(tmp_path)
 
     said = [(step.role, step.parts[0].blocks[0]["text"]) for step in steps if isinstance(step, Said)]
-    assert said == [
+    assert [
         ("user", "add a retry\nto the webhook"),
         ("assistant", "I'll add it.\n\n# A heading"),
         ("user", "again"),
         ("assistant", "Done."),
-    ]
-    assert [step.content for step in steps if isinstance(step, Kept)] == ["Aider v0.86", "Applied edit to hook.py"]
+    ] == said
+    assert ["Aider v0.86", "Applied edit to hook.py"] == [step.content for step in steps if isinstance(step, Kept)]
     parts = {step.part: step.title for step in steps if isinstance(step, About)}
-    assert parts == {"/2026-06-09-14-01-00": "add a retry to the webhook", "/2026-06-09-15-30-00": "again"}
+    assert {"/2026-06-09-14-01-00": "add a retry to the webhook", "/2026-06-09-15-30-00": "again"} == parts
 
 
 def test_two_runs_in_one_second(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_two_runs_in_one_second(tmp_path: Path) -> None:
 
     parts = {step.part for step in read(tmp_path, start * 2) if isinstance(step, About)}
 
-    assert parts == {"/2026-06-09-14-01-00", "/2026-06-09-14-01-00-2"}
+    assert {"/2026-06-09-14-01-00", "/2026-06-09-14-01-00-2"} == parts
 
 
 def test_place(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_place(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "src").mkdir()
 
-    assert [*TOOL.places({"PWD": str(tmp_path / "src")})] == [tmp_path / ".aider.chat.history.md"]
-    assert TOOL.discover(tmp_path).sources == []
+    assert [tmp_path / ".aider.chat.history.md"] == [*TOOL.places({"PWD": str(tmp_path / "src")})]
+    assert [] == TOOL.discover(tmp_path).sources
     (tmp_path / ".aider.chat.history.md").symlink_to("/etc/passwd")
     assert "link" in TOOL.discover(tmp_path).problems[0].what
 

@@ -24,7 +24,7 @@ def test_a_branch_that_was_left(tmp_path: Path) -> None:
 
     steps = outline(read(TOOL, tmp_path, made.exported()))
 
-    assert steps[1:] == ["user:u1", "assistant:a1", "user:u2", "assistant:a2", "back:a1", "user:u3", "assistant:a3"]
+    assert ["user:u1", "assistant:a1", "user:u2", "assistant:a2", "back:a1", "user:u3", "assistant:a3"] == steps[1:]
 
 
 def test_the_current_branch_is_not_the_newest(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_the_current_branch_is_not_the_newest(tmp_path: Path) -> None:
 
     steps = outline(read(TOOL, tmp_path, made.exported(current_node="a1")))
 
-    assert steps[1:] == ["user:u1", "assistant:a2", "back:u1", "assistant:a1"]
+    assert ["user:u1", "assistant:a2", "back:u1", "assistant:a1"] == steps[1:]
 
 
 def test_title_time_and_tags(tmp_path: Path) -> None:
@@ -43,12 +43,12 @@ def test_title_time_and_tags(tmp_path: Path) -> None:
     about, user, answer = read(TOOL, tmp_path, made.exported(gizmo_id="g-1"))
 
     assert isinstance(about, About)
-    assert (about.part, about.title) == (f"/{CONVERSATION}", "A title")
-    assert {**about.tags, "source": ""} == {"tool": "chatgpt", "source": "", "model": "gpt-x", "gpt": "g-1"}
+    assert (f"/{CONVERSATION}", "A title") == (about.part, about.title)
+    assert {"tool": "chatgpt", "source": "", "model": "gpt-x", "gpt": "g-1"} == {**about.tags, "source": ""}
     assert isinstance(user, Said)
-    assert user.sent == 1700000001000
+    assert 1700000001000 == user.sent
     assert isinstance(answer, Said)
-    assert answer.metadata == {"provider": "chatgpt", "model": "gpt-x"}
+    assert {"provider": "chatgpt", "model": "gpt-x"} == answer.metadata
 
 
 def test_a_tool_call(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_a_tool_call(tmp_path: Path) -> None:
 
     steps = read(TOOL, tmp_path, made.exported())
 
-    assert outline(steps)[1:] == ["user:u", "assistant:t+c", "tool:r1", "assistant:a"]
+    assert ["user:u", "assistant:t+c", "tool:r1", "assistant:a"] == outline(steps)[1:]
     said = [step for step in steps if isinstance(step, Said)]
-    assert [part.blocks for part in said[1].parts] == [
+    assert [
         [{"type": "thinking", "text": "Add\nIt is two.", "provider": "chatgpt"}],
         [
             {
@@ -79,11 +79,10 @@ def test_a_tool_call(tmp_path: Path) -> None:
                 "provider_metadata": {"provider": "chatgpt", "language": "python"},
             }
         ],
-    ]
+    ] == [part.blocks for part in said[1].parts]
     content = [{"type": "text", "text": "2"}, {"type": "text", "text": "done"}]
-    assert said[2].parts[0].blocks == [
-        {"type": "tool_result", "tool_call_id": "c", "content": content, "is_error": False}
-    ]
+    (given,) = said[2].parts
+    assert [{"type": "tool_result", "tool_call_id": "c", "content": content, "is_error": False}] == given.blocks
 
 
 def test_a_tool_that_nobody_called(tmp_path: Path) -> None:
@@ -92,7 +91,7 @@ def test_a_tool_that_nobody_called(tmp_path: Path) -> None:
 
     said = [step for step in read(TOOL, tmp_path, made.exported()) if isinstance(step, Said)]
 
-    assert (said[1].role, said[1].metadata) == ("user", {"provider": "chatgpt", "role": "tool", "name": "file_search"})
+    assert ("user", {"provider": "chatgpt", "role": "tool", "name": "file_search"}) == (said[1].role, said[1].metadata)
 
 
 def test_failures(tmp_path: Path) -> None:
@@ -102,7 +101,7 @@ def test_failures(tmp_path: Path) -> None:
 
     call, result = [step.parts[0].blocks[0] for step in read(TOOL, tmp_path, made.exported()) if isinstance(step, Said)]
 
-    assert (call["arguments"], result["content"], result["is_error"]) == ('{"q": 1}', "Timeout\nlate", True)
+    assert ('{"q": 1}', "Timeout\nlate", True) == (call["arguments"], result["content"], result["is_error"])
 
 
 def test_images(tmp_path: Path) -> None:
@@ -120,8 +119,8 @@ def test_images(tmp_path: Path) -> None:
         if isinstance(step, Said)
     ]
 
-    assert [block["text"] for block in said.parts[0].blocks] == ["[image: cat.png]", "Hi"]
-    assert json.loads(said.parts[0].blocks[0]["provider_metadata"]["part_json"]) == {"part": image}
+    assert ["[image: cat.png]", "Hi"] == [block["text"] for block in said.parts[0].blocks]
+    assert {"part": image} == json.loads(said.parts[0].blocks[0]["provider_metadata"]["part_json"])
 
 
 def test_instructions_and_what_is_left_out(tmp_path: Path) -> None:
@@ -139,9 +138,9 @@ def test_instructions_and_what_is_left_out(tmp_path: Path) -> None:
 
     steps = list(reading.steps())
 
-    assert sorted(outline(steps)[1:]) == ["note:x", "system:i", "user:l", "user:u"]
-    assert reading.counts.ignored == {"empty": 2, "how long it thought": 1}
-    assert reading.counts.unknown == {"user/hologram": 1}
+    assert ["note:x", "system:i", "user:l", "user:u"] == sorted(outline(steps)[1:])
+    assert {"empty": 2, "how long it thought": 1} == reading.counts.ignored
+    assert {"user/hologram": 1} == reading.counts.unknown
 
 
 def test_archives(tmp_path: Path) -> None:
@@ -156,7 +155,7 @@ def test_archives(tmp_path: Path) -> None:
 
     parts = [step.part for step in reading_of(TOOL, tmp_path).steps() if isinstance(step, About)]
 
-    assert parts == ["/c0", "/c1", "/c2"]
+    assert ["/c0", "/c1", "/c2"] == parts
 
 
 def test_an_archive_that_is_none(tmp_path: Path) -> None:
@@ -171,7 +170,7 @@ def test_no_conversation(tmp_path: Path) -> None:
     """A file that is named and has no conversation is a problem."""
     reading = reading_of(TOOL, write(tmp_path / "conversations.json"))
 
-    assert list(reading.steps()) == []
+    assert [] == list(reading.steps())
     assert "no conversation in it" in str(reading.counts.problems[0])
 
 

@@ -34,10 +34,10 @@ def test_a_conversation(tmp_path: Path) -> None:
     about, user, answer = read(TOOL, tmp_path, made)
 
     assert isinstance(about, About)
-    assert (about.part, about.title) == ("/c1", "A title")
-    assert outline([user, answer]) == ["user:u", "assistant:a"]
+    assert ("/c1", "A title") == (about.part, about.title)
+    assert ["user:u", "assistant:a"] == outline([user, answer])
     assert isinstance(user, Said)
-    assert user.sent == 1767225600000
+    assert 1767225600000 == user.sent
 
 
 @pytest.mark.parametrize("ids", [({"id": "t"}, {"tool_use_id": "t"}), ({}, {})])
@@ -54,11 +54,11 @@ def test_calls(tmp_path: Path, ids: tuple[dict[str, str], dict[str, str]]) -> No
 
     steps = read(TOOL, tmp_path, conversation(message("a", "assistant", thinking, call, result, "Done")))
 
-    assert outline(steps)[1:] == ["assistant:a/0", "tool:a/1", "assistant:a"]
+    assert ["assistant:a/0", "tool:a/1", "assistant:a"] == outline(steps)[1:]
     said = [block for step in steps if isinstance(step, Said) for block in step.parts[0].blocks]
     assert said[1]["id"] == said[2]["tool_call_id"] == ids[0].get("id", "a-1")
-    assert said[2]["content"] == "x"
-    assert json.loads(said[1]["provider_metadata"]["block_json"]) == {"integration_name": "Web"}
+    assert "x" == said[2]["content"]
+    assert {"integration_name": "Web"} == json.loads(said[1]["provider_metadata"]["block_json"])
 
 
 def test_attachments(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_attachments(tmp_path: Path) -> None:
         if isinstance(step, Said)
     ]
 
-    assert [block["text"] for block in said.parts[0].blocks] == ["a.txt:\n\nA", "[file: b.png]", "Hi"]
+    assert ["a.txt:\n\nA", "[file: b.png]", "Hi"] == [block["text"] for block in said.parts[0].blocks]
 
 
 def test_branches(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_branches(tmp_path: Path) -> None:
     for one in made[1:]:
         one["parent_message_uuid"] = "u"
 
-    assert outline(read(TOOL, tmp_path, conversation(*made)))[1:] == ["user:u", "assistant:a", "back:u", "assistant:b"]
+    assert ["user:u", "assistant:a", "back:u", "assistant:b"] == outline(read(TOOL, tmp_path, conversation(*made)))[1:]
 
 
 def test_unknown_senders(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_unknown_senders(tmp_path: Path) -> None:
     made = conversation(message("x", "ghost", "Boo"), message("u", "human", text="Hi"), 5)
     reading = reading_of(TOOL, write(tmp_path / "x.zip", made))
 
-    assert outline(list(reading.steps()))[1:] == ["note:x", "user:u", f"note:{ref_of({'message': 5})}"]
-    assert (reading.counts.read, reading.counts.unknown) == (3, {"sender ghost": 1, "not an object": 1})
+    assert ["note:x", "user:u", f"note:{ref_of({'message': 5})}"] == outline(list(reading.steps()))[1:]
+    assert (3, {"sender ghost": 1, "not an object": 1}) == (reading.counts.read, reading.counts.unknown)
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_damaged_exports(tmp_path_factory: pytest.TempPathFactory, place: int, b
     ]
     path = write(tmp_path_factory.getbasetemp() / "claude.json", *[{**one, "uuid": one["end"]} for one in made])
     text = bytearray(path.read_bytes())
-    assert len(text) == 1212
+    assert 1212 == len(text)
     text[place] = byte
     path.write_bytes(text)
 

@@ -32,13 +32,13 @@ def test_answer_of_several_records(tmp_path: Path) -> None:
         step for step in read(made.answer("a3", call("c1", command="ls"), "m1"), tmp_path) if isinstance(step, Said)
     ]
 
-    assert [part.blocks[0] for part in said[1].parts] == [
+    assert [
         {"type": "thinking", "text": "", "provider": "anthropic", "signature": "c2ln", "model": "claude-x"},
         {"type": "text", "text": "Hello"},
         {"type": "tool_call", "id": "c1", "name": "Bash", "arguments": '{"command":"ls"}'},
-    ]
-    assert said[1].metadata == {"provider": "anthropic", "model": "claude-x", "response_id": "m1"}
-    assert (said[0].sent, said[1].sent) == (1785578400000, 1785578401000)
+    ] == [part.blocks[0] for part in said[1].parts]
+    assert {"provider": "anthropic", "model": "claude-x", "response_id": "m1"} == said[1].metadata
+    assert (1785578400000, 1785578401000) == (said[0].sent, said[1].sent)
 
 
 def test_usage_once_for_each_answer(tmp_path: Path) -> None:
@@ -47,14 +47,14 @@ def test_usage_once_for_each_answer(tmp_path: Path) -> None:
 
     usages = [step.data for step in read(made, tmp_path) if isinstance(step, Kept)]
 
-    assert usages == [
+    assert [
         {
             "provider": "anthropic",
             "model": "claude-x",
             "response_id": "m1",
             "usage": {"input_tokens": 3, "output_tokens": 2},
         }
-    ]
+    ] == usages
 
 
 def test_parallel_calls_stay_together(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_parallel_calls_stay_together(tmp_path: Path) -> None:
     made = Transcript().user("u1", "Hi").answer("a1", call("c1"), "m1").result("r1", "c1")
     made.answer("a2", call("c2"), "m1", after="a1").result("r2", "c2").answer("a3", "Done", "m2", after="r1")
 
-    assert outline(read(made, tmp_path)) == ["user:u1", "assistant:a1+a2", "tool:r1", "tool:r2", "assistant:a3"]
+    assert ["user:u1", "assistant:a1+a2", "tool:r1", "tool:r2", "assistant:a3"] == outline(read(made, tmp_path))
 
 
 def test_another_prompt_is_a_step_back(tmp_path: Path) -> None:
@@ -71,23 +71,23 @@ def test_another_prompt_is_a_step_back(tmp_path: Path) -> None:
 
     steps = outline(read(made.user("u3", "Right", after="a1").answer("a3", "Fine", "m3"), tmp_path))
 
-    assert steps[4:] == ["back:a1", "user:u3", "assistant:a3"]
+    assert ["back:a1", "user:u3", "assistant:a3"] == steps[4:]
 
 
 def test_another_answer_is_a_step_back(tmp_path: Path) -> None:
     """An answer that is given again takes the place of the first one."""
     made = Transcript().user("u1", "Hi").answer("a1", "Hel", "m1").answer("a2", "Hello", "m2", after="u1")
 
-    assert outline(read(made, tmp_path)) == ["user:u1", "assistant:a1", "back:u1", "assistant:a2"]
+    assert ["user:u1", "assistant:a1", "back:u1", "assistant:a2"] == outline(read(made, tmp_path))
 
 
 def test_back_to_a_branch_that_was_left(tmp_path: Path) -> None:
     """A record may follow one on a branch that was left; what comes then follows that branch."""
     made = Transcript().user("u1", "Hi").answer("a1", "A", "m1").user("u2", "B").user("u3", "C", after="a1")
 
-    assert outline(read(made.answer("a2", "D", "m2", after="u2").user("u4", "E"), tmp_path)) == [
+    assert [
         *("user:u1", "assistant:a1", "user:u2", "back:a1", "user:u3", "back:u2", "assistant:a2", "user:u4")
-    ]
+    ] == outline(read(made.answer("a2", "D", "m2", after="u2").user("u4", "E"), tmp_path))
 
 
 def test_records_beside_the_messages(tmp_path: Path) -> None:
@@ -96,22 +96,22 @@ def test_records_beside_the_messages(tmp_path: Path) -> None:
     made.answer("a1", "Hello", "m1").record("progress", "p2", after="u1").user("u2", "Bye", after="a1")
     session = session_of(made, tmp_path)
 
-    assert outline(list(session.steps())) == ["user:u1", "assistant:a1", "user:u2"]
-    assert session.counts.ignored == {"progress of a tool": 2, "duration": 1}
+    assert ["user:u1", "assistant:a1", "user:u2"] == outline(list(session.steps()))
+    assert {"progress of a tool": 2, "duration": 1} == session.counts.ignored
 
 
 def test_record_after_an_unknown_one(tmp_path: Path) -> None:
     """A record that follows one that was never written follows the last message."""
     made = Transcript().user("u1", "Hi").answer("a1", "Hello", "m1", after="lost").user("u2", "Bye", after="lost too")
 
-    assert outline(read(made, tmp_path)) == ["user:u1", "assistant:a1", "user:u2"]
+    assert ["user:u1", "assistant:a1", "user:u2"] == outline(read(made, tmp_path))
 
 
 def test_new_beginning(tmp_path: Path) -> None:
     """A prompt that follows nothing begins the conversation again."""
     made = Transcript().user("u1", "Hi").answer("a1", "Hello", "m1").user("u2", "New", after=None)
 
-    assert outline(read(made, tmp_path)) == ["user:u1", "assistant:a1", "back:", "user:u2"]
+    assert ["user:u1", "assistant:a1", "back:", "user:u2"] == outline(read(made, tmp_path))
 
 
 @pytest.mark.parametrize("after", ["s1", "a2"])
@@ -122,7 +122,7 @@ def test_compaction(tmp_path: Path, after: str) -> None:
     made.record("system", "b1", after=None, subtype="compact_boundary", compactMetadata=preserved)
     made.user("s1", "Summary", isCompactSummary=True).user("u3", "Go on", after=after)
 
-    assert outline(read(made, tmp_path))[4:] == ["compacted:s1 u2 a2", "user:u3"]
+    assert ["compacted:s1 u2 a2", "user:u3"] == outline(read(made, tmp_path))[4:]
 
 
 def test_prompt_while_the_model_works(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_prompt_while_the_model_works(tmp_path: Path) -> None:
     made.record("attachment", "q1", attachment={"type": "queued_command", "prompt": "And this"})
     made.answer("a2", call("c2"), "m1", after="a1").result("r2", "c2").result("r1", "c1", after="a1")
 
-    assert outline(read(made, tmp_path)) == ["user:u1", "assistant:a1+a2", "user:q1", "tool:r2", "tool:r1"]
+    assert ["user:u1", "assistant:a1+a2", "user:q1", "tool:r2", "tool:r1"] == outline(read(made, tmp_path))
 
 
 def test_errors_of_the_api_are_notes(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_errors_of_the_api_are_notes(tmp_path: Path) -> None:
 
     notes = [step for step in read(made.user("u2", "Again"), tmp_path) if isinstance(step, Kept)]
 
-    assert [(note.kind, note.ref, note.content) for note in notes] == [("note", "a1", "API Error: 529")]
+    assert [("note", "a1", "API Error: 529")] == [(note.kind, note.ref, note.content) for note in notes]
 
 
 def test_results_and_a_prompt_in_one_record(tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_results_and_a_prompt_in_one_record(tmp_path: Path) -> None:
     )
     said = [step for step in read(made, tmp_path) if isinstance(step, Said)]
 
-    assert [(step.role, step.parts[0].ref) for step in said[2:]] == [("tool", "u2/1"), ("user", "u2")]
-    assert said[2].parts[0].blocks == [{"type": "tool_result", "tool_call_id": "c1", "content": "x", "is_error": True}]
+    assert [("tool", "u2/1"), ("user", "u2")] == [(step.role, step.parts[0].ref) for step in said[2:]]
+    assert [{"type": "tool_result", "tool_call_id": "c1", "content": "x", "is_error": True}] == said[2].parts[0].blocks
 
 
 def test_sub_agents_in_the_file_of_the_session(tmp_path: Path) -> None:
@@ -165,9 +165,9 @@ def test_sub_agents_in_the_file_of_the_session(tmp_path: Path) -> None:
 
     steps = read(made.result("r1", "c1", after="a1"), tmp_path)
 
-    assert outline(steps) == [
+    assert [
         *("user:u1", "part:/agent-s1", "user:s1", "assistant:a1", "tool:r1", "part:/agent-s1", "assistant:s2")
-    ]
+    ] == outline(steps)
     assert all(
         step.tags["parent"] == f"claude-code/{SESSION}" for step in steps if isinstance(step, About) and step.part
     )
@@ -180,15 +180,15 @@ def test_title_and_tags(tmp_path: Path) -> None:
 
     about = [step for step in read(made, tmp_path) if isinstance(step, About)][-1]
 
-    assert about.title == "Hello there"
-    assert {**about.tags, "source": ""} == {
+    assert "Hello there" == about.title
+    assert {
         "tool": "claude-code",
         "source": "",
         "cwd": "/home/me/deck",
         "branch": "main",
         "version": "2.1.200",
         "model": "claude-x",
-    }
+    } == {**about.tags, "source": ""}
 
 
 def test_unknown_records_are_kept(tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_unknown_records_are_kept(tmp_path: Path) -> None:
 
     steps = list(session.steps())
 
-    assert outline(steps) == ["user:u1", "note:h1", "note:s1", "user:u2"]
-    assert session.counts.unknown == {"hologram": 1, "system/new": 1}
+    assert ["user:u1", "note:h1", "note:s1", "user:u2"] == outline(steps)
+    assert {"hologram": 1, "system/new": 1} == session.counts.unknown
 
 
 def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
@@ -209,11 +209,11 @@ def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
     lines = made.lines()
     Path(session.source.path).write_text(f"{lines[0]}{{\n[]\n{lines[1]}{lines[0][:30]}")
 
-    assert outline(list(session.steps())) == ["user:u1", "user:u2"]
-    assert [(problem.line, problem.what[:8]) for problem in session.counts.problems] == [
+    assert ["user:u1", "user:u2"] == outline(list(session.steps()))
+    assert [
         (2, "not JSON"),
         (3, "not a JS"),
-    ]
+    ] == [(problem.line, problem.what[:8]) for problem in session.counts.problems]
 
 
 def test_copies_of_a_record(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_copies_of_a_record(tmp_path: Path) -> None:
     refs = [step.parts[0].ref for step in session.steps() if isinstance(step, Said)]
 
     assert len(set(refs)) == len(refs) == 3
-    assert session.counts.ignored == {"repeated": 1}
+    assert {"repeated": 1} == session.counts.ignored
 
 
 def test_growing_file(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_growing_file(tmp_path: Path) -> None:
     first = outline(list(session.steps()))
     Path(session.source.path).write_text(text)
 
-    assert [first, outline(list(session.steps()))] == [["user:u1"], ["assistant:a1", "user:u2"]]
+    assert [["user:u1"], ["assistant:a1", "user:u2"]] == [first, outline(list(session.steps()))]
 
 
 def test_discovery(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_discovery(tmp_path: Path) -> None:
     assert [f"claude-code/{SESSION}{part}" for part in ("", "/agent-7", "/agent-8")] == [
         source.conversation for source in found.sources
     ]
-    assert sorted(Path(problem.path).name for problem in found.problems) == ["away", "link.jsonl"]
+    assert ["away", "link.jsonl"] == sorted(Path(problem.path).name for problem in found.problems)
 
 
 def test_forks_are_found_by_their_beginning(tmp_path: Path) -> None:
@@ -265,10 +265,10 @@ def test_forks_are_found_by_their_beginning(tmp_path: Path) -> None:
     Transcript("a").user("u1", "Hi").write(tmp_path / "a.jsonl")
     Transcript("b").user("u1", "Hi", sessionKind="bg").user("u2", "Fork").write(tmp_path / "b.jsonl")
 
-    assert {source.conversation: source.fork_of for source in TOOL.discover(tmp_path).sources} == {
+    assert {
         "claude-code/a": "",
         "claude-code/b": "claude-code/a",
-    }
+    } == {source.conversation: source.fork_of for source in TOOL.discover(tmp_path).sources}
 
 
 def test_what_the_tool_says_of_a_sub_agent(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_what_the_tool_says_of_a_sub_agent(tmp_path: Path) -> None:
 
     about = next(step for step in TOOL.open(source).steps() if isinstance(step, About))
 
-    assert (about.tags["agent_type"], about.tags["call"]) == ("Explore", "c1")
+    assert ("Explore", "c1") == (about.tags["agent_type"], about.tags["call"])
 
 
 def test_place() -> None:
@@ -288,7 +288,7 @@ def test_place() -> None:
         [str(path) for path in TOOL.places(env)] for env in ({"HOME": "/h"}, {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c"})
     ]
 
-    assert places == [["/h/.claude/projects"], ["/c/projects"]]
+    assert [["/h/.claude/projects"], ["/c/projects"]] == places
 
 
 _KEYS = [

@@ -104,7 +104,7 @@ def test_a_changed_message() -> None:
 
 def test_other_notes() -> None:
     """Notes of others are no entries."""
-    assert [entry_in_note(text) for text in (None, "", "[]", '{"a": 1}', '{"claude_code": "[]"}')] == [None] * 5
+    assert [None] * 5 == [entry_in_note(text) for text in (None, "", "[]", '{"a": 1}', '{"claude_code": "[]"}')]
 
 
 def test_going_back() -> None:
@@ -118,7 +118,7 @@ def test_going_back() -> None:
         )
     ]
 
-    assert [step.to for step in steps if isinstance(step, Back)] == ["u1"]
+    assert ["u1"] == [step.to for step in steps if isinstance(step, Back)]
 
 
 @pytest.mark.parametrize("content", ["Words.", [{"type": "text", "text": "Words."}]])
@@ -128,7 +128,7 @@ def test_a_message_of_somebody_else(content: Any) -> None:
 
     made = entry_from({"role": "assistant", "content": content}, "x1", "u1", like, 1_785_578_400_000)
 
-    assert made == {
+    assert {
         "isSidechain": False,
         "userType": "external",
         "sessionId": "s",
@@ -143,4 +143,4 @@ def test_a_message_of_somebody_else(content: Any) -> None:
         },
         "uuid": "x1",
         "timestamp": "2026-08-01T10:00:00.000Z",
-    }
+    } == made

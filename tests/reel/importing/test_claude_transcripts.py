@@ -97,16 +97,16 @@ def test_own_branches_stay() -> None:
     second = log.entries(user("u2", "u1"))
     log.go(first, OWN, "rewind")
     third = log.entries(user("u3", "u1"))
-    assert log.uuids() == ["u1", "u2", "u3"]
+    assert ["u1", "u2", "u3"] == log.uuids()
 
     log.go(second)
-    assert log.uuids() == ["u1", "u2"]
+    assert ["u1", "u2"] == log.uuids()
     log.go(first)
-    assert log.uuids() == ["u1"]
+    assert ["u1"] == log.uuids()
     log.go(None, kind="clear")
-    assert log.uuids() == []
+    assert [] == log.uuids()
     log.go(third)
-    assert log.uuids() == ["u1", "u3"]
+    assert ["u1", "u3"] == log.uuids()
 
 
 def test_notes_go_with_their_command() -> None:
@@ -117,7 +117,7 @@ def test_notes_go_with_their_command() -> None:
     log.entries(user("u2", "n2"), note("n3", "u2"))
     log.go(first - 1)
 
-    assert log.uuids() == ["u1", "n1", "n2"]
+    assert ["u1", "n1", "n2"] == log.uuids()
 
 
 def test_an_entry_of_several_messages() -> None:
@@ -125,7 +125,7 @@ def test_an_entry_of_several_messages() -> None:
     log = Log()
     log.entries(user("u1"))
     log.entries(BOTH, parts=1)
-    assert len(log.uuids()) == 2
+    assert 2 == len(log.uuids())
     begun = log.events.pop()
 
     log.entries(BOTH)
@@ -142,11 +142,11 @@ def test_what_others_add_comes_before_the_next_prompt() -> None:
     log.said("Please.")
     result = {**BOTH, "uuid": "r", "message": {"content": BOTH["message"]["content"][:1]}}
     log.entries(result)
-    assert log.uuids() == ["u1", "r", "Hurry up.", "Please."]
+    assert ["u1", "r", "Hurry up.", "Please."] == log.uuids()
 
     log.entries(user("u2", "r"))
     loaded = log.loaded()
-    assert [shown(entry) for entry in loaded] == ["u1", "r", "Hurry up.", "Please.", "u2"]
+    assert ["u1", "r", "Hurry up.", "Please.", "u2"] == [shown(entry) for entry in loaded]
     assert [entry["parentUuid"] for entry in loaded[1:]] == ["u1", "r", *(entry["uuid"] for entry in loaded[2:4])]
 
 
@@ -171,7 +171,7 @@ def test_several_items_and_none() -> None:
     one, two = log.transcript().entries(lambda seq: items[seq])
 
     assert (one["parentUuid"], two["parentUuid"]) == (None, one["uuid"])
-    assert list(log.transcript().places().values()) == [1, 2]
+    assert [1, 2] == list(log.transcript().places().values())
     assert list(log.transcript().places())[1] == two["uuid"]
 
 
@@ -196,8 +196,8 @@ def test_copies() -> None:
     copy = log.entries(user("u1"))
     log.events[-1]["ref"] = "u1@s1"
 
-    assert log.uuids() == ["u1", "s1"]
-    assert log.transcript().places() == {"u1": copy}
+    assert ["u1", "s1"] == log.uuids()
+    assert {"u1": copy} == log.transcript().places()
 
 
 def test_the_prompt_of_the_system() -> None:
@@ -209,8 +209,8 @@ def test_the_prompt_of_the_system() -> None:
     log.event("note", data_json='{"x": 1}')
     log.event("user", data_json="not JSON")
 
-    assert log.transcript().base == 1
-    assert log.uuids() == ["u1"]
+    assert 1 == log.transcript().base
+    assert ["u1"] == log.uuids()
 
 
 def test_going_on() -> None:
@@ -222,5 +222,5 @@ def test_going_on() -> None:
 
     steps = list(steps_of(user("u2", "u1"), "u2", thread))
 
-    assert [type(step) for step in steps] == [Said]
+    assert [Said] == [type(step) for step in steps]
     assert thread.knows(log.loaded()[-1]["uuid"])

@@ -38,18 +38,18 @@ def test_a_turn(tmp_path: Path) -> None:
 
     steps = read(made, tmp_path)
 
-    assert said(steps) == [
+    assert [
         ("system", ["Be brief."]),
         ("user", ["Rules"]),
         ("user", ["Hi"]),
         ("assistant", ["opaque", "Look", "shell"]),
         ("tool", ["tool_result"]),
         ("assistant", ["Fine"]),
-    ]
+    ] == said(steps)
     messages = [step for step in steps if isinstance(step, Said)]
-    assert messages[1].metadata == {"provider": "openai", "role": "developer"}
-    assert messages[3].metadata == {"provider": "openai", "model": "gpt-x"}
-    assert messages[3].parts[0].blocks[0]["model"] == "gpt-x"
+    assert {"provider": "openai", "role": "developer"} == messages[1].metadata
+    assert {"provider": "openai", "model": "gpt-x"} == messages[3].metadata
+    assert "gpt-x" == messages[3].parts[0].blocks[0]["model"]
 
 
 def test_title_and_tags(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_title_and_tags(tmp_path: Path) -> None:
 
     about = [step for step in read(made, tmp_path) if isinstance(step, About)][-1]
 
-    assert about.title == "Add a rate limit"
-    assert {**about.tags, "source": ""} == {
+    assert "Add a rate limit" == about.title
+    assert {
         "source": "",
         "tool": "codex",
         "cwd": "/home/me/deck",
@@ -70,7 +70,7 @@ def test_title_and_tags(tmp_path: Path) -> None:
         "commit": "abc",
         "version": "0.150.0",
         "model": "gpt-x",
-    }
+    } == {**about.tags, "source": ""}
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,8 @@ def test_outputs(tmp_path: Path, output: Any, content: Any, failed: bool) -> Non
     """An output is text or parts; old versions wrote whether it succeeded."""
     (result,) = [step for step in read(Lines().output("c1", output), tmp_path) if isinstance(step, Said)]
 
-    assert result.parts[0].blocks == [
-        {"type": "tool_result", "tool_call_id": "c1", "content": content, "is_error": failed}
-    ]
+    (given,) = result.parts
+    assert [{"type": "tool_result", "tool_call_id": "c1", "content": content, "is_error": failed}] == given.blocks
 
 
 def test_custom_tools(tmp_path: Path) -> None:
@@ -108,7 +107,7 @@ def test_custom_tools(tmp_path: Path) -> None:
 
     (step,) = [step for step in read(made, tmp_path) if isinstance(step, Said)]
 
-    assert step.parts[0].blocks == [
+    assert [
         {
             "type": "tool_call",
             "id": "c1",
@@ -116,7 +115,7 @@ def test_custom_tools(tmp_path: Path) -> None:
             "arguments": '{"input": "text(1)"}',
             "provider_metadata": {"provider": "openai", "type": "custom_tool_call"},
         }
-    ]
+    ] == step.parts[0].blocks
 
 
 def test_events_that_repeat_items(tmp_path: Path) -> None:
@@ -124,8 +123,8 @@ def test_events_that_repeat_items(tmp_path: Path) -> None:
     made = Lines().said("user", "Hi").event("user_message", message="Hi").event("agent_message", message="Hello")
     rollout = rollout_of(made.said("assistant", "Hello").event("task_complete"), tmp_path)
 
-    assert said(list(rollout.steps())) == [("user", ["Hi"]), ("assistant", ["Hello"])]
-    assert rollout.counts.ignored == {"shown to the person, and also an item": 2, "progress of a turn": 1}
+    assert [("user", ["Hi"]), ("assistant", ["Hello"])] == said(list(rollout.steps()))
+    assert {"shown to the person, and also an item": 2, "progress of a turn": 1} == rollout.counts.ignored
 
 
 def test_events_without_items(tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ def test_events_without_items(tmp_path: Path) -> None:
     made = Lines().event("item_completed", item={"type": "UserMessage", "content": [{"type": "text", "text": "Hi"}]})
     made.event("item_completed", item={"type": "AgentMessage", "content": [{"type": "Text", "text": "Hello"}]})
 
-    assert said(read(made, tmp_path)) == [("user", ["Hi"]), ("assistant", ["Hello"])]
+    assert [("user", ["Hi"]), ("assistant", ["Hello"])] == said(read(made, tmp_path))
 
 
 def test_usage(tmp_path: Path) -> None:
@@ -145,8 +144,8 @@ def test_usage(tmp_path: Path) -> None:
 
     usages = [step for step in read(made, tmp_path) if isinstance(step, Kept)]
 
-    assert [usage.data["usage"] for usage in usages] == [{"total_tokens": 4}] * 2
-    assert len({usage.ref for usage in usages}) == 2
+    assert [{"total_tokens": 4}] * 2 == [usage.data["usage"] for usage in usages]
+    assert 2 == len({usage.ref for usage in usages})
 
 
 def test_rolled_back_turns(tmp_path: Path) -> None:
@@ -170,8 +169,8 @@ def test_compaction_with_what_replaces(tmp_path: Path) -> None:
     steps = read(made.line("compacted", message="Sum", replacement_history=items).said("assistant", "2"), tmp_path)
 
     (compacted,) = [step for step in steps if isinstance(step, Compacted)]
-    assert compacted.summary.parts[0].blocks == [{"type": "text", "text": "One"}]
-    assert said(steps)[2:] == [("user", ["Sum"]), ("assistant", ["2"])]
+    assert [{"type": "text", "text": "One"}] == compacted.summary.parts[0].blocks
+    assert [("user", ["Sum"]), ("assistant", ["2"])] == said(steps)[2:]
 
 
 def test_compaction_with_a_summary(tmp_path: Path) -> None:
@@ -192,8 +191,8 @@ def test_first_versions(tmp_path: Path) -> None:
     )
     (source,) = TOOL.discover(path).sources
 
-    assert source.conversation == f"codex/{THREAD}"
-    assert said(list(TOOL.open(source).steps())) == [("user", ["Hi"])]
+    assert f"codex/{THREAD}" == source.conversation
+    assert [("user", ["Hi"])] == said(list(TOOL.open(source).steps()))
 
 
 def test_unknown_records_are_kept(tmp_path: Path) -> None:
@@ -203,8 +202,8 @@ def test_unknown_records_are_kept(tmp_path: Path) -> None:
 
     notes = [step.kind for step in rollout.steps() if isinstance(step, Kept)]
 
-    assert notes == ["note"] * 4
-    assert rollout.counts.unknown == {"hologram": 1, "event_msg/glow": 1, "item_completed/Odd": 1}
+    assert ["note"] * 4 == notes
+    assert {"hologram": 1, "event_msg/glow": 1, "item_completed/Odd": 1} == rollout.counts.unknown
 
 
 def test_discovery(tmp_path: Path) -> None:
@@ -217,20 +216,20 @@ def test_discovery(tmp_path: Path) -> None:
 
     sources = TOOL.discover(tmp_path).sources
 
-    assert [(source.conversation, source.fork_of) for source in sources] == [
+    assert [
         ("codex/sub", ""),
         (f"codex/{THREAD}", ""),
         ("codex/fork", f"codex/{THREAD}"),
         ("codex/old", ""),
-    ]
-    assert sources[0].about == {"parent": f"codex/{THREAD}"}
+    ] == [(source.conversation, source.fork_of) for source in sources]
+    assert {"parent": f"codex/{THREAD}"} == sources[0].about
 
 
 def test_place() -> None:
     """The rollouts are below the directory that the tool is told of, else below the home directory."""
     places = [[str(path) for path in TOOL.places(env)] for env in ({"HOME": "/h"}, {"CODEX_HOME": "/c"})]
 
-    assert places == [["/h/.codex/sessions", "/h/.codex/archived_sessions"], ["/c/sessions", "/c/archived_sessions"]]
+    assert [["/h/.codex/sessions", "/h/.codex/archived_sessions"], ["/c/sessions", "/c/archived_sessions"]] == places
 
 
 def test_compressed_without_the_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +240,7 @@ def test_compressed_without_the_module(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_bytes(b"\x28\xb5\x2f\xfd")
     (source,) = TOOL.discover(tmp_path).sources
 
-    assert source.conversation == f"codex/{THREAD}"
+    assert f"codex/{THREAD}" == source.conversation
     with pytest.raises(OSError, match=r"pip install .*\[zstd\]"):
         list(TOOL.open(source).steps())
 

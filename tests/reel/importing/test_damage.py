@@ -72,8 +72,8 @@ def test_undamaged(sample: Sample, whole: bytes, tmp_path: Path) -> None:
 
     result = read_all(sample.tool, tmp_path)
 
-    assert (len(whole) > 0, result.problems) == (True, [])
-    assert [text for text in TEXTS if text not in result.heard] == []
+    assert (True, []) == (len(whole) > 0, result.problems)
+    assert [] == [text for text in TEXTS if text not in result.heard]
     assert contents(tmp_path) == before
 
 
@@ -103,7 +103,7 @@ def test_a_seq_that_is_too_high(tmp_path: Path) -> None:
     log = tmp_path / sample.file
     log.write_bytes(log.read_bytes().replace(b'{"seq": 1,', b'{"seq": 91,'))
 
-    assert [text for text in TEXTS if text not in read_all("reel", tmp_path).heard] == []
+    assert [] == [text for text in TEXTS if text not in read_all("reel", tmp_path).heard]
 
 
 def test_ids_that_are_paths(sample: Sample, tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_ids_that_are_paths(sample: Sample, tmp_path: Path) -> None:
 
         result = read_all(sample.tool, root)
 
-        assert [text for text in TEXTS if text not in result.heard] == []
-        assert all(is_name(name) for name in result.names) or sample.tool == "reel"
+        assert [] == [text for text in TEXTS if text not in result.heard]
+        assert all(is_name(name) for name in result.names) or "reel" == sample.tool
         assert contents(tmp_path) == before
 
 
@@ -137,12 +137,12 @@ def test_damaged_rows(name: str, change: str, where: str, tmp_path: Path) -> Non
     sample = SAMPLES[name]
     sample.write(tmp_path, TEXTS, "ses")
     with closing(sqlite3.connect(tmp_path / sample.file)) as database, database:
-        assert database.execute(change).rowcount == 1
+        assert 1 == database.execute(change).rowcount
 
     result = read_all(sample.tool, tmp_path)
 
     assert {text for text in TEXTS if text not in result.heard} <= {TEXTS[1]}
-    assert [problem.removeprefix(f"{tmp_path / sample.file}: ")[: len(where)] for problem in result.problems] == [where]
+    assert [where] == [problem.removeprefix(f"{tmp_path / sample.file}: ")[: len(where)] for problem in result.problems]
 
 
 def test_links_to_the_outside(sample: Sample, whole: bytes, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_links_to_the_outside(sample: Sample, whole: bytes, tmp_path: Path) -> N
 
     result = read_all(sample.tool, root)
 
-    assert (result.heard, whole != b"") == ("", True)
+    assert ("", True) == (result.heard, whole != b"")
     assert [problem for problem in result.problems if "is a link" in problem]
 
 
@@ -174,5 +174,5 @@ def test_a_line_of_fifty_megabytes(tmp_path: Path) -> None:
         result = read_all(sample.tool, root)
 
         (root / sample.file).unlink()
-        assert [text for text in TEXTS if text not in result.heard] == []
-        assert [problem.partition(": ")[0] for problem in result.problems] == [f"{root / sample.file}:4"]
+        assert [] == [text for text in TEXTS if text not in result.heard]
+        assert [f"{root / sample.file}:4"] == [problem.partition(": ")[0] for problem in result.problems]

@@ -49,7 +49,7 @@ def test_what_is_in_the_log(path: Path, writer: sqlite3.Connection) -> None:
         first = texts(database)
         writer.execute("INSERT INTO said VALUES ('again')")
 
-        assert (first, texts(database)) == (["Hi", "there"], ["Hi", "there", "again"])
+        assert (["Hi", "there"], ["Hi", "there", "again"]) == (first, texts(database))
 
 
 @pytest.mark.parametrize("ends", [False, True])

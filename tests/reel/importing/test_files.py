@@ -17,7 +17,7 @@ def test_a_file_that_is_removed_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").unlink()
 
     assert ["a.jsonl", "c.jsonl"] == [first, *(entry.path.name for entry in found)]
-    assert problems == []
+    assert [] == problems
 
 
 def test_a_pipe(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     problems: list[Problem] = []
 
-    assert list(files_below(pipe, (".jsonl",), problems)) == []
-    assert [str(problem) for problem in problems] == [
-        f"{pipe}: is neither a file nor a directory; write its content to a file first"
+    assert [] == list(files_below(pipe, (".jsonl",), problems))
+    assert [f"{pipe}: is neither a file nor a directory; write its content to a file first"] == [
+        str(problem) for problem in problems
     ]

@@ -33,10 +33,10 @@ def test_a_turn(tmp_path: Path) -> None:
     _, prompt, answer, usage, results, _ = read(made.record(**{"$set": {"lastUpdated": "now"}}), tmp_path)
 
     assert isinstance(prompt, Said)
-    assert (prompt.sent, prompt.parts[0].blocks) == (1785578400000, [{"type": "text", "text": "Hi"}])
+    assert (1785578400000, [{"type": "text", "text": "Hi"}]) == (prompt.sent, prompt.parts[0].blocks)
     assert isinstance(answer, Said)
-    assert answer.metadata == {"provider": "gemini", "model": MODEL}
-    assert [(given.ref, given.blocks) for given in answer.parts] == [
+    assert {"provider": "gemini", "model": MODEL} == answer.metadata
+    assert [
         (
             "a1",
             [
@@ -45,14 +45,14 @@ def test_a_turn(tmp_path: Path) -> None:
             ],
         ),
         ("a1/c1", [{"type": "tool_call", "id": "c1", "name": "ls", "arguments": '{"path":"."}'}]),
-    ]
+    ] == [(given.ref, given.blocks) for given in answer.parts]
     counts = {"promptTokenCount": 10, "candidatesTokenCount": 5, "cachedContentTokenCount": 3}
     assert isinstance(usage, Kept)
-    assert usage.data["usage"] == {**counts, "thoughtsTokenCount": 2, "totalTokenCount": 17}
+    assert {**counts, "thoughtsTokenCount": 2, "totalTokenCount": 17} == usage.data["usage"]
     assert isinstance(results, Said)
     kept = {"provider": "gemini", "response_json": '{"output":"x.py"}'}
     block = {"type": "tool_result", "tool_call_id": "c1", "content": "x.py", "is_error": False}
-    assert results.parts == (("result/c1", [{**block, "provider_metadata": kept}]),)
+    assert (("result/c1", [{**block, "provider_metadata": kept}]),) == results.parts
 
 
 def test_results_that_are_recorded_twice(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_results_that_are_recorded_twice(tmp_path: Path) -> None:
     before = words(made, tmp_path)
     made.user("r1", [part("ls", "c1", output="x"), part("ls", "c2", output="y")]).answer("a2", "Done")
 
-    assert before == ["user:u1", "assistant:a1/c1+a1/c2", "tool:result/c1+result/c2"]
-    assert words(made, tmp_path) == [*before, "assistant:a2"]
+    assert ["user:u1", "assistant:a1/c1+a1/c2", "tool:result/c1+result/c2"] == before
+    assert [*before, "assistant:a2"] == words(made, tmp_path)
 
 
 PICTURE = {
@@ -92,7 +92,7 @@ def test_results(tmp_path: Path, given: Any, content: Any, failed: bool) -> None
     steps = read(Lines().answer("a1", "", toolCalls=[made_call("c1", result=given)]), tmp_path)
 
     (block,) = [block for step in steps if isinstance(step, Said) and step.role == "tool" for block in step.parts[0][1]]
-    assert (block["tool_call_id"], block["content"], block["is_error"]) == ("c1", content, failed)
+    assert ("c1", content, failed) == (block["tool_call_id"], block["content"], block["is_error"])
 
 
 def test_parts(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_parts(tmp_path: Path) -> None:
     assert prompt.parts[0].blocks[1] == PICTURE
     made_by = {"provider": "gemini", "model": MODEL}
     assert isinstance(answer, Said)
-    assert [block for part in answer.parts for block in part.blocks] == [
+    assert [
         {"type": "thinking", "text": "Hm", **made_by, "signature": "s1"},
         {"type": "opaque", "provider": "gemini", "data_json": '{"executableCode":{"code":"1"}}', "model": MODEL},
         {
@@ -121,7 +121,7 @@ def test_parts(tmp_path: Path) -> None:
             "arguments": "{}",
             "provider_metadata": {**made_by, "signature": "s2"},
         },
-    ]
+    ] == [block for part in answer.parts for block in part.blocks]
 
 
 def test_steps_back(tmp_path: Path) -> None:
@@ -129,10 +129,10 @@ def test_steps_back(tmp_path: Path) -> None:
     made = Lines().user("u1", "Hi").answer("a1", "Hello").user("u2", "Wrong").answer("a2", "Why")
     made.record(**{"$rewindTo": "u2"}).user("u3", "Right").record(**{"$rewindTo": "nowhere"})
 
-    assert words(made, tmp_path) == [
+    assert [
         *("user:u1", "assistant:a1", "user:u2", "assistant:a2"),
         *("back:a1", "user:u3", "back:"),
-    ]
+    ] == words(made, tmp_path)
 
 
 def test_compression(tmp_path: Path) -> None:
@@ -142,9 +142,9 @@ def test_compression(tmp_path: Path) -> None:
 
     again = words(made.user("u3", "More"), tmp_path)[4:]
 
-    assert again[:3] == ["back:", "user:s1", "assistant:s2"]
-    assert [word.partition("@")[0] for word in again[3:]] == ["user:u2", "assistant:a2", "user:u3"]
-    assert [word.count("@") for word in again[3:]] == [1, 1, 0]
+    assert ["back:", "user:s1", "assistant:s2"] == again[:3]
+    assert ["user:u2", "assistant:a2", "user:u3"] == [word.partition("@")[0] for word in again[3:]]
+    assert [1, 1, 0] == [word.count("@") for word in again[3:]]
 
 
 def test_the_same_list_again(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_the_same_list_again(tmp_path: Path) -> None:
     again.answer("a1", parts, toolCalls=[made_call("c1", "x")]).user("a1_response", [part("ls", "c1", output="x")])
     made.replaced(again.answer("a2", [{"text": "Done"}])).user("u2", "Next")
 
-    assert words(made, tmp_path) == [
-        *("user:x1", "user:u1", "assistant:a1+a1/c1", "tool:result/c1", "assistant:a2", "user:u2")
-    ]
+    assert [*("user:x1", "user:u1", "assistant:a1+a1/c1", "tool:result/c1", "assistant:a2", "user:u2")] == words(
+        made, tmp_path
+    )
 
 
 def test_a_shorter_list_and_other_results(tmp_path: Path) -> None:
@@ -168,10 +168,10 @@ def test_a_shorter_list_and_other_results(tmp_path: Path) -> None:
     other = Lines().user("u1", "Hi").answer("a1", "", toolCalls=[made_call("c1", "[masked]")])
     told = words(made.replaced(first).replaced(other), tmp_path)
 
-    assert told[:4] == ["user:u1", "assistant:a1/c1", "tool:result/c1", "user:u2"]
-    assert told[4] == "back:a1/c1"
+    assert ["user:u1", "assistant:a1/c1", "tool:result/c1", "user:u2"] == told[:4]
+    assert "back:a1/c1" == told[4]
     assert told[5].startswith("tool:result/c1@")
-    assert len(told) == 6
+    assert 6 == len(told)
 
 
 def test_notes(tmp_path: Path) -> None:
@@ -183,12 +183,12 @@ def test_notes(tmp_path: Path) -> None:
 
     steps = list(reading.steps())
 
-    assert [word.partition("record-")[0] for word in outline(steps)] == [
-        *("user:u1", "note:e1", "note:h1", "note:", "note:", "user:i1")
+    assert [*("user:u1", "note:e1", "note:h1", "note:", "note:", "user:i1")] == [
+        word.partition("record-")[0] for word in outline(steps)
     ]
-    assert [step.content for step in steps if isinstance(step, Kept)] == ["Quota", "?", None, None]
+    assert ["Quota", "?", None, None] == [step.content for step in steps if isinstance(step, Kept)]
     counts = reading.counts
-    assert (counts.read, counts.mapped, dict(counts.unknown)) == (7, 4, {"hologram": 1, "odd": 2})
+    assert (7, 4, {"hologram": 1, "odd": 2}) == (counts.read, counts.mapped, dict(counts.unknown))
 
 
 def test_title_and_tags(tmp_path: Path) -> None:
@@ -198,13 +198,13 @@ def test_title_and_tags(tmp_path: Path) -> None:
     prompted = [step for step in read(made, tmp_path) if isinstance(step, About)][-1]
     summed = [step for step in read(made.record(**{"$set": {"summary": "Reading"}}), tmp_path) if type(step) is About]
 
-    assert (prompted.title, summed[-1].title) == ("Read @x", "Reading")
-    assert {**prompted.tags, "source": ""} == {"tool": "gemini-cli", "source": "", "model": MODEL}
+    assert ("Read @x", "Reading") == (prompted.title, summed[-1].title)
+    assert {"tool": "gemini-cli", "source": "", "model": MODEL} == {**prompted.tags, "source": ""}
 
 
 def test_a_session_without_a_prompt(tmp_path: Path) -> None:
     """What the tool says at the beginning is no conversation yet."""
-    assert words(Lines().user("x1", CONTEXT).replaced(Lines().user("x1", CONTEXT)), tmp_path) == []
+    assert [] == words(Lines().user("x1", CONTEXT).replaced(Lines().user("x1", CONTEXT)), tmp_path)
 
 
 def test_what_is_found(tmp_path: Path) -> None:
@@ -226,16 +226,16 @@ def test_what_is_found(tmp_path: Path) -> None:
     (place,) = TOOL.places({"GEMINI_CLI_HOME": str(tmp_path), "HOME": "/nowhere"})
     found = TOOL.discover(place)
 
-    assert {source.conversation: (source.about["cwd"], source.about.get("parent")) for source in found.sources} == {
+    assert {
         "gemini-cli/one": ("/home/me/deck", None),
         "gemini-cli/one/two": ("/home/me/deck", "gemini-cli/one"),
         "gemini-cli/three": ("/home/me/tape", None),
-    }
+    } == {source.conversation: (source.about["cwd"], source.about.get("parent")) for source in found.sources}
     assert found.sources[0].path == str(home / "tmp" / names[2])
-    assert [Path(problem.path).name for problem in found.problems] == ["led", "session-5.jsonl"]
+    assert ["led", "session-5.jsonl"] == [Path(problem.path).name for problem in found.problems]
     assert TOOL.discover(home).sources == found.sources
     (hashed_one,) = TOOL.discover(home / "tmp" / names[0]).sources
-    assert (hashed_one.conversation, hashed_one.about["cwd"]) == ("gemini-cli/one", "")
+    assert ("gemini-cli/one", "") == (hashed_one.conversation, hashed_one.about["cwd"])
 
 
 def test_old_and_new_files_say_the_same(tmp_path: Path) -> None:

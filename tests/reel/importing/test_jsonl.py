@@ -40,7 +40,14 @@ def test_a_message_on_each_line(tmp_path: Path) -> None:
     """Lines with a role are one conversation."""
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
-    assert read(
+    assert [
+        ("about", "jsonl/log"),
+        ("system", ["Be brief."]),
+        ("user", ["Hi", "media"]),
+        ("assistant", ["Hm", ["call", "c1", "look", "{}"]]),
+        ("tool", [["result", "c1", "seen"]]),
+        ("user", ["Later"]),
+    ] == read(
         tmp_path,
         {"role": "system", "content": "Be brief."},
         {
@@ -50,14 +57,7 @@ def test_a_message_on_each_line(tmp_path: Path) -> None:
         {"role": "assistant", "content": None, "reasoning_content": "Hm", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": "seen"},
         {"role": "system", "content": "Later"},
-    ) == [
-        ("about", "jsonl/log"),
-        ("system", ["Be brief."]),
-        ("user", ["Hi", "media"]),
-        ("assistant", ["Hm", ["call", "c1", "look", "{}"]]),
-        ("tool", [["result", "c1", "seen"]]),
-        ("user", ["Later"]),
-    ]
+    )
 
 
 def test_a_byte_order_mark(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_byte_order_mark(tmp_path: Path) -> None:
     reading = TOOL.open(source)
 
     assert ["Hi"] == [step.parts[0].blocks[0]["text"] for step in reading.steps() if isinstance(step, Said)]
-    assert reading.counts.problems == []
+    assert [] == reading.counts.problems
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_a_conversation_on_each_line(tmp_path: Path, record: Any) -> None:
     """Each line with a list of messages is a conversation, in the form of any of the APIs."""
     said = [("user", ["Hi"]), ("assistant", ["Hello"])]
 
-    assert read(tmp_path, record, {**record, "id": "named"}) == [
+    assert [
         *(("about", "jsonl/log/1"), *said),
         *(("about", "jsonl/log/named"), *said),
-    ]
+    ] == read(tmp_path, record, {**record, "id": "named"})
 
 
 def test_requests_of_anthropic_and_gemini(tmp_path: Path) -> None:
@@ -111,16 +111,16 @@ def test_requests_of_anthropic_and_gemini(tmp_path: Path) -> None:
         {"systemInstruction": {"parts": [{"text": "P"}]}, "contents": [{"role": "model", "parts": parts}, response]},
     )
 
-    assert told[1:4] == [
+    assert [
         ("system", ["P"]),
         ("assistant", ["Hm", ["call", "c", "f", "{}"]]),
         ("tool", [["result", "c", "ok"]]),
-    ]
-    assert told[5:] == [
+    ] == told[1:4]
+    assert [
         ("system", ["P"]),
         ("assistant", ["Hm", ["call", "call_0_1", "f", '{"a":1}']]),
         ("tool", [["result", "call_0_1", '{"b":2}']]),
-    ]
+    ] == told[5:]
 
 
 def test_other_lines(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_other_lines(tmp_path: Path) -> None:
     (source,) = TOOL.discover(path).sources
     reading = TOOL.open(source)
 
-    assert len([step for step in reading.steps() if isinstance(step, Said)]) == 1
-    assert [problem.line for problem in reading.counts.problems] == [2]
+    assert 1 == len([step for step in reading.steps() if isinstance(step, Said)])
+    assert [2] == [problem.line for problem in reading.counts.problems]
 
 
 _JUNK: st.SearchStrategy[Any] = st.recursive(

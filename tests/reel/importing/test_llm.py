@@ -91,16 +91,16 @@ def test_a_thread(tmp_path: Path) -> None:
 
     steps = list(reading_of(TOOL, path).steps())
 
-    assert outline(steps)[1:] == ["system:s", "user:u", "assistant:a", "tool:r", "assistant:b"]
+    assert ["system:s", "user:u", "assistant:a", "tool:r", "assistant:b"] == outline(steps)[1:]
     said = {step.parts[0].ref: step for step in steps if isinstance(step, Said)}
-    assert said["u"].parts[0].blocks == [
+    assert [
         {"type": "text", "text": "Read this"},
         {"type": "media", "mime_type": "image/png", "data_base64": "eA=="},
-    ]
-    assert [block["type"] for block in said["a"].parts[0].blocks] == ["thinking", "tool_call"]
-    assert said["r"].parts[0].blocks[0]["tool_call_id"] == "c"
-    assert said["b"].metadata == {"provider": "llm", "model": "m"}
-    assert said["b"].sent == 1767225600000
+    ] == said["u"].parts[0].blocks
+    assert ["thinking", "tool_call"] == [block["type"] for block in said["a"].parts[0].blocks]
+    assert "c" == said["r"].parts[0].blocks[0]["tool_call_id"]
+    assert {"provider": "llm", "model": "m"} == said["b"].metadata
+    assert 1767225600000 == said["b"].sent
 
 
 def test_another_answer(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_another_answer(tmp_path: Path) -> None:
 
     steps = [word for word in outline(list(reading_of(TOOL, path).steps())) if not word.startswith("part")]
 
-    assert steps == ["user:u", "assistant:a", "back:u", "assistant:b"]
+    assert ["user:u", "assistant:a", "back:u", "assistant:b"] == steps
 
 
 def test_forks_come_after_their_origins(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_forks_come_after_their_origins(tmp_path: Path) -> None:
     steps = list(reading_of(TOOL, path).steps())
 
     found = [(step.part, step.fork_of) for step in steps if isinstance(step, About)]
-    assert found == [("/t", ""), ("/child", "/t"), ("/grandchild", "/child"), ("/lost", "/gone")]
+    assert [("/t", ""), ("/child", "/t"), ("/grandchild", "/child"), ("/lost", "/gone")] == found
 
 
 def test_older_tables(tmp_path: Path) -> None:
@@ -156,12 +156,12 @@ def test_older_tables(tmp_path: Path) -> None:
 
     steps = list(reading.steps())
 
-    assert outline(steps) == [
+    assert [
         *("part:/c", "system:1/system", "user:1/prompt", "assistant:1", "tool:2/results", "assistant:2"),
         *("part:/3", "user:3/prompt", "assistant:3"),
-    ]
-    assert [step.title for step in steps if isinstance(step, About)] == ["A title", ""]
-    assert (reading.counts.read, reading.counts.mapped) == (3, 3)
+    ] == outline(steps)
+    assert ["A title", ""] == [step.title for step in steps if isinstance(step, About)]
+    assert (3, 3) == (reading.counts.read, reading.counts.mapped)
 
 
 def test_what_is_being_written(tmp_path: Path) -> None:
@@ -174,16 +174,16 @@ def test_what_is_being_written(tmp_path: Path) -> None:
 
         steps = list(reading_of(TOOL, path).steps())
 
-    assert outline(steps) == ["part:/1", "user:1/prompt", "assistant:1"]
+    assert ["part:/1", "user:1/prompt", "assistant:1"] == outline(steps)
 
 
 def test_places() -> None:
     """The database is where the environment says, else below the home directory."""
-    assert [str(path) for path in TOOL.places({"LLM_USER_PATH": "/l"})] == ["/l/logs.db"]
-    assert [str(path) for path in TOOL.places({"HOME": "/h"})] == [
+    assert ["/l/logs.db"] == [str(path) for path in TOOL.places({"LLM_USER_PATH": "/l"})]
+    assert [
         "/h/.config/io.datasette.llm/logs.db",
         "/h/Library/Application Support/io.datasette.llm/logs.db",
-    ]
+    ] == [str(path) for path in TOOL.places({"HOME": "/h"})]
 
 
 _JSON = st.sampled_from(

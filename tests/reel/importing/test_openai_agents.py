@@ -46,26 +46,26 @@ def test_sessions(tmp_path: Path) -> None:
 
     said = [(step.role, len(step.parts), step.sent) for step in steps if isinstance(step, Said)]
     time = 1767225600000
-    assert said == [
+    assert [
         ("user", 1, time),
         ("assistant", 2, time),
         ("tool", 1, time),
         ("assistant", 1, time),
         ("user", 1, time),
-    ]
-    assert [(step.part, step.title) for step in steps if isinstance(step, About)][1::2] == [
+    ] == said
+    assert [
         ("/one", "Hi"),
         ("/two", "Hi"),
-    ]
+    ] == [(step.part, step.title) for step in steps if isinstance(step, About)][1::2]
 
 
 def test_items_that_are_not_json(tmp_path: Path) -> None:
     """An item that cannot be read is reported with its row, and the others are read."""
     reading = reading_of(TOOL, saved(tmp_path / "a.db", one=["{", "5", USER]))
 
-    assert [step.role for step in reading.steps() if isinstance(step, Said)] == ["user"]
+    assert ["user"] == [step.role for step in reading.steps() if isinstance(step, Said)]
     assert "agent_messages, row 1: not JSON" in str(reading.counts.problems[0])
-    assert (reading.counts.read, reading.counts.mapped) == (3, 1)
+    assert (3, 1) == (reading.counts.read, reading.counts.mapped)
 
 
 def test_what_is_no_database(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_what_is_no_database(tmp_path: Path) -> None:
 
     reasons = [problem.what for name in "ab" for problem in TOOL.discover(tmp_path / f"{name}.db").problems]
 
-    assert reasons == ["is not an SQLite database", "has none of the tables agent_messages"]
-    assert TOOL.discover(tmp_path) == ([], [])
+    assert ["is not an SQLite database", "has none of the tables agent_messages"] == reasons
+    assert ([], []) == TOOL.discover(tmp_path)
 
 
 @pytest.mark.slow

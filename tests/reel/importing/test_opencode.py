@@ -110,17 +110,17 @@ def test_a_turn(tmp_path: Path, write: Any) -> None:
     """The files and the first database say the same: results come after the step that called for them."""
     steps = read(write(tmp_path, turn()))
 
-    assert said(steps) == [
+    assert [
         ("user", ["List"]),
         ("assistant", ["Hm", "tool_call"]),
         ("tool", ["tool_result"]),
         ("assistant", ["One file."]),
-    ]
+    ] == said(steps)
     answer = [step for step in steps if isinstance(step, Said)][1]
-    assert (answer.parts[0].blocks[0]["signature"], answer.metadata["model"]) == ("sig", "claude-x")
-    assert [step.data["usage"] for step in steps if isinstance(step, Kept)] == [_TOKENS]
+    assert ("sig", "claude-x") == (answer.parts[0].blocks[0]["signature"], answer.metadata["model"])
+    assert [_TOKENS] == [step.data["usage"] for step in steps if isinstance(step, Kept)]
     about = [step for step in steps if isinstance(step, About)][-1]
-    assert (about.title, about.tags["cwd"], about.tags["model"]) == ("Files", "/deck", "claude-x")
+    assert ("Files", "/deck", "claude-x") == (about.title, about.tags["cwd"], about.tags["model"])
 
 
 def test_second_form(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_second_form(tmp_path: Path) -> None:
     roles = ["user", "assistant", "tool", "assistant", "tool", "user"]
     assert [role for role, _ in said(steps)] == roles
     (compacted,) = [step for step in steps if isinstance(step, Compacted)]
-    assert compacted.summary.parts[0].blocks == [{"type": "text", "text": "Sum"}]
+    assert [{"type": "text", "text": "Sum"}] == compacted.summary.parts[0].blocks
 
 
 def test_fork(tmp_path: Path) -> None:
@@ -145,12 +145,12 @@ def test_fork(tmp_path: Path) -> None:
     second(tmp_path, ("a", "b", [*shared, other]), ("b", None, [*shared, other]))
     sources = TOOL.discover(tmp_path).sources
 
-    assert [(source.conversation, source.fork_of) for source in sources] == [
+    assert [
         ("opencode/b", ""),
         ("opencode/a", "opencode/b"),
-    ]
+    ] == [(source.conversation, source.fork_of) for source in sources]
     refs = [step.parts[0].ref for step in TOOL.open(sources[1]).steps() if isinstance(step, Said)]
-    assert refs == ["b-0", "b-1", "a-2"]
+    assert ["b-0", "b-1", "a-2"] == refs
 
 
 def test_new_tables_without_rows(tmp_path: Path) -> None:
@@ -167,15 +167,15 @@ def test_revert_and_compaction(tmp_path: Path) -> None:
 
     steps = read(tree(tmp_path, messages, revert={"messageID": "msg_3"}))
 
-    assert len([step for step in steps if isinstance(step, Compacted)]) == 1
-    assert [step.to for step in steps if isinstance(step, Back)] == ["prt_20"]
+    assert 1 == len([step for step in steps if isinstance(step, Compacted)])
+    assert ["prt_20"] == [step.to for step in steps if isinstance(step, Back)]
 
 
 def test_answer_that_is_being_written(tmp_path: Path) -> None:
     """The last answer is left for the next time if it is not finished."""
     unfinished = ({**_MADE, "time": {"created": 5}}, [{"type": "text", "text": "Hel"}])
 
-    assert said(read(tree(tmp_path, [prompt("Hi"), unfinished]))) == [("user", ["Hi"])]
+    assert [("user", ["Hi"])] == said(read(tree(tmp_path, [prompt("Hi"), unfinished])))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_reasoning(metadata: Any, block: Any) -> None:
     (step,) = Messages(Counts()).read({"role": "assistant", "providerID": "anthropic"}, "m", [("p", part)])
 
     assert isinstance(step, Said)
-    assert step.parts[0].blocks == [block]
+    assert [block] == step.parts[0].blocks
 
 
 def test_encrypted_reasoning() -> None:
@@ -202,7 +202,7 @@ def test_encrypted_reasoning() -> None:
 
     assert isinstance(step, Said)
     item = json.loads(step.parts[0].blocks[0]["data_json"])
-    assert item == {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "e"}
+    assert {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "e"} == item
 
 
 def test_links_and_foreign_databases(tmp_path: Path) -> None:
@@ -213,18 +213,18 @@ def test_links_and_foreign_databases(tmp_path: Path) -> None:
 
     found = TOOL.discover(tmp_path)
 
-    assert found.sources == []
-    assert [("link" in problem.what, "no tables" in problem.what) for problem in found.problems] == [
+    assert [] == found.sources
+    assert [
         (False, True),
         (True, False),
-    ]
+    ] == [("link" in problem.what, "no tables" in problem.what) for problem in found.problems]
 
 
 def test_place() -> None:
     """The history is below the directory for data, or below the home directory."""
     places = [[str(path) for path in TOOL.places(env)] for env in ({"HOME": "/h"}, {"XDG_DATA_HOME": "/x"})]
 
-    assert places == [["/h/.local/share/opencode"], ["/x/opencode"]]
+    assert [["/h/.local/share/opencode"], ["/x/opencode"]] == places
 
 
 @pytest.fixture(scope="module")

@@ -86,5 +86,5 @@ def test_exit_statuses_are_stable() -> None:
     special = {"not_found": NOT_FOUND, "conflict": CONFLICT}
 
     assert {name: special.get(name, REFUSED) for name in BY_NAME} == {name: status_of(name) for name in BY_NAME}
-    assert (REFUSED, NOT_RUNNING, NOT_FOUND, CONFLICT) == (1, 3, 4, 5)
+    assert (1, 3, 4, 5) == (REFUSED, NOT_RUNNING, NOT_FOUND, CONFLICT)
     assert status_of("not_running") == NOT_RUNNING

@@ -79,12 +79,12 @@ def test_cut_ends_in_an_ellipsis(text: str, width: int, expected: str) -> None:
 
 def test_pad_counts_columns() -> None:
     """A wide character needs one blank less."""
-    assert pad("日", 5) == "日   "
+    assert "日   " == pad("日", 5)
 
 
 def test_flat_puts_a_text_on_one_line() -> None:
     """Line breaks become blanks, and only the beginning is used."""
-    assert flat("one\n\n  two three", 10) == "one two"
+    assert "one two" == flat("one\n\n  two three", 10)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_short_time(later: int, expected: str) -> None:
 
 def test_full_time_is_utc() -> None:
     """Programs get ISO 8601 in UTC."""
-    assert full_time(MOMENT) == "2026-11-21T14:03:22.005Z"
+    assert "2026-11-21T14:03:22.005Z" == full_time(MOMENT)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_block_stands_nowhere_else(holder: str, name: str) -> None:
     """A block of another role is refused by its type, and the error lists the allowed ones."""
     error = fault([MINIMAL[name]], holder)
 
-    assert error.field == "blocks[0].type"
+    assert "blocks[0].type" == error.field
     assert all(allowed in error.reason for allowed in HOLDERS[holder])
 
 
@@ -90,13 +90,13 @@ def test_an_unknown_type(name: Any) -> None:
     """A block of no known type is refused by its type."""
     error = fault([{"type": name, "text": "x"}])
 
-    assert error.field == "blocks[0].type"
+    assert "blocks[0].type" == error.field
     assert repr(name) in error.reason
 
 
 def test_a_block_without_a_type() -> None:
     """A map without a type is refused."""
-    assert fault([{"text": "x"}]).field == "blocks[0].type"
+    assert "blocks[0].type" == fault([{"text": "x"}]).field
 
 
 @pytest.mark.parametrize(("blocks", "got"), [(None, "null"), ("text", "a string"), ({}, "a map"), ((), "tuple")])
@@ -104,7 +104,7 @@ def test_content_that_is_not_a_list(blocks: Any, got: str) -> None:
     """A value that is not a list of blocks is refused, and the error names its type."""
     error = fault(blocks)
 
-    assert error.field == "blocks"
+    assert "blocks" == error.field
     assert error.reason.endswith(f"got {got}")
 
 
@@ -118,7 +118,7 @@ def test_a_block_that_is_no_map(block: Any) -> None:
     """The path names which of several blocks is wrong."""
     error = fault([MINIMAL["text"], block])
 
-    assert error.field == "blocks[1]"
+    assert "blocks[1]" == error.field
     assert kind_of(block) in error.reason
 
 
@@ -142,7 +142,7 @@ def test_a_field_of_another_type(name: str, field: str) -> None:
             continue
         error = fault_of(name, **{field: value})
 
-        assert error.field == f"blocks[0].{field}", value
+        assert f"blocks[0].{field}" == error.field, value
         assert error.reason.endswith(f"got {kind_of(value)}"), value
 
 
@@ -158,7 +158,7 @@ def test_an_unknown_field(name: str) -> None:
     """An unknown field is refused, and the error names the place for such data."""
     error = fault_of(name, cache_control={})
 
-    assert error.field == "blocks[0].cache_control"
+    assert "blocks[0].cache_control" == error.field
     assert error.reason.endswith(", provider_metadata")
 
 
@@ -197,7 +197,7 @@ def test_metadata_is_plain(metadata: Any, reason: str) -> None:
     for name in MINIMAL:
         error = fault_of(name, provider_metadata=metadata)
 
-        assert error.field == "blocks[0].provider_metadata", name
+        assert "blocks[0].provider_metadata" == error.field, name
         assert reason in error.reason, name
 
 
@@ -207,7 +207,7 @@ def test_nothing_is_mended_in_a_word(name: str, field: str, character: str) -> N
     """A text that programs interpret is refused, not changed, if some wire cannot carry it."""
     error = fault_of(name, **{field: f"x{character}"})
 
-    assert error.field == f"blocks[0].{field}"
+    assert f"blocks[0].{field}" == error.field
     assert "NUL and lone surrogates" in error.reason
 
 
@@ -226,7 +226,7 @@ def test_a_name_of_no_good_length(name: str, field: str, length: int) -> None:
     """A tool's name and a call's id have 1 to 1,024 characters."""
     error = fault_of(name, **{field: "x" * length})
 
-    assert error.field == f"blocks[0].{field}"
+    assert f"blocks[0].{field}" == error.field
     assert "1 to 1024 characters" in error.reason
 
 
@@ -265,7 +265,7 @@ def test_media_with_no_or_two_sources(source: dict[str, Any]) -> None:
     """Media with both sources, or with neither, is refused as a whole."""
     error = fault([{"type": "media", "mime_type": "image/png", **source}], "user")
 
-    assert error.field == "blocks[0]"
+    assert "blocks[0]" == error.field
     assert "either data_base64 or url" in error.reason
 
 
@@ -294,7 +294,7 @@ def test_a_result_with_other_content(content: Any, field: str) -> None:
 @pytest.mark.parametrize("content", [None, "x"])
 def test_only_a_result_has_content(content: Any) -> None:
     """Only a result has content; in another block it is an unknown field."""
-    assert fault_of("text", content=content).field == "blocks[0].content"
+    assert "blocks[0].content" == fault_of("text", content=content).field
 
 
 @pytest.mark.parametrize(
@@ -318,14 +318,14 @@ def test_an_opaque_block_that_is_not_json(text: str) -> None:
 @pytest.mark.parametrize("around", ["{}", "[1, {}]", '{{"a": [{}]}}'])
 def test_an_opaque_block_with_nan_or_infinity(constant: str, around: str) -> None:
     """JSON that only some parsers accept is refused, since another client could not read it."""
-    assert check_json(around.format(constant)) == f"not JSON: {constant} is not a number in JSON"
+    assert f"not JSON: {constant} is not a number in JSON" == check_json(around.format(constant))
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000], ids=len)
 def test_json_that_is_too_deep(text: str) -> None:
     """Nesting deeper than the parser's limit is refused like any other error, whether it is closed or not."""
-    assert check_json(text) == "nested too deep to be parsed"
-    assert fault_of("opaque", data_json=text).field == "blocks[0].data_json"
+    assert "nested too deep to be parsed" == check_json(text)
+    assert "blocks[0].data_json" == fault_of("opaque", data_json=text).field
 
 
 @pytest.mark.parametrize(
@@ -351,5 +351,5 @@ def test_what_a_fault_says() -> None:
     """An error has the field and the reason apart, and prints both."""
     error = InvalidRecord("data_json.name", "is missing")
 
-    assert (error.field, error.reason, str(error)) == ("data_json.name", "is missing", "data_json.name: is missing")
+    assert ("data_json.name", "is missing", "data_json.name: is missing") == (error.field, error.reason, str(error))
     assert isinstance(error, ValueError)

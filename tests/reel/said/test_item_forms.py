@@ -53,7 +53,7 @@ def test_the_json_of_an_item_comes_from_that_of_its_form(item: Any, ascii_only: 
 )
 def test_a_text_that_is_there_already_is_referred_to(value: Any, form: Any) -> None:
     """A text, the end of a text and a value are kept as references if they are longer than these."""
-    assert form_of({"x": value}, TEXTS) == {"x": form}
+    assert {"x": form} == form_of({"x": value}, TEXTS)
 
 
 def test_a_value_deep_inside_is_kept_as_it_is() -> None:

@@ -103,4 +103,4 @@ def test_a_label_is_escaped() -> None:
 def test_what_an_older_daemon_lacks() -> None:
     """Figures that are not there are left out."""
     assert "# EOF\n" == exposition({}, OPENMETRICS)
-    assert exposition({}, PROMETHEUS) == ""
+    assert "" == exposition({}, PROMETHEUS)

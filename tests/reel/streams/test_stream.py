@@ -201,7 +201,7 @@ def test_a_stream_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     stream, text = read("gemini", *[b"data: {}\n\n" * 10] * 9)
 
     assert ("it is longer than 0 MiB", False, "") == (stream.error, stream.complete, text)
-    assert stream.events == 50
+    assert 50 == stream.events
 
 
 def test_bytes_that_are_no_utf_8() -> None:

@@ -73,7 +73,7 @@ def test_the_link_is_good_for_one_session(guard: Guard, session: str) -> None:
     assert_refused(guard.check(spent), 403)
     again = guard.check(spent._replace(headers={"host": HOST, "cookie": session}))
     assert again is not None
-    assert (again.status, again.headers) == (200, ())
+    assert (200, ()) == (again.status, again.headers)
 
 
 def test_the_token_itself_is_good_once(guard: Guard) -> None:
@@ -142,8 +142,8 @@ def assert_refused(response: Response | None, status: int) -> None:
 
 def test_the_other_end() -> None:
     """The line of the other end counts, not that of our own."""
-    assert owner_in(TABLE, ("127.0.0.1", 0xC822), ("127.0.0.1", 0x1F90)) == 1001
-    assert owner_in(TABLE, ("127.0.0.1", 0x1F90), ("127.0.0.1", 0xC822)) == 1000
+    assert 1001 == owner_in(TABLE, ("127.0.0.1", 0xC822), ("127.0.0.1", 0x1F90))
+    assert 1000 == owner_in(TABLE, ("127.0.0.1", 0x1F90), ("127.0.0.1", 0xC822))
 
 
 def test_a_connection_that_is_not_listed() -> None:

@@ -109,7 +109,7 @@ def test_hostile_texts(text: str) -> None:
     reader = Reader()
     reader.feed(whole_page(text))
 
-    assert (reader.scripts, reader.bad) == (1, [])
+    assert (1, []) == (reader.scripts, reader.bad)
 
 
 @given(TEXTS | st.just("\r\nevent: lost\n\n\u2028"))
@@ -117,10 +117,10 @@ def test_an_event_is_one_line_of_data(text: str) -> None:
     """A text cannot end its event, and begin another one."""
     lines = event("parts", 7, html=text).decode().splitlines()
 
-    assert lines[:2] == ["event: parts", "id: 7"]
+    assert ["event: parts", "id: 7"] == lines[:2]
     assert lines[2].startswith("data: ")
-    assert lines[3:] == [""]
-    assert json.loads(lines[2][6:]) == {"seq": 7, "html": text}
+    assert [""] == lines[3:]
+    assert {"seq": 7, "html": text} == json.loads(lines[2][6:])
 
 
 def test_a_row_of_the_list() -> None:
@@ -160,7 +160,7 @@ def test_nothing_to_show() -> None:
     assert "Nothing was found." in "".join(found([], [], more=False, behind=0))
     assert "Nothing differs." in "".join(differences([]))
     assert "No response has said" in "".join(usage(None, "model", {}))
-    assert draft(DraftPush(ID, 1, "")) == ""
+    assert "" == draft(DraftPush(ID, 1, ""))
 
 
 def test_branches() -> None:

@@ -12,7 +12,7 @@ def test_names() -> None:
     """A name says when the backup was begun and whether it is damaged; other files are not read as backups."""
     names = [name_at(NOON), name_at(NOON + HOUR, is_damaged=True)]
 
-    assert names == ["20261123T120000Z.db", "20261123T130000Z-damaged.db"]
+    assert ["20261123T120000Z.db", "20261123T130000Z-damaged.db"] == names
     others = ["reel.db", "20261399T120000Z.db", "20261123T120000Z.db.tmp", ".reel-backup-x"]
     assert files_in([*names, *others], NOON + HOUR) == [(names[1], NOON + HOUR, True), (names[0], NOON, False)]
 
@@ -62,4 +62,4 @@ def test_when_it_is_overdue(hours: int, overdue: bool) -> None:
 
 def test_the_pause_after_failures() -> None:
     """Each failure doubles the pause, up to an hour."""
-    assert [next_look(failures) for failures in (0, 1, 2, 3, 7, 100)] == [60, 60, 120, 240, 3600, 3600]
+    assert [60, 60, 120, 240, 3600, 3600] == [next_look(failures) for failures in (0, 1, 2, 3, 7, 100)]

@@ -21,11 +21,11 @@ def test_a_row_without_its_form() -> None:
 def test_a_row_that_has_no_form() -> None:
     """A plain text, a message without an item, a row that cannot be read, and a state event stay as they are."""
     rows = [("user", "Hi", None), ("user", "Hi", data(name="x")), ("user", "Hi", "{"), ("mark", None, "{}")]
-    assert [without_form(*row) for row in rows] == [None] * 4
-    assert [place_in(*row) for row in rows] == [0] * 4
+    assert [None] * 4 == [without_form(*row) for row in rows]
+    assert [0] * 4 == [place_in(*row) for row in rows]
 
 
 def test_the_place_of_a_message_in_its_item() -> None:
     """What is no place is the first one: anybody can write metadata."""
     places = [place_in("user", "Hi", data(item=kept)) for kept in ({"part": 2}, {"part": -1}, {"part": "x"}, {}, 7)]
-    assert places == [2, 0, 0, 0, 0]
+    assert [2, 0, 0, 0, 0] == places

@@ -244,14 +244,14 @@ def test_a_call_of_an_older_form() -> None:
 def test_numbers_and_references() -> None:
     """A number is removed if its digits are asked for, and so is a reference."""
     card = Redaction("now", b"k", ["4111"])
-    assert made(card, "note", None, {"card": 41112, "x": 5, "y": False}) == (
+    assert (
         None,
         {"card": M, "x": 5, "y": False},
         None,
-    )
-    assert made(card, "user", "x", None, "id-4111") == ("x", None, None)
+    ) == made(card, "note", None, {"card": 41112, "x": 5, "y": False})
+    assert ("x", None, None) == made(card, "user", "x", None, "id-4111")
     assert made(card, "user", "x", None, "id") is None
-    assert made(WHOLE, "user", "x", None, "id") == (M, None, "id")
+    assert (M, None, "id") == made(WHOLE, "user", "x", None, "id")
     assert made(card, "assistant", "x", {"blocks": [{**CALL, "arguments": '{"n":41110}'}]}) is not None
 
 
@@ -269,7 +269,7 @@ def test_markers(texts: list[str], marker: str) -> None:
 def test_many_matches_in_one_text() -> None:
     """Matches side by side become one marker; a text with very many becomes one as well."""
     redaction = Redaction("now", b"k", ["a", "ab"])
-    assert redaction.text("xaababx") == "x[removed]x"
+    assert "x[removed]x" == redaction.text("xaababx")
     assert redaction.text("ax" * 200) == redaction.marker
 
 

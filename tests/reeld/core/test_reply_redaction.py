@@ -26,7 +26,7 @@ def test_a_text_in_a_reply() -> None:
     redaction = Redaction("now", b"k", ["secret"])
     marker, call = redaction.marker, redaction.call_id("secret")
 
-    assert redacted_reply(redaction, _REPLY, {"a1": "new"}) == {
+    assert {
         **_REPLY,
         "name": "redacted",
         "title": f"a {marker}",
@@ -38,7 +38,7 @@ def test_a_text_in_a_reply() -> None:
         "label": None,
         "report": [{"seq": 1, "block": None, "action": "dropped", "why": f"no {marker}"}],
         "results": [{"agent": "a1", "name": "redacted"}, {"agent": "a2", "name": "secret-other"}],
-    }
+    } == redacted_reply(redaction, _REPLY, {"a1": "new"})
 
 
 def test_the_names_that_stay() -> None:
@@ -46,7 +46,7 @@ def test_the_names_that_stay() -> None:
     redaction = Redaction("now", b"k", ["secret"])
 
     for names in ({"a1": "secret-name"}, {}):
-        assert redacted_reply(redaction, _REPLY, names)["name"] == "secret-name"
+        assert "secret-name" == redacted_reply(redaction, _REPLY, names)["name"]
 
 
 def test_all_content_of_a_reply() -> None:

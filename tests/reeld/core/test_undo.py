@@ -49,7 +49,7 @@ def test_redos_in_a_row_are_not_walked_through() -> None:
         return _newest(*steps)(at)
 
     assert Undone(count, count + 1) == redoable(newest, 3 * count)
-    assert len(looks) == 2
+    assert 2 == len(looks)
 
 
 @pytest.mark.parametrize("undoes", [5, 6, 99])

@@ -293,25 +293,25 @@ def test_calls_of_other_tools_are_text() -> None:
 
     found = repaired("Hi", called, tool(result("c1"), result("c2")), "Go on", has=frozenset({"look"}))
 
-    assert shown(found) == [
+    assert [
         ["Hi", "|", "Look", 'Call of grep (c1): {"a":1}', "c2"],
         ["c2=done", "Result of grep (c1): done", "Go on", "|"],
-    ]
-    assert [(seq, action) for seq, _, action in actions(found) if action == "downgraded"] == [
+    ] == shown(found)
+    assert [
         (2, "downgraded"),
         (3, "downgraded"),
-    ]
+    ] == [(seq, action) for seq, _, action in actions(found) if action == "downgraded"]
 
 
 def test_a_call_that_is_text_waits_for_nothing() -> None:
     """Nothing takes the place of its result, which is sent wherever it comes; a second one is not."""
     found = repaired("Hi", model(call("c1", "grep")), "Wait", tool(result("c1"), result("c1")), has=frozenset())
 
-    assert shown(found) == [
+    assert [
         ["Hi", "|", "Call of grep (c1): {}"],
         ["Wait", "Result of grep (c1): done", "|"],
-    ]
-    assert found.open_calls == []
+    ] == shown(found)
+    assert [] == found.open_calls
 
 
 def test_reasoning_of_a_call_that_is_text() -> None:
@@ -320,7 +320,7 @@ def test_reasoning_of_a_call_that_is_text() -> None:
 
     found = repaired("Hi", model(reasoning, call("c1", "grep")), name="openai-responses", has=frozenset())
 
-    assert shown(found)[0] == ["Hi", "|", "Call of grep (c1): {}"]
-    assert [change.why for change in found.open[0].report if change.action == "dropped"] == [
-        "reasoning of a call that is sent as text"
+    assert ["Hi", "|", "Call of grep (c1): {}"] == shown(found)[0]
+    assert ["reasoning of a call that is sent as text"] == [
+        change.why for change in found.open[0].report if change.action == "dropped"
     ]

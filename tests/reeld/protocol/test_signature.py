@@ -60,7 +60,7 @@ def test_ways_to_say_the_same(params: Any) -> None:
 @pytest.mark.parametrize("method", ["ping", "create", "agents", "hello"])
 def test_ways_to_say_nothing(method: str, params: Any) -> None:
     """Every encoding of no parameters is accepted."""
-    assert bound(method, params) == {}
+    assert {} == bound(method, params)
 
 
 @pytest.mark.parametrize("params", [["demo", None], {"agent": "demo", "label": None}, ["demo", {"label": None}]])
@@ -79,16 +79,16 @@ def test_required_is_missing(params: Any) -> None:
     """The error names the missing parameter, and lists the accepted ones."""
     error = refused("restore", params)
 
-    assert error.message == "at is missing; accepted: agent, at, if_seq?, key?"
-    assert error.data == {"field": "at"}
+    assert "at is missing; accepted: agent, at, if_seq?, key?" == error.message
+    assert {"field": "at"} == error.data
 
 
 def test_unknown_name() -> None:
     """An unknown name is refused, and the accepted ones are listed."""
     error = refused("mark", ["demo", {"lable": "x"}])
 
-    assert error.message == "unknown parameter 'lable'; accepted: agent, label?, if_seq?, key?"
-    assert error.data == {"field": "lable"}
+    assert "unknown parameter 'lable'; accepted: agent, label?, if_seq?, key?" == error.message
+    assert {"field": "lable"} == error.data
 
 
 @pytest.mark.parametrize("name", [1, None, b"x", BAD_BYTES])
@@ -99,13 +99,13 @@ def test_a_name_that_is_not_a_text(name: Any) -> None:
 
 def test_given_twice() -> None:
     """A parameter by position and by name is refused."""
-    assert refused("mark", ["demo", "x", {"label": "y"}]).data == {"field": "label"}
+    assert {"field": "label"} == refused("mark", ["demo", "x", {"label": "y"}]).data
 
 
 def test_too_many() -> None:
     """More parameters than accepted are refused, and the accepted ones are listed."""
-    assert refused("agent", ["demo", 1]).message == "2 parameters are too many; accepted: agent"
-    assert refused("ping", [1, 2]).message == "2 parameters are too many; it takes none"
+    assert "2 parameters are too many; accepted: agent" == refused("agent", ["demo", 1]).message
+    assert "2 parameters are too many; it takes none" == refused("ping", [1, 2]).message
 
 
 @pytest.mark.parametrize("params", ["demo", 1, True, 1.5, b"x"])
@@ -126,9 +126,9 @@ def test_a_lone_message_is_a_list_of_one(message: dict[str, Any]) -> None:
 
 def test_a_map_at_the_end_that_is_not_a_message() -> None:
     """A map without a role or a kind holds names, also in the position of another parameter."""
-    assert refused("add", ["demo", {"content": "hi"}]).data == {"field": "content"}
-    assert refused("add", [{"role": "user", "content": "hi"}]).data == {"field": "role"}
-    assert refused("mark", ["demo", {"role": "user"}]).data == {"field": "role"}
+    assert {"field": "content"} == refused("add", ["demo", {"content": "hi"}]).data
+    assert {"field": "role"} == refused("add", [{"role": "user", "content": "hi"}]).data
+    assert {"field": "role"} == refused("mark", ["demo", {"role": "user"}]).data
 
 
 def test_an_empty_map_is_not_a_message() -> None:
@@ -139,9 +139,9 @@ def test_an_empty_map_is_not_a_message() -> None:
 def test_the_depth_of_a_single_message() -> None:
     """The list around a single message counts as a level, so that its answer has at most sixteen."""
     assert bound("add", {"agent": "demo", "messages": {"role": nested(MAX_DEPTH - 3)}})
-    assert refused("add", {"agent": "demo", "messages": {"role": nested(MAX_DEPTH - 2)}}).message == (
-        "messages: nested deeper than 16 levels"
-    )
+    assert ("messages: nested deeper than 16 levels") == refused(
+        "add", {"agent": "demo", "messages": {"role": nested(MAX_DEPTH - 2)}}
+    ).message
 
 
 def test_lone_list_of_a_method_that_takes_one() -> None:
@@ -161,7 +161,7 @@ def test_empty_list_for_a_map(method: str) -> None:
 def test_no_integers(name: str) -> None:
     """Neither true nor a float is an integer, as they are in Python."""
     for value in (True, False, 1.5, 1.0, "1", [1], b"1"):
-        assert refused("messages", {"agent": "demo", name: value}).data == {"field": name}
+        assert {"field": name} == refused("messages", {"agent": "demo", name: value}).data
 
 
 @pytest.mark.parametrize(
@@ -198,14 +198,14 @@ def test_no_size_of_a_page(value: int) -> None:
 @pytest.mark.parametrize("value", [0, 1, "true", [True]])
 def test_no_booleans(value: Any) -> None:
     """Only true and false are booleans."""
-    assert refused("add", ["demo", "hi", value]).data == {"field": "create"}
+    assert {"field": "create"} == refused("add", ["demo", "hi", value]).data
 
 
 @pytest.mark.parametrize("value", ["none", "", 1, None, ["messages"]])
 def test_one_of_some_words(value: Any) -> None:
     """A value outside the choices is refused; null counts as not given."""
     if value is None:
-        assert bound("replay", {"agent": "demo", "view": value}) == {"agent": "demo"}
+        assert {"agent": "demo"} == bound("replay", {"agent": "demo", "view": value})
     else:
         assert refused("replay", {"agent": "demo", "view": value}).message.startswith("view: expected messages or ")
 
@@ -229,8 +229,8 @@ def test_depth_of_the_parameters() -> None:
     """Sixteen levels are accepted, the parameters being the first; seventeen are not."""
     assert bound("add", ["demo", nested(MAX_DEPTH - 1)])["messages"] == nested(15)
     assert bound("add", {"agent": "demo", "messages": nested(MAX_DEPTH - 1)})["messages"] == nested(15)
-    assert refused("add", ["demo", nested(MAX_DEPTH)]).message == "messages: nested deeper than 16 levels"
-    assert refused("hello", {"client": {"x": nested(400)}}).data == {"field": "client"}
+    assert "messages: nested deeper than 16 levels" == refused("add", ["demo", nested(MAX_DEPTH)]).message
+    assert {"field": "client"} == refused("hello", {"client": {"x": nested(400)}}).data
 
 
 @pytest.mark.parametrize("name", ["a", "7", "A" * 128, "a.b_c/d@e-f", "0" * 31, "0" * 33])
@@ -261,9 +261,9 @@ def test_names_of_agents_that_are_accepted(name: str) -> None:
 )
 def test_names_of_agents_that_are_refused(name: Any) -> None:
     """Other names are refused, such as ids and bytes that are not UTF-8."""
-    assert refused("create", [name]).data == {"field": "agent"}
-    assert refused("change", ["demo", name]).data == {"field": "name"}
-    assert refused("clone", ["demo", name]).data == {"field": "name"}
+    assert {"field": "agent"} == refused("create", [name]).data
+    assert {"field": "name"} == refused("change", ["demo", name]).data
+    assert {"field": "name"} == refused("clone", ["demo", name]).data
 
 
 @pytest.mark.parametrize(("method", "name"), [("mark", "label"), ("rewind", "label"), ("add", "key")])
@@ -271,17 +271,17 @@ def test_length_of_labels_and_keys(method: str, name: str) -> None:
     """Labels and keys have 1 to 256 characters, none of which would have to be replaced."""
     rest = {"agent": "demo", "messages": "hi"} if method == "add" else {"agent": "demo"}
 
-    assert bound(method, {**rest, name: "ä" * MAX_LABEL})[name] == "ä" * 256
+    assert "ä" * 256 == bound(method, {**rest, name: "ä" * MAX_LABEL})[name]
     for value in ("", "x" * (MAX_LABEL + 1), "a\x00", BAD_BYTES, 1):
-        assert refused(method, {**rest, name: value}).data == {"field": name}
+        assert {"field": name} == refused(method, {**rest, name: value}).data
 
 
 def test_length_of_a_title() -> None:
     """A title has up to 1,024 characters; an empty one is given, not left out."""
     assert {"title": "x" * MAX_TITLE} == bound("create", {"title": "x" * 1024})
     assert {"agent": "demo", "title": ""} == bound("change", {"agent": "demo", "title": ""})
-    assert refused("create", {"title": "x" * 1025}).data == {"field": "title"}
-    assert refused("create", {"title": 1}).data == {"field": "title"}
+    assert {"field": "title"} == refused("create", {"title": "x" * 1025}).data
+    assert {"field": "title"} == refused("create", {"title": 1}).data
 
 
 def test_names_and_values_of_tags() -> None:
@@ -309,7 +309,7 @@ def test_names_and_values_of_tags() -> None:
 )
 def test_invalid_tags(tags: Any) -> None:
     """Other tags are refused."""
-    assert refused("create", {"tags": tags}).data == {"field": "tags"}
+    assert {"field": "tags"} == refused("create", {"tags": tags}).data
 
 
 def test_tags_that_are_too_large_together() -> None:
@@ -328,27 +328,27 @@ def test_free_text_of_all_parameters_is_counted(text: str) -> None:
     """Invalid characters in texts for people are replaced, and counted over all parameters."""
     values, replaced = METHODS["create"].signature.bind(["demo", text, text])
 
-    assert values[:3] == ["demo", "a\ufffdb\ufffd", "a\ufffdb\ufffd"]
-    assert replaced == 4
+    assert ["demo", "a\ufffdb\ufffd", "a\ufffdb\ufffd"] == values[:3]
+    assert 4 == replaced
 
 
 @pytest.mark.parametrize("address", ["a\x00", BAD_BYTES, 1, ["demo"]])
 def test_addresses_are_not_repaired(address: Any) -> None:
     """An agent's name or id is used as it is, or refused."""
-    assert refused("agent", [address]).data == {"field": "agent"}
-    assert refused("clone", {"agent": "demo", "into": address}).data == {"field": "into"}
+    assert {"field": "agent"} == refused("agent", [address]).data
+    assert {"field": "into"} == refused("clone", {"agent": "demo", "into": address}).data
 
 
 @pytest.mark.parametrize("kinds", ["user", ["user", "nonsense"], [1], [None], {"user": 1}])
 def test_invalid_kinds(kinds: Any) -> None:
     """An unknown kind is refused, since it is most likely a typing error."""
-    assert refused("history", {"agent": "demo", "kinds": kinds}).data == {"field": "kinds"}
+    assert {"field": "kinds"} == refused("history", {"agent": "demo", "kinds": kinds}).data
 
 
 def test_map_of_what_no_client_can_read() -> None:
     """A map with raw bytes or with NaN is refused."""
     for value in (b"x", float("nan")):
-        assert refused("hello", {"client": {"x": value}}).data == {"field": "client"}
+        assert {"field": "client"} == refused("hello", {"client": {"x": value}}).data
 
 
 def test_each_kind_counts_once() -> None:

@@ -106,9 +106,9 @@ def test_a_batch_that_is_killed(rows: Rows, connection: sqlite3.Connection, data
         index.fill(connection)
 
     with closing(opened(database)) as again:
-        assert found(again, "hello") == []
+        assert [] == found(again, "hello")
         fill(again)
-        assert found(again, "hello") == [event]
+        assert [event] == found(again, "hello")
 
 
 def test_bytes_that_are_not_text(rows: Rows, connection: sqlite3.Connection) -> None:
@@ -119,7 +119,7 @@ def test_bytes_that_are_not_text(rows: Rows, connection: sqlite3.Connection) -> 
 
     fill(connection)
 
-    assert found(connection, "hello") == [event]
+    assert [event] == found(connection, "hello")
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_forgotten_events(rows: Rows, connection: sqlite3.Connection, database: 
     index.replace(connection, [gone, 99], {}, path)
     index.settle(connection, path, descriptor)
 
-    assert found(connection, "word") == [kept]
-    assert found(connection, "xyzzyplugh") == []
+    assert [kept] == found(connection, "word")
+    assert [] == found(connection, "xyzzyplugh")
     assert b"xyzzyplugh" not in os.pread(descriptor, 1 << 30, 0)
 
 
@@ -168,14 +168,14 @@ def test_live(rows: Rows, connection: sqlite3.Connection) -> None:
     rows.event(agent, "rewind", None, '{"target": 1}', parent=kept)
     last = rows.event(agent, content="word")
     fill(connection)
-    assert found(connection, "word", live=True) == [last, kept]
-    assert found(connection, "word", live=False) == [rewound]
+    assert [last, kept] == found(connection, "word", live=True)
+    assert [rewound] == found(connection, "word", live=False)
 
     rows.event(agent, "clear", None, parent=None)
     rows.event(agent, "restore", None, '{"to": 2}', parent=rewound)
     fill(connection)
 
-    assert found(connection, "word", live=True) == [rewound, kept]
+    assert [rewound, kept] == found(connection, "word", live=True)
 
 
 def test_live_while_the_index_is_behind(rows: Rows, connection: sqlite3.Connection) -> None:
@@ -184,11 +184,11 @@ def test_live_while_the_index_is_behind(rows: Rows, connection: sqlite3.Connecti
     kept, rewound = (rows.event(agent, content="word") for _ in range(2))
     fill(connection)
     rows.event(agent, "rewind", None, '{"target": 1}', parent=kept)
-    assert found(connection, "word", live=False) == [rewound]
+    assert [rewound] == found(connection, "word", live=False)
 
     rows.event(agent, "restore", None, '{"to": 2}', parent=rewound)
 
-    assert found(connection, "word", live=True) == [rewound, kept]
+    assert [rewound, kept] == found(connection, "word", live=True)
 
 
 def test_hit_that_was_rewound_meanwhile(rows: Rows, connection: sqlite3.Connection) -> None:
@@ -202,7 +202,7 @@ def test_hit_that_was_rewound_meanwhile(rows: Rows, connection: sqlite3.Connecti
         for live in (None, True)
     ]
 
-    assert [[hit["live"] for hit in hits] for hits in shown] == [[False, True], [True]]
+    assert [[False, True], [True]] == [[hit["live"] for hit in hits] for hits in shown]
 
 
 def test_walk_that_takes_long(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ def test_volumes(rows: Rows, connection: sqlite3.Connection, database: str, monk
     for _ in range(4):
         events += [rows.event(agent, content="all") for _ in range(3)]
         fill(connection)
-    assert [volume.first for volume in volumes.down_from(connection, 1 << 40)] == [10, 7, 4, 1]
+    assert [10, 7, 4, 1] == [volume.first for volume in volumes.down_from(connection, 1 << 40)]
     assert found(connection, "all") == events[::-1]
 
     index.replace(connection, [events[1], events[10]], {}, index.path_of(database))
@@ -259,7 +259,7 @@ def test_live_in_a_source(rows: Rows, connection: sqlite3.Connection) -> None:
     rows.event(source, "clear", None, parent=None)
     fill(connection)
 
-    assert found(connection, "word", live=True) == [own]
+    assert [own] == found(connection, "word", live=True)
 
 
 def test_times_and_agents(rows: Rows, connection: sqlite3.Connection) -> None:
@@ -269,9 +269,9 @@ def test_times_and_agents(rows: Rows, connection: sqlite3.Connection) -> None:
     fill(connection)
 
     assert found(connection, "word", agents=frozenset({2, 3})) == events[:0:-1]
-    assert found(connection, "word", since=1002) == [second]
+    assert [second] == found(connection, "word", since=1002)
     assert found(connection, "word", until=1002) == events[::-1]
-    assert finding.bounds(connection, 1 << 40, None, second) == (second + 1, second + 1)
+    assert (second + 1, second + 1) == finding.bounds(connection, 1 << 40, None, second)
 
 
 def test_original_times(rows: Rows, connection: sqlite3.Connection) -> None:
@@ -280,18 +280,18 @@ def test_original_times(rows: Rows, connection: sqlite3.Connection) -> None:
     new, old = rows.event(agent, content="word"), rows.event(agent, content="word", sent=5)
     fill(connection)
 
-    assert found(connection, "word", until=6) == [old]
-    assert found(connection, "word", since=6) == [new]
-    assert finding.bounds(connection, None, 6, old) == (0, old + 1)
+    assert [old] == found(connection, "word", until=6)
+    assert [new] == found(connection, "word", since=6)
+    assert (0, old + 1) == finding.bounds(connection, None, 6, old)
     assert finding.bounds(connection, None, 5, old)[1] <= old + 1
     (hit,) = finding.shown(connection, Criteria("word", []), Paths(), [old]).hits
-    assert (hit["sent"], hit["time"]) == (5, 1002)
+    assert (5, 1002) == (hit["sent"], hit["time"])
 
 
 def test_path_of_the_index() -> None:
     """The index is beside its database, and no two databases share one."""
-    assert index.path_of("/x/reel.db") == "/x/search.db"
-    assert index.path_of("/x/other.db") == "/x/other-search.db"
+    assert "/x/search.db" == index.path_of("/x/reel.db")
+    assert "/x/other-search.db" == index.path_of("/x/other.db")
 
 
 def test_what_a_server_has_lost(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_filters(text: str, expected: Filters) -> None:
 
 def test_words_of_our_own_are_required() -> None:
     """An event must have one word of each group that says what it is."""
-    assert match_expression(parse_query("one"), [["k1", "k2"], ["a7"]]) == '("one") AND ("k1" OR "k2") AND ("a7")'
+    assert '("one") AND ("k1" OR "k2") AND ("a7")' == match_expression(parse_query("one"), [["k1", "k2"], ["a7"]])
 
 
 @given(text=st.text() | st.lists(st.sampled_from(PIECES), max_size=400).map("".join))
@@ -112,12 +112,12 @@ def is_wanted(query: Query, words: str) -> bool:
 
 def test_long_query() -> None:
     """What comes after the first words of a query of 100 kB is ignored."""
-    assert len(parse_query("word " * 20_000).groups) == 64
+    assert 64 == len(parse_query("word " * 20_000).groups)
 
 
 def test_many_prefixes() -> None:
     """After the first prefixes of a query, a word with a star is a whole word."""
-    assert [term.is_prefix for term in parse_query("ab* " * 7).terms] == [True] * 5 + [False] * 2
+    assert [True] * 5 + [False] * 2 == [term.is_prefix for term in parse_query("ab* " * 7).terms]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_search_that_nobody_waits_for(connection: sqlite3.Connection) -> None:
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         _interruptible(lambda opened: opened.execute(_ENDLESS).fetchone(), lambda: True, connection)
 
-    assert connection.execute("SELECT 1").fetchone() == (1,)
+    assert (1,) == connection.execute("SELECT 1").fetchone()
 
 
 async def test_client_that_leaves(tmp_path: Path) -> None:
@@ -43,21 +43,21 @@ async def test_client_that_leaves(tmp_path: Path) -> None:
             found = await search._read(lambda connection: connection.execute("SELECT 1").fetchone())
             tasks.cancel_scope.cancel()
 
-    assert found == (1,)
+    assert (1,) == found
 
 
 def test_pauses() -> None:
     """An index that is damaged again and again is built less and less often; one that was sound for long, at once."""
     pauses = Pauses()
 
-    assert [pauses.next(at) for at in (0, 1, 62, 190)] == [0, 60, 120, 240]
-    assert [pauses.next(at) for at in (5000, 5001)] == [0, 60]
-    assert [pauses.next(at) for at in range(6000, 90_000, 4000)][-1] == 0
+    assert [0, 60, 120, 240] == [pauses.next(at) for at in (0, 1, 62, 190)]
+    assert [0, 60] == [pauses.next(at) for at in (5000, 5001)]
+    assert 0 == [pauses.next(at) for at in range(6000, 90_000, 4000)][-1]
 
 
 def test_who_writes_comes_first() -> None:
     """The index rests after each batch while others write, and never else."""
-    assert pause_after(0.2, is_busy=False) == 0
+    assert 0 == pause_after(0.2, is_busy=False)
     assert pause_after(0.2, is_busy=True) == pytest.approx(0.6)
 
 
@@ -80,7 +80,7 @@ async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:
             found = await search._read(lambda connection: connection.execute("SELECT 1").fetchone())
         tasks.cancel_scope.cancel()
 
-    assert found == (1,)
+    assert (1,) == found
 
 
 async def test_erasing_beside_a_reader(tmp_path: Path) -> None:

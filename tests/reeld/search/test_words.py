@@ -61,12 +61,12 @@ def test_parts_of_camel_case(text: str, expected: list[str]) -> None:
 
 def test_alternatives_of_camel_case() -> None:
     """An identifier is searched for as one word and as its parts, so that it is found in each notation."""
-    assert alternatives("parseHttpUrl") == (("parsehttpurl",), ("parse", "http", "url"))
+    assert (("parsehttpurl",), ("parse", "http", "url")) == alternatives("parseHttpUrl")
 
 
 def test_something_encoded_is_not_indexed() -> None:
     """A run of Base64 is left out, and what is around it is not."""
-    assert indexed(f"before {'aGVsbG8/' * 40} after").words.split() == ["before", "after"]
+    assert ["before", "after"] == indexed(f"before {'aGVsbG8/' * 40} after").words.split()
 
 
 @given(text=TEXTS)

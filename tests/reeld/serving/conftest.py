@@ -117,7 +117,7 @@ class Peer:
         events: list[dict[str, Any]] = []
         while not events or events[-1]["seq"] < last:
             name, event = await self.push()
-            assert name == "event", event
+            assert "event" == name, event
             events.append(event)
         return events
 

@@ -115,7 +115,7 @@ async def test_what_was_dropped_makes_room(tmp_path: Path, monkeypatch: pytest.M
         for logged in await store.read_long(history.after, None, 0, 99, 99_999, packer()):
             await replayer.event(logged)
 
-    assert counting.reads == 5
+    assert 5 == counting.reads
 
 
 async def test_messages_are_counted_apart(store: Store) -> None:
@@ -161,5 +161,5 @@ async def test_what_is_kept_until_others_write_again(tmp_path: Path) -> None:
             found.append(await replayer.event(each))
             replayer.rest()
 
-    assert counting.reads == 61
+    assert 61 == counting.reads
     assert [1, 2, 3] == [found[place].extent.records for place in (6, 66, 126)]

@@ -91,7 +91,7 @@ async def test_nothing_is_said_first(connect: Connect) -> None:
         peer = connect()
         await peer.stream.send_eof()
 
-        assert await peer.rest() == b""
+        assert b"" == await peer.rest()
 
 
 async def test_methods_are_listed(connect: Connect) -> None:
@@ -110,8 +110,8 @@ async def test_methods_are_listed(connect: Connect) -> None:
 async def test_shutdown_is_answered(connect: Connect, stopped: list[str]) -> None:
     """A client that asks the daemon to stop gets an answer."""
     with anyio.fail_after(PATIENCE):
-        assert await connect().call("shutdown") == {}
-    assert stopped == ["stop"]
+        assert {} == await connect().call("shutdown")
+    assert ["stop"] == stopped
 
 
 async def test_a_message_without_a_list(connect: Connect) -> None:
@@ -209,7 +209,7 @@ async def test_one_waits_for_nobody_else(connect: Connect, blocker: Blocker) -> 
         await slow.send(slow.encoded(("wait_for_it",), ("ping",)))
         await blocker.entered.wait()
 
-        assert await other.call("ping") == {"pong": True}
+        assert {"pong": True} == await other.call("ping")
         blocker.released.set()
         assert [{}, {"pong": True}] == [await slow.answer(1), await slow.answer(2)]
 
@@ -221,7 +221,7 @@ async def test_notifications_are_carried_out(connect: Connect, errors: Callable[
         notes = [["create", ["demo"]], ["add", ["demo", "one"]], ["add", ["zed", "lost"]], ["nonsense", []]]
         await peer.send(b"".join(packb([2, name, params]) for name, params in notes))
 
-        assert await texts(peer, "demo") == ["one"]
+        assert ["one"] == await texts(peer, "demo")
     assert [
         "connection=1 notification=add failed: not_found",
         "connection=1 notification=? failed: method_not_found",
@@ -253,7 +253,7 @@ async def test_garbage_gets_one_line(connect: Connect, first: bytes) -> None:
 
     assert line.startswith(b"reeld speaks MessagePack-RPC, and JSON-RPC 2.0 ")
     assert line.endswith(b"\n")
-    assert line.count(b"\n") == 1
+    assert 1 == line.count(b"\n")
 
 
 async def test_half_a_frame_and_silence(connect: Connect) -> None:
@@ -263,10 +263,10 @@ async def test_half_a_frame_and_silence(connect: Connect) -> None:
         data = half.encoded(("create", "demo"))
         await half.send(half.encoded(("ping",)) + data[:-3])
 
-        assert await half.answer(2) == {"pong": True}
-        assert (await other.call("agents"))["agents"] == []
+        assert {"pong": True} == await half.answer(2)
+        assert [] == (await other.call("agents"))["agents"]
         await half.stream.send_eof()
-        assert await half.rest() == b""
+        assert b"" == await half.rest()
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ async def test_fatal_frame(connect: Connect, data: bytes, error: type[ReelError]
 
         assert (1, None) == (made[1], made[2])
         assert type(from_wire(refused[2])) is error
-        assert (await connect().call("agent", "demo"))["head"] == 1
+        assert 1 == (await connect().call("agent", "demo"))["head"]
 
 
 @pytest.mark.parametrize("message", [[0, 7, "ping"], [3, 7, "ping", []], [0, "x", "ping", []], [0, 7, 1, []], []])
@@ -298,7 +298,7 @@ async def test_message_that_asks_for_nothing(connect: Connect, message: list[Any
         await peer.send(packb(message))
 
         assert isinstance(await peer.answer(None), InvalidRequest)
-        assert await peer.call("ping") == {"pong": True}
+        assert {"pong": True} == await peer.call("ping")
 
 
 async def test_answer_that_nobody_asked_for(connect: Connect) -> None:
@@ -307,7 +307,7 @@ async def test_answer_that_nobody_asked_for(connect: Connect) -> None:
         peer = connect()
         await peer.send(packb([1, 5, None, {}]))
 
-        assert await peer.call("ping") == {"pong": True}
+        assert {"pong": True} == await peer.call("ping")
 
 
 async def test_unknown_method(connect: Connect) -> None:
@@ -333,7 +333,7 @@ async def test_names_that_are_no_text(connect: Connect, errors: str, method: str
 
         assert isinstance(await peer.answer(3), ReelError)
         await peer.send(packb([0, 4, "ping", []]))
-        assert await peer.answer(4) == {"pong": True}
+        assert {"pong": True} == await peer.answer(4)
 
 
 def breaks(_services: Services, _call: Call, _: Any) -> Result:
@@ -363,9 +363,9 @@ async def test_bug_in_a_handler(
         failed, answered = await peer.ask((handler.__name__,), ("ping",))
 
         assert isinstance(failed, Internal)
-        assert answered == {"pong": True}
+        assert {"pong": True} == answered
         assert [f"connection=1 method={handler.__name__} failed"] == errors()
-        assert peer.load.requests == 0
+        assert 0 == peer.load.requests
 
 
 def is_hungry(_services: Services, _call: Call, _: Any) -> Result:
@@ -397,9 +397,9 @@ async def test_no_memory_for_a_request(
         (answered,) = await peer.ask(("ping",))
 
         assert isinstance(failed, Busy)
-        assert answered == {"pong": True}
+        assert {"pong": True} == answered
         assert [f"connection=1 method={handler.__name__}: there is not enough memory; refusing it"] == errors()
-        assert peer.load.requests == 0
+        assert 0 == peer.load.requests
 
 
 async def test_shutting_down(connect: Connect, blocker: Blocker) -> None:
@@ -413,7 +413,7 @@ async def test_shutting_down(connect: Connect, blocker: Blocker) -> None:
         blocker.released.set()
 
         assert isinstance(refused, ShuttingDown)
-        assert await peer.answer(1) == {}
+        assert {} == await peer.answer(1)
         await peer.connection.drain()
 
 
@@ -453,8 +453,8 @@ async def test_tasks_of_a_lost_peer_are_not_started(
         await peer.send(peer.encoded(call))
         await wait_all_tasks_blocked()
 
-        assert errors() == []
-        assert await other.call("ping") == {"pong": True}
+        assert [] == errors()
+        assert {"pong": True} == await other.call("ping")
 
 
 async def test_the_heaviest_is_dropped(connect: Connect) -> None:
@@ -488,7 +488,7 @@ async def test_peer_that_vanishes(connect: Connect, blocker: Blocker, errors: Ca
 
         assert TOLD == {agent: await texts(other, agent) for agent in TOLD}
         assert (0, 0) == (other.load.requests, other.load.bytes)
-        assert errors() == []
+        assert [] == errors()
 
 
 async def test_peer_that_never_reads(connect: Connect, errors: Callable[[], list[str]]) -> None:
@@ -498,7 +498,7 @@ async def test_peer_that_never_reads(connect: Connect, errors: Callable[[], list
         await deaf.send(deaf.encoded(*[("methods",)] * 3))
         await deaf.ended.wait()
 
-        assert await other.call("ping") == {"pong": True}
+        assert {"pong": True} == await other.call("ping")
         assert (0, 0) == (other.load.requests, other.load.bytes)
         assert ["connection=1 does not read"] == [line.partition(";")[0] for line in errors()]
 
@@ -510,7 +510,7 @@ async def test_peer_that_stops_reading(connect: Connect) -> None:
         await deaf.send(deaf.encoded(("ping",)))
         await deaf.ended.wait()
 
-        assert await other.call("ping") == {"pong": True}
+        assert {"pong": True} == await other.call("ping")
 
 
 @pytest.mark.slow
@@ -521,7 +521,7 @@ async def test_peer_that_sends_nothing_but_garbage(connect: Connect, errors: Cal
         await peer.send(b"\x90" + b"x" * (1 << 20))
         await peer.ended.wait()
 
-        assert await other.call("ping") == {"pong": True}
+        assert {"pong": True} == await other.call("ping")
         assert ["connection=1 does not read"] == [line.partition(";")[0] for line in errors()]
 
 
@@ -538,7 +538,7 @@ async def test_drained_by_two(connect: Connect, blocker: Blocker) -> None:
             await wait_all_tasks_blocked()
             blocker.released.set()
 
-        assert await peer.answer(1) == {}
+        assert {} == await peer.answer(1)
 
 
 async def test_drained_when_lost(connect: Connect) -> None:
@@ -559,4 +559,4 @@ async def test_large_answer_to_who_reads(connect: Connect) -> None:
         peer = connect(Limits(unread=1000))
         await peer.call("add", "demo", "x" * (1 << 20), True)
 
-        assert await texts(peer, "demo") == ["x" * (1 << 20)]
+        assert ["x" * (1 << 20)] == await texts(peer, "demo")

@@ -187,8 +187,8 @@ async def test_invalid_characters_in_json(
         added, made = await both(peer, f'"add","params":["demo",{text},true]', f'"create","params":[{text}]')
         page = await peer.call("messages", "demo")
 
-    assert (added["result"].get("replaced", 0), made["error"]["data"]["name"]) == (replaced, "invalid_params")
-    assert page["messages"][0]["content"] == [{"type": "text", "text": expected}]
+    assert (replaced, "invalid_params") == (added["result"].get("replaced", 0), made["error"]["data"]["name"])
+    assert [{"type": "text", "text": expected}] == page["messages"][0]["content"]
 
 
 async def both(peer: Peer, *calls: str) -> list[dict[str, Any]]:
@@ -241,7 +241,7 @@ async def test_json_deeper_than_the_limit(connect: Connect, make: Make) -> None:
         )
 
     for refused in (deep, deeper):
-        assert refused["error"]["message"] == "invalid_params: prefix: nested deeper than 16 levels"
+        assert "invalid_params: prefix: nested deeper than 16 levels" == refused["error"]["message"]
 
 
 @in_json
@@ -254,7 +254,7 @@ async def test_ids_come_back_as_they_came(connect: Connect, make: Make) -> None:
         await peer.send(b"".join(framing.request(each, "ping", None) for each in ids))
 
         for each in ids:
-            assert await peer.answer(each) == {"pong": True}
+            assert {"pong": True} == await peer.answer(each)
 
 
 # --- what is wrong
@@ -282,9 +282,9 @@ async def test_one_bad_message(
         await peer.call("ping")
         await peer.send(framing._lay(body))
 
-        assert await peer.call("ping") == {"pong": True}
+        assert {"pong": True} == await peer.call("ping")
         assert error is type(await peer.answer(None))
-        assert peer._answers == {}
+        assert {} == peer._answers
 
 
 @pytest.mark.parametrize(
@@ -305,9 +305,9 @@ async def test_a_lost_stream(connect: Connect, data: bytes, error: type[ReelErro
         await peer.send(framing.request(1, "ping", []))
         await peer.send(data)
 
-        assert await peer.answer(1) == {"pong": True}
+        assert {"pong": True} == await peer.answer(1)
         assert error is type(await peer.answer(None))
-        assert await peer.rest() == b""
+        assert b"" == await peer.rest()
         await peer.ended.wait()
 
 
@@ -326,7 +326,7 @@ async def test_half_close_in_every_framing(connect: Connect, make: Make, cut: in
         await peer.stream.send_eof()
 
         heads = [(await peer.answer(number)) for number in range(20)]
-        assert await peer.rest() == b""
+        assert b"" == await peer.rest()
     assert [1 + number for number in range(1, 21)] == [head["head"] for head in heads if isinstance(head, dict)]
 
 
@@ -337,7 +337,7 @@ async def test_a_last_line_without_its_end(connect: Connect) -> None:
         await peer.send(b'{"id": 1, "method": "ping"}')
         await peer.stream.send_eof()
 
-        assert await peer.rest() == b'{"jsonrpc":"2.0","id":1,"result":{"pong":true}}\n'
+        assert b'{"jsonrpc":"2.0","id":1,"result":{"pong":true}}\n' == await peer.rest()
 
 
 async def test_a_stream_that_ends_in_a_message(connect: Connect) -> None:
@@ -347,8 +347,8 @@ async def test_a_stream_that_ends_in_a_message(connect: Connect) -> None:
         await peer.send(b'Content-Length: 99\r\n\r\n{"id": 1, "method": "ping"}')
         await peer.stream.send_eof()
 
-        assert str(await peer.answer(None)) == "parse_error: the stream ended inside a message"
-        assert await peer.rest() == b""
+        assert "parse_error: the stream ended inside a message" == str(await peer.answer(None))
+        assert b"" == await peer.rest()
 
 
 # --- what is never answered
@@ -363,8 +363,8 @@ async def test_an_editors_own_affairs(connect: Connect, make: Make, errors: Call
         await peer.send(framing.notify("$/cancelRequest", [{"id": 7}]))
         await peer.stream.send_eof()
 
-        assert await peer.rest() == b""
-    assert errors() == []
+        assert b"" == await peer.rest()
+    assert [] == errors()
 
 
 @in_all
@@ -391,8 +391,8 @@ async def test_notifications_in_json(connect: Connect, make: Make, errors: Calla
         await peer.send(framing.notify("add", {"agent": "demo", "messages": "hi", "create": True}))
         await peer.send(framing.notify("add", ["zed", "hi"]))
 
-        assert (await peer.call("agent", "demo"))["messages"] == 1
-        assert (peer._answers, peer.unread_pushes) == ({}, [])
+        assert 1 == (await peer.call("agent", "demo"))["messages"]
+        assert ({}, []) == (peer._answers, peer.unread_pushes)
     (logged,) = errors()
     assert "notification=add failed: not_found" in logged
 
@@ -418,7 +418,7 @@ async def test_messages_are_sent_whole(connect: Connect, make: Make) -> None:
             assert b"".join(framing.answer(frame.id, frame.result) for frame in frames) == piece  # type: ignore[union-attr,arg-type]
             answers += len(frames)
 
-    assert answers == 200
+    assert 200 == answers
 
 
 async def test_what_goes_out_behind_content_length(connect: Connect) -> None:
@@ -431,7 +431,7 @@ async def test_what_goes_out_behind_content_length(connect: Connect) -> None:
         header, _, body = (await peer.rest()).partition(b"\r\n\r\n")
 
     assert header == f"Content-Length: {len(body)}".encode()
-    assert json.loads(body) == {
+    assert {
         "jsonrpc": "2.0",
         "id": "é",
         "error": {
@@ -439,7 +439,7 @@ async def test_what_goes_out_behind_content_length(connect: Connect) -> None:
             "message": "invalid_params: agent is missing; accepted: agent",
             "data": {"field": "agent", "name": "invalid_params"},
         },
-    }
+    } == json.loads(body)
 
 
 @in_json

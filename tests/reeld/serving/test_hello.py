@@ -56,7 +56,7 @@ def test_the_introduction_is_no_push() -> None:
     framing = MessagePack()
     framing.push_target = ["nvim_exec_lua", "x"]
 
-    assert msgpack.unpackb(set_client_info(framing))[1] == "nvim_set_client_info"
+    assert "nvim_set_client_info" == msgpack.unpackb(set_client_info(framing))[1]
 
 
 async def test_hello_says_the_version_and_the_methods(connect: Connect) -> None:
@@ -65,8 +65,8 @@ async def test_hello_says_the_version_and_the_methods(connect: Connect) -> None:
         said = await connect().call("hello", {"client": {"name": "test"}, "protocol": {"min": 1, "max": 7}})
 
     assert (1, "msgpack-rpc", 1) == (said["protocol"], said["framing"], said["connection"])
-    assert said["server"]["name"] == "reeld"
-    assert said["limits"] == {
+    assert "reeld" == said["server"]["name"]
+    assert {
         "message": 16 << 20,
         "values": 1 << 20,
         "elements": 1 << 16,
@@ -74,7 +74,7 @@ async def test_hello_says_the_version_and_the_methods(connect: Connect) -> None:
         "items": 10_000,
         "depth": 16,
         "in_flight": 256,
-    }
+    } == said["limits"]
 
 
 @pytest.mark.parametrize("protocol", [{"min": 2}, {"max": 0}, {"min": 2, "max": 3}])
@@ -85,7 +85,7 @@ async def test_no_common_protocol(connect: Connect, protocol: dict[str, int]) ->
         (error,) = await peer.ask(("hello", {"protocol": protocol, "errors": "map"}))
 
         assert str(error).startswith("protocol_mismatch: reeld speaks protocol 1, the client ")
-        assert await peer.call("ping") == {"pong": True}
+        assert {"pong": True} == await peer.call("ping")
 
 
 async def test_errors_as_text_and_as_maps(connect: Connect) -> None:
@@ -100,12 +100,12 @@ async def test_errors_as_text_and_as_maps(connect: Connect) -> None:
 
     assert [[0, text], None] == list(found[1])
     assert [[1, "invalid_params: agent is missing; accepted: agent"], None] == list(found[2])
-    assert found[4][0] == {
+    assert {
         "code": -32004,
         "name": "not_found",
         "message": text,
         "data": {"name": "not_found", "agent": "zed"},
-    }
+    } == found[4][0]
 
 
 async def test_the_name_of_the_client_is_noted(connect: Connect) -> None:
@@ -128,4 +128,4 @@ async def test_client_without_a_proper_name(connect: Connect, name: Any) -> None
         outcome = await peer.answer(1)
 
         assert isinstance(outcome, InvalidParams)
-        assert (await connect().call("add", "demo", "hi", True))["head"] == 2
+        assert 2 == (await connect().call("add", "demo", "hi", True))["head"]

@@ -20,7 +20,7 @@ async def test_busy_takes_a_prefix(connect: Connect, blocker: Blocker) -> None:
 
         assert [Busy] * 3 == [type(outcome) for outcome in refused]
         assert [{}, {"pong": True}, {"pong": True}] == [await peer.answer(number) for number in (1, 2, 3)]
-        assert await peer.ask(*[("ping",)] * 3) == [{"pong": True}] * 3
+        assert [{"pong": True}] * 3 == await peer.ask(*[("ping",)] * 3)
 
 
 async def test_busy_lasts_until_none_is_in_flight(connect: Connect, blocker: Blocker) -> None:
@@ -37,7 +37,7 @@ async def test_busy_lasts_until_none_is_in_flight(connect: Connect, blocker: Blo
         await peer.answer(3)
 
         assert [Busy, Busy] == [type(outcome) for outcome in refused]
-        assert await texts(peer, "demo") == ["one"]
+        assert ["one"] == await texts(peer, "demo")
 
 
 async def test_busy_of_an_agent_keeps_a_prefix(connect: Connect, services: Services, blocker: Blocker) -> None:
@@ -61,7 +61,7 @@ async def test_busy_of_an_agent_keeps_a_prefix(connect: Connect, services: Servi
         outcomes = [type(await peer.answer(number)) for number in range(3, 9)]
 
         assert [dict, dict, dict, Busy, Busy, Busy] == outcomes
-        assert await texts(peer, "demo") == ["one", "two"]
+        assert ["one", "two"] == await texts(peer, "demo")
 
 
 async def test_busy_by_size(connect: Connect, blocker: Blocker) -> None:
@@ -75,7 +75,7 @@ async def test_busy_by_size(connect: Connect, blocker: Blocker) -> None:
         await peer.answer(1)
 
         assert isinstance(refused, Busy)
-        assert (await peer.call("add", "demo", "x" * 2000, True))["head"] == 2
+        assert 2 == (await peer.call("add", "demo", "x" * 2000, True))["head"]
 
 
 async def test_busy_by_what_all_have_in_flight(connect: Connect, blocker: Blocker) -> None:
@@ -91,7 +91,7 @@ async def test_busy_by_what_all_have_in_flight(connect: Connect, blocker: Blocke
 
         assert isinstance(refused, Busy)
         assert (0, 0) == (other.load.requests, other.load.bytes)
-        assert await other.ask(("ping",)) == [{"pong": True}]
+        assert [{"pong": True}] == await other.ask(("ping",))
 
 
 async def test_the_daemon_goes_on_reading(connect: Connect, blocker: Blocker) -> None:
@@ -103,4 +103,4 @@ async def test_the_daemon_goes_on_reading(connect: Connect, blocker: Blocker) ->
 
         assert {Busy} == {type(await peer.answer(number)) for number in range(2, 5002)}
         blocker.released.set()
-        assert await peer.answer(1) == {}
+        assert {} == await peer.answer(1)

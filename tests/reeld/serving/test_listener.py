@@ -83,8 +83,8 @@ async def test_modes_of_the_socket_and_its_directory(path: str) -> None:
     """Only the owner can use the socket and its directory."""
     with anyio.fail_after(PATIENCE):
         async with open_listener(path):
-            assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
-            assert stat.S_IMODE(os.lstat(Path(path).parent).st_mode) == 0o700
+            assert 0o600 == stat.S_IMODE(os.lstat(path).st_mode)
+            assert 0o700 == stat.S_IMODE(os.lstat(Path(path).parent).st_mode)
 
 
 async def test_it_is_removed_at_the_end(path: str) -> None:
@@ -223,7 +223,7 @@ async def test_longest_path() -> None:
     with anyio.fail_after(PATIENCE), short_directory() as directory:
         path = str(directory / "x").ljust(MAX_PATH, "x")
         async with open_listener(path) as opened, await anyio.connect_unix(path), await opened.accept():
-            assert len(path) == 107
+            assert 107 == len(path)
 
 
 async def test_serving_until_closed(path: str, opened: PathListener, services: Services) -> None:
@@ -234,12 +234,12 @@ async def test_serving_until_closed(path: str, opened: PathListener, services: S
             await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as first, await anyio.connect_unix(path) as second:
                 assert {"pong": True} == (await ping(first)).result == (await ping(second)).result
-                assert server.counters()["connections"] == 2
+                assert 2 == server.counters()["connections"]
                 await server.close()
                 with pytest.raises(anyio.EndOfStream):
                     await first.receive()
 
-    assert server.counters()["connections"] == 0
+    assert 0 == server.counters()["connections"]
 
 
 async def test_closing_answers_what_is_in_flight(

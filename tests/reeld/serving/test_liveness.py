@@ -85,6 +85,6 @@ async def test_a_wait_ends_when_its_peer_closes(services: Services) -> None:
                     await other.send(framing.request(2, "add", ["demo", "hi"]))
                     (answer,) = framing.feed(await patient.receive())
                     assert isinstance(answer, Response)
-                    assert answer.result["head"] == 2
+                    assert 2 == answer.result["head"]
             await server.close()
             nursery.cancel_scope.cancel()

@@ -69,7 +69,7 @@ async def test_one_call_is_replied_to_at_once(autojump_clock: MockClock, stack: 
         await wait_all_tasks_blocked()
 
     assert [("a", 0), ("b", 0), ("c", 0)] == stack.replied
-    assert stack.replies.held == 0
+    assert 0 == stack.replies.held
 
 
 @pytest.mark.parametrize("ready", ["abc", "cba", "bac"])
@@ -80,7 +80,7 @@ async def test_newest_first(autojump_clock: MockClock, stack: Stack, ready: str)
     await anyio.sleep(1)
 
     assert [("c", 0), ("b", GAP), ("a", 2 * GAP)] == stack.replied
-    assert stack.replies.held == 0
+    assert 0 == stack.replies.held
 
 
 async def test_an_older_reply_waits(autojump_clock: MockClock, stack: Stack) -> None:
@@ -88,11 +88,11 @@ async def test_an_older_reply_waits(autojump_clock: MockClock, stack: Stack) -> 
     stack.begin("ab")
     stack.reply("a")
     await anyio.sleep(100)
-    assert (stack.order, stack.replies.held) == ("", 1)
+    assert ("", 1) == (stack.order, stack.replies.held)
 
     stack.reply("b")
     await anyio.sleep(1)
-    assert stack.order == "ba"
+    assert "ba" == stack.order
 
 
 async def test_a_call_in_the_gap(autojump_clock: MockClock, stack: Stack) -> None:
@@ -102,11 +102,11 @@ async def test_a_call_in_the_gap(autojump_clock: MockClock, stack: Stack) -> Non
     await anyio.sleep(GAP / 2)
     stack.begin("c")
     await anyio.sleep(1)
-    assert stack.order == "b"
+    assert "b" == stack.order
 
     stack.reply("c")
     await anyio.sleep(1)
-    assert stack.order == "bca"
+    assert "bca" == stack.order
 
 
 async def test_the_gap_begins_when_a_reply_has_been_sent(autojump_clock: MockClock, stack: Stack) -> None:

@@ -161,16 +161,16 @@ async def test_waiting_for_room(open_outbox: OpenOutbox, nursery: trio.Nursery) 
     it.box.push(b"x" * 10)
     nursery.start_soon(wait)
     await wait_all_tasks_blocked()
-    assert rooms == []
+    assert [] == rooms
     await it.peer.receive()
     await wait_all_tasks_blocked()
-    assert rooms == [True]
+    assert [True] == rooms
     nursery.start_soon(wait)
     await wait_all_tasks_blocked()
     it.box.close()
     await wait_all_tasks_blocked()
 
-    assert rooms == [True, True]
+    assert [True, True] == rooms
 
 
 async def test_sent_is_said_after_each_piece(open_outbox: OpenOutbox) -> None:

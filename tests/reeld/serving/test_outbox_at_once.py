@@ -99,7 +99,7 @@ async def test_what_finds_no_room_is_left_to_the_sender() -> None:
             await anyio.lowlevel.checkpoint()
         await wait_all_tasks_blocked()
 
-        assert found == 8 * sent
+        assert 8 * sent == found
         assert (True, 0) == (it.box.empty, it.traffic.waiting)
 
 

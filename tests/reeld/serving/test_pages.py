@@ -122,7 +122,7 @@ async def test_the_reply(store: Store) -> None:
     )
     items = shown.pop("conversation").items
 
-    assert shown == {"agent": "id", "head": 9, "at": 6, "system": "3", "more": True}
+    assert {"agent": "id", "head": 9, "at": 6, "system": "3", "more": True} == shown
     assert [{"seq": 1, "kind": "system", "content": "1", "data_json": None, "time": 1}] == list(map(unpackb, items))
 
 

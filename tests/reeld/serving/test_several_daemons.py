@@ -260,7 +260,7 @@ async def test_conflicts(clients: list[Client]) -> None:
     one, two, _ = clients
     await one.create("demo")
     head = (await two.add("demo", "a")).head
-    assert (await one.add("demo", "b", if_seq=head)).head == head + 1
+    assert head + 1 == (await one.add("demo", "b", if_seq=head)).head
     with pytest.raises(Conflict):
         await two.add("demo", "c", if_seq=head)
 

@@ -357,5 +357,5 @@ async def test_a_slice_costs_the_same_however_much_is_left(path: str, is_gone: b
         while await store._database.run(apply):
             pass
 
-    assert len(steps) == 50
+    assert 50 == len(steps)
     assert max(steps) <= 1.5 * min(steps)

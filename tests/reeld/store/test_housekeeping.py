@@ -62,7 +62,7 @@ async def test_a_step_that_fails(
     await _deny(store, None)
     await store.tidy()
 
-    assert problem == f"{', '.join(f'{what}: not authorized' for what in failed)}; it is tried again"
+    assert f"{', '.join(f'{what}: not authorized' for what in failed)}; it is tried again" == problem
     assert None is store.housekeeping.problem
     assert [f"{what} failed, and is tried again: not authorized" for what in failed] + [
         f"{what} works again" for what in failed

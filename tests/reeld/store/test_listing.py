@@ -135,7 +135,7 @@ def test_labels_of_an_agent(rows: Rows, title: str | None, tags: dict[str, str],
     seen: list[str] = []
     agents(rows.connection, Listing(accepts=lambda given: not seen.append(given)), pack)  # type: ignore[func-returns-value]
 
-    assert seen == [labels]
+    assert [labels] == seen
 
 
 @pytest.mark.parametrize(("room", "expected"), [(1, ["a"]), (2500, ["a", "b"]), (3600, ["a", "b", "c"])])

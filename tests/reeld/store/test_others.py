@@ -81,7 +81,7 @@ async def test_everything_is_told_in_the_order_of_ids() -> None:
     assert sorted(own) == own
     for before, after in zip([31, *own], own, strict=False):
         if of_others & {*range(before, after)}:
-            assert told[told.index(after) - 1] == 0, f"{after} came before what others wrote after {before}"
+            assert 0 == told[told.index(after) - 1], f"{after} came before what others wrote after {before}"
 
 
 async def test_only_what_is_about_others_is_overtaken() -> None:

@@ -220,7 +220,7 @@ def test_events_of_an_old_file_lose_their_references(connection: sqlite3.Connect
     assert before == query(path, "SELECT * FROM events")[:3]
     assert [("ok",)] == query(path, "PRAGMA integrity_check")
     (declared,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'events'").fetchone()
-    assert ("AUTOINCREMENT" in declared, "REFERENCES" in declared) == (False, False)
+    assert (False, False) == ("AUTOINCREMENT" in declared, "REFERENCES" in declared)
 
 
 async def test_events_of_an_old_file_have_no_origin(path: str) -> None:

@@ -138,7 +138,7 @@ def test_a_page_of_a_long_log(jump: tuple[str, str] | None) -> None:
                 steps[-1] += 1
 
             connection.set_progress_handler(count, 1)
-            assert len(page(rows, live=True, head=9999, last=5)) == 5
+            assert 5 == len(page(rows, live=True, head=9999, last=5))
     assert steps[1] == pytest.approx(steps[0], rel=0.2)
 
 
@@ -147,12 +147,12 @@ def test_pages_from_the_end(rows: Rows) -> None:
     rows.agent(1)
     for kind in ("user", "note", "user", "note", "user"):
         rows.event(1, kind)
-    assert page(rows, last=2) == [(1, 4), (1, 5)]
-    assert page(rows, last=1, kinds=["note"]) == [(1, 4)]
-    assert page(rows, last=2, before=4) == [(1, 2), (1, 3)]
-    assert page(rows, last=9, since=3) == [(1, 4), (1, 5)]
-    assert page(rows, last=2, kinds=["mark"]) == []
-    assert page(rows, last=2, limit=1) == [(1, 4)]
+    assert [(1, 4), (1, 5)] == page(rows, last=2)
+    assert [(1, 4)] == page(rows, last=1, kinds=["note"])
+    assert [(1, 2), (1, 3)] == page(rows, last=2, before=4)
+    assert [(1, 4), (1, 5)] == page(rows, last=9, since=3)
+    assert [] == page(rows, last=2, kinds=["mark"])
+    assert [(1, 4)] == page(rows, last=2, limit=1)
 
 
 def test_a_clone_of_another_ends_what_is_inherited(rows: Rows) -> None:
@@ -161,7 +161,7 @@ def test_a_clone_of_another_ends_what_is_inherited(rows: Rows) -> None:
     rows.event(1, "note")
     rows.event(1, "clone", None, '{"from": "x", "at": 9}')
     rows.event(1, "note")
-    assert page(rows, live=True) == [(1, 3)]
+    assert [(1, 3)] == page(rows, live=True)
 
 
 def test_a_jump_that_cannot_be_read_takes_everything_back(rows: Rows) -> None:
@@ -170,9 +170,9 @@ def test_a_jump_that_cannot_be_read_takes_everything_back(rows: Rows) -> None:
     rows.event(1, "note")
     rows.event(1, "restore", None, '{"to": "x"}')
     rows.event(1, "note")
-    assert page(rows, live=True) == [(1, 3)]
+    assert [(1, 3)] == page(rows, live=True)
     rows.event(1, "restore", None, '{"to": 99}')
-    assert page(rows, live=True) == [(1, 3)]
+    assert [(1, 3)] == page(rows, live=True)
 
 
 def test_what_comes_back_by_way_of_a_clone(rows: Rows) -> None:
@@ -186,8 +186,8 @@ def test_what_comes_back_by_way_of_a_clone(rows: Rows) -> None:
     said = rows.event(2)
     rows.event(1, "clone", None, f'{{"from": "{2:032x}", "at": 4}}', parent=said)
     rows.event(1)
-    assert page(rows, live=True) == [(1, 1), (1, 2), (1, 5)]
-    assert page(rows, live=True, last=2) == [(1, 2), (1, 5)]
+    assert [(1, 1), (1, 2), (1, 5)] == page(rows, live=True)
+    assert [(1, 2), (1, 5)] == page(rows, live=True, last=2)
 
 
 @pytest.mark.parametrize("last", [5, None])

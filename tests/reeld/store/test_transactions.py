@@ -176,7 +176,7 @@ async def test_a_bad_unit_fails_alone(
 
     kind, said_of_it = failed(guilty)
     assert error == kind
-    assert engine == "postgres" or said_of_it.startswith(message)
+    assert "postgres" == engine or said_of_it.startswith(message)
     assert not isinstance(first, Exception)
     assert not isinstance(last, Exception)
     assert [] == query(path, "SELECT * FROM events WHERE content = 'half'")

@@ -49,7 +49,7 @@ def body(make: Json, data: bytes) -> Any:
     """Read a sent message, and check the exact bytes around it."""
     if make is Lines:
         assert data.endswith(b"\n")
-        assert data.count(b"\n") == 1
+        assert 1 == data.count(b"\n")
         return json.loads(data)
     header, _, rest = data.partition(b"\r\n\r\n")
     assert header == f"Content-Length: {len(rest)}".encode()

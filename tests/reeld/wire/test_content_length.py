@@ -59,7 +59,7 @@ def test_a_header_that_loses_the_stream(header: bytes, cut: Callable[[bytes], li
     assert first == Notification("x", None, 14)
     assert (ParseError, True) == (error, fatal)
     assert text.startswith("parse_error: a message begins with Content-Length: N")
-    assert (framing.feed(good), framing.end()) == ([], [])
+    assert ([], []) == (framing.feed(good), framing.end())
 
 
 @pytest.mark.parametrize("length", [101, 10**15 - 1])
@@ -89,7 +89,7 @@ def test_an_empty_message() -> None:
 def test_the_stream_ends_inside_a_message(rest: bytes) -> None:
     """A peer that announced too many bytes and closed its end gets an error."""
     framing = ContentLength()
-    assert framing.feed(rest) == []
+    assert [] == framing.feed(rest)
 
     assert [(ParseError, "parse_error: the stream ended inside a message", True)] == list(map(readable, framing.end()))
-    assert framing.end() == []
+    assert [] == framing.end()

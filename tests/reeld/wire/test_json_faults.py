@@ -37,7 +37,7 @@ def test_json_nested_too_deep_in_a_good_frame(make: Json, message: bytes) -> Non
     error, text, fatal = taken(make, message)
 
     assert (ParseError, False) == (error, fatal)
-    assert text == "parse_error: the message is nested too deep"
+    assert "parse_error: the message is nested too deep" == text
 
 
 def test_json_over_several_lines() -> None:
@@ -51,11 +51,11 @@ def test_json_over_several_lines() -> None:
 @pytest.mark.parametrize("batch", ["[]", "[1]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'])
 def test_a_batch(make: Json, batch: str) -> None:
     """A batch is refused as a whole, and the stream continues."""
-    assert taken(make, batch.encode()) == (
+    assert (
         InvalidRequest,
         "invalid_request: batches are not accepted; send each request by itself",
         False,
-    )
+    ) == taken(make, batch.encode())
 
 
 @both

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 
 def test_the_daemons_limit_is_the_protocols_in_json_rpc() -> None:
     """A message may have 16 MiB by default."""
-    assert {ContentLength()._max, Lines()._max} == {MAX_MESSAGE}
-    assert {ContentLength()._max_values, Lines()._max_values} == {MAX_VALUES}
+    assert {MAX_MESSAGE} == {ContentLength()._max, Lines()._max}
+    assert {MAX_VALUES} == {ContentLength()._max_values, Lines()._max_values}
 
 
 @both
@@ -31,4 +31,4 @@ def test_values_at_the_limit_in_json_rpc(make: Json) -> None:
     assert isinstance(broken, InvalidFrame)
     assert broken.fatal
     assert isinstance(broken.error, TooLarge)
-    assert broken.error.data == {"limit": values - 1}
+    assert {"limit": values - 1} == broken.error.data

@@ -23,10 +23,10 @@ def test_blank_lines_count_for_nothing(blank: bytes) -> None:
 def test_a_last_line_without_its_end_in_json_rpc(end: bytes) -> None:
     """The end of the stream ends the last line; nothing is left after it, or after blanks."""
     framing = Lines()
-    assert framing.feed(b'{"method":"x"}' + end) == []
+    assert [] == framing.feed(b'{"method":"x"}' + end)
 
     assert [Notification("x", None, 14 + len(end))] == framing.end()
-    assert framing.end() == []
+    assert [] == framing.end()
 
 
 def test_a_last_line_that_is_cut_off() -> None:
@@ -48,6 +48,6 @@ def test_the_limit_of_a_line(over: int, end: bytes) -> None:
 
     if over:
         assert [(TooLarge, "too_large: a message may have 13 bytes; send it in parts", True)] == frames
-        assert framing.feed(message + b"\n") == []
+        assert [] == framing.feed(message + b"\n")
     else:
         assert [Notification("x", None, 14)] == frames

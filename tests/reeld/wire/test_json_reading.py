@@ -79,7 +79,7 @@ def test_a_long_message_in_json_rpc(make: Json, length: int) -> None:
     (frame,) = (frame for start in range(0, len(data), 1000) for frame in framing.feed(data[start : start + 1000]))
 
     assert isinstance(frame, Notification)
-    assert frame.params == ["y" * length]
+    assert ["y" * length] == frame.params
 
 
 @both
@@ -105,7 +105,7 @@ def test_a_value_that_comes_in(make: Json, text: bytes, expected: Any) -> None:
     """Values that are not plain, too large or too deep arrive, so that one parameter can be cleaned or refused."""
     frame = taken(make, b'{"id":7,"method":"x","params":' + text + b"}")
 
-    assert frame.id == 7
+    assert 7 == frame.id
     assert expected is None or expected == frame.params
 
 
@@ -115,7 +115,7 @@ def test_the_stream_ends_between_messages(make: Json) -> None:
     framing = make()
     framing.feed(LAY[make](b'{"method":"x"}'))
 
-    assert framing.end() == []
+    assert [] == framing.end()
 
 
 @both
@@ -124,8 +124,8 @@ def test_what_is_held_in_json_rpc(make: Json) -> None:
     framing = make()
     message = LAY[make](b'{"id":1,"method":"ping"}')
 
-    assert framing.held == 0
+    assert 0 == framing.held
     framing.feed(message + message[:-1])
     assert len(b'{"id":1,"method":"ping"') <= framing.held <= len(message)
     framing.feed(message[-1:])
-    assert framing.held == 0
+    assert 0 == framing.held

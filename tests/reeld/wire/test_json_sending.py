@@ -99,12 +99,12 @@ def test_a_push_as_the_peer_wants_it_in_json_rpc(make: Json) -> None:
     framing = make()
     framing.push_target = ["push", "a"]
 
-    assert body(make, framing.notify("event", {"sub": 1})) == {
+    assert {
         "jsonrpc": "2.0",
         "method": "push",
         "params": ["a", ["event", {"sub": 1}]],
-    }
-    assert body(make, framing.notify("x", [1]))["params"] == [1]
+    } == body(make, framing.notify("event", {"sub": 1}))
+    assert [1] == body(make, framing.notify("x", [1]))["params"]
 
 
 @both
@@ -124,7 +124,7 @@ def test_a_push_that_many_are_told(make: Json, wrapper: list[str]) -> None:
             "method": wrapper[0] if wrapper else "event",
             "params": [*wrapper[1:], ["event", params]] if wrapper else params,
         }
-    assert len(shared.encodings) == 1
+    assert 1 == len(shared.encodings)
 
 
 @both

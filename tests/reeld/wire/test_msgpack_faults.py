@@ -31,7 +31,7 @@ def test_nothing_comes_after_a_fatal_frame(data: bytes) -> None:
     assert isinstance(broken, InvalidFrame)
 
     assert broken.fatal
-    assert [framing.feed(piece) for piece in (PING, b"", data, PING * 20)] == [[], [], [], []]
+    assert [[], [], [], []] == [framing.feed(piece) for piece in (PING, b"", data, PING * 20)]
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_message_over_the_limit_says_the_limit() -> None:
 
     assert isinstance(error, TooLarge)
     assert "50 bytes" in error.message
-    assert error.data == {"limit": 50}
+    assert {"limit": 50} == error.data
 
 
 @pytest.mark.parametrize("values", [None, MAX_VALUES])
@@ -112,8 +112,8 @@ def test_too_many_elements_says_the_limit() -> None:
     error = fault(b"\xdd\x00\x01\x00\x01" + b"\xc0" * 65_537).error
 
     assert "65536" in error.message
-    assert error.data == {"limit": MAX_ELEMENTS}
-    assert MAX_ELEMENTS == 65_536
+    assert {"limit": MAX_ELEMENTS} == error.data
+    assert 65_536 == MAX_ELEMENTS
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_header_is_not_believed(header: bytes) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert frames == []
+    assert [] == frames
     assert len(piece) <= framing.held <= 2 * len(piece)
     assert peak < 2_000_000
 
@@ -148,7 +148,7 @@ def test_values_at_the_limit_in_msgpack(params: Any, values: int) -> None:
     assert isinstance(broken, InvalidFrame)
     assert broken.fatal
     assert isinstance(broken.error, TooLarge)
-    assert broken.error.data == {"limit": values - 1}
+    assert {"limit": values - 1} == broken.error.data
 
 
 def test_many_values_weigh_more() -> None:
@@ -171,7 +171,7 @@ def test_a_whole_message_weighs_the_same_as_its_pieces(params: Any) -> None:
 
 def test_the_daemons_limit_is_the_protocols_in_msgpack() -> None:
     """A message may have 16 MiB by default."""
-    assert MAX_MESSAGE == 16 * 1024 * 1024
+    assert 16 * 1024 * 1024 == MAX_MESSAGE
 
 
 def test_an_idle_connection_is_small() -> None:

@@ -72,15 +72,15 @@ def test_junk_reads_the_same_in_any_pieces_in_msgpack(values: int | None, parts:
 @pytest.mark.parametrize("pieces", [[], [b""], [b"", b""], [PING[:-1]], one_by_one(PING[:-1]), [b"\xdd"]])
 def test_a_truncated_frame_is_silent(pieces: list[bytes], values: int | None) -> None:
     """Half a message makes no frame yet."""
-    assert fed(MessagePack(MAX_MESSAGE, values), pieces) == []
+    assert [] == fed(MessagePack(MAX_MESSAGE, values), pieces)
 
 
 def test_a_frame_over_two_pieces() -> None:
     """The end of one message and the beginning of the next may arrive together."""
     framing = MessagePack()
 
-    assert fed(framing, [PING + PING[:3]]) == [PINGED]
-    assert fed(framing, [PING[3:]]) == [PINGED]
+    assert [PINGED] == fed(framing, [PING + PING[:3]])
+    assert [PINGED] == fed(framing, [PING[3:]])
 
 
 @pytest.mark.parametrize("values", [None, MAX_VALUES])
@@ -99,8 +99,8 @@ def test_what_comes_is_had_at_once() -> None:
     """Feeding returns a list, so bytes are read even if nobody looks at the frames."""
     framing = MessagePack()
 
-    assert framing.feed(PING + PING) == [PINGED, PINGED]
-    assert framing.feed(b"") == []
+    assert [PINGED, PINGED] == framing.feed(PING + PING)
+    assert [] == framing.feed(b"")
 
 
 @pytest.mark.parametrize("values", [None, MAX_VALUES])
@@ -108,14 +108,14 @@ def test_what_is_held_in_msgpack(values: int | None) -> None:
     """A framing reports how many bytes of an incomplete message it keeps, and drops them after a fatal frame."""
     framing = MessagePack(MAX_MESSAGE, values)
 
-    assert framing.held == 0
+    assert 0 == framing.held
     framing.feed(PING + PING[:-1])
     assert len(PING) - 1 <= framing.held <= 2 * len(PING)  # the decoder that skips it may have a copy
     framing.feed(PING[-1:])
-    assert framing.held == 0
+    assert 0 == framing.held
     framing.feed(PING[:-1])
     framing.feed(b"\xc1")
-    assert framing.held == 0
+    assert 0 == framing.held
 
 
 def test_a_large_array_that_comes() -> None:
@@ -173,13 +173,13 @@ def test_both_directions_are_apart() -> None:
     """Sending during an incoming message affects neither."""
     framing = MessagePack()
 
-    assert fed(framing, [PING[:3]]) == []
+    assert [] == fed(framing, [PING[:3]])
     assert framing.request(1, "ping", []) == PING
-    assert fed(framing, [PING[3:]]) == [PINGED]
+    assert [PINGED] == fed(framing, [PING[3:]])
 
 
 def test_the_end_of_the_stream_says_nothing() -> None:
     """A message that is cut off at the end is dropped."""
     framing = MessagePack()
 
-    assert framing.feed(PING[:3]) + framing.end() == []
+    assert [] == framing.feed(PING[:3]) + framing.end()

@@ -47,7 +47,7 @@ def test_every_shape_of_a_call(data: dict[str, Any], expected: list[Any], conten
     """A call stored in any of the three shapes becomes the same block, after its thinking."""
     parts = read_row("tool_call", content, json.dumps(data))
 
-    assert parts == ("assistant", expected, {})
+    assert ("assistant", expected, {}) == parts
 
 
 @given(name_like, name_like, readable)
@@ -88,4 +88,4 @@ NO_CALLS: list[tuple[dict[str, Any], str]] = [
 def test_a_call_that_is_none() -> None:
     """The error names a call's field that is missing or of the wrong type, in each shape."""
     for data, field in NO_CALLS:
-        assert fault("tool_call", "shown", json.dumps(data)).field == f"data_json.{field}", data
+        assert f"data_json.{field}" == fault("tool_call", "shown", json.dumps(data)).field, data

@@ -43,7 +43,7 @@ def test_data_that_is_no_object(data_json: Any, reason: str) -> None:
     for kind, content in ROWS:
         error = fault(kind, content, data_json)
 
-        assert error.field == "data_json", kind
+        assert "data_json" == error.field, kind
         assert reason in error.reason, kind
 
 
@@ -55,14 +55,14 @@ def test_data_that_is_too_deep(kind: str, content: str | None, levels: int) -> N
     for innermost, (opening, closing) in product(["1", '"\\u0000"'], [("[", "]"), ('{"a":', "}")]):
         error = fault(kind, content, '{"a":' + opening * inner + innermost + closing * inner + "}")
 
-        assert error.field == "data_json", (opening, innermost)
+        assert "data_json" == error.field, (opening, innermost)
         assert "deep" in error.reason, (opening, innermost)
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '{"\\u0000":'])
 def test_data_that_opens_and_never_closes(opening: str) -> None:
     """Unclosed brackets are refused like any other data that is too deep."""
-    assert fault("user", "hi", opening * 100_000).field == "data_json"
+    assert "data_json" == fault("user", "hi", opening * 100_000).field
 
 
 def test_ten_levels_are_allowed() -> None:
@@ -99,26 +99,26 @@ class TestEscapes:
 
     def test_an_escaped_nul_in_a_value(self, escaped: str, expected: str) -> None:
         """A value of foreign data is cleaned."""
-        assert parse_data(f'{{"a": ["{escaped}"]}}') == {"a": [expected]}
+        assert {"a": [expected]} == parse_data(f'{{"a": ["{escaped}"]}}')
 
     def test_an_escaped_nul_in_a_key(self, escaped: str, expected: str) -> None:
         """A key is cleaned as well, at every level."""
-        assert parse_data(f'{{"a": {{"{escaped}": 1}}}}') == {"a": {expected: 1}}
+        assert {"a": {expected: 1}} == parse_data(f'{{"a": {{"{escaped}": 1}}}}')
 
     def test_an_escaped_nul_in_a_block(self, escaped: str, expected: str) -> None:
         """A text in a message of several blocks is cleaned."""
         parts = read_row("user", "hi", f'{{"blocks": [{{"type": "text", "text": "{escaped}"}}]}}')
 
-        assert parts == ("user", [{"type": "text", "text": expected}], {})
+        assert ("user", [{"type": "text", "text": expected}], {}) == parts
 
     def test_an_escaped_nul_in_a_tool_row(self, escaped: str, expected: str) -> None:
         """A tool's output is cleaned, and so is the id of its call."""
         parts = read_row("tool", None, f'{{"tool_call_id": "{escaped}", "output": "{escaped}", "success": true}}')
 
         block = {"type": "tool_result", "tool_call_id": expected, "content": expected, "is_error": False}
-        assert parts == ("tool", [block], {})
+        assert ("tool", [block], {}) == parts
 
 
 def test_the_last_of_two_equal_keys_wins() -> None:
     """A repeated key has its last value."""
-    assert parse_data('{"a": 1, "a": 2}') == {"a": 2}
+    assert {"a": 2} == parse_data('{"a": 1, "a": 2}')

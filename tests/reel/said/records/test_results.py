@@ -61,4 +61,4 @@ NO_RESULTS: list[tuple[dict[str, Any], str]] = [
 def test_a_result_that_is_none(kind: str) -> None:
     """The error names a result's field that is missing or of the wrong type."""
     for data, field in NO_RESULTS:
-        assert fault(kind, None, json.dumps(data)).field == f"data_json.{field}", data
+        assert f"data_json.{field}" == fault(kind, None, json.dumps(data)).field, data

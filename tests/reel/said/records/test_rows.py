@@ -36,7 +36,7 @@ def test_a_record_with_data() -> None:
     message = message_from_record({"kind": "tool_call", "data_json": json.dumps(ONE), "seq": 7})
 
     assert message is not None
-    assert (message["role"], message["content"], message["seq"]) == ("assistant", [CALL], 7)
+    assert ("assistant", [CALL], 7) == (message["role"], message["content"], message["seq"])
 
 
 def test_what_a_record_lacks() -> None:
@@ -44,8 +44,8 @@ def test_what_a_record_lacks() -> None:
     message = message_from_record({"kind": "user", "content": "", "client": "nvim"})
 
     assert message is not None
-    assert (message["seq"], message["time"]) == (0, 0)
-    assert message["content"] == [{"type": "text", "text": ""}]
+    assert (0, 0) == (message["seq"], message["time"])
+    assert [{"type": "text", "text": ""}] == message["content"]
 
 
 @given(st.sampled_from(["user", "assistant"]), st.text())
@@ -53,7 +53,7 @@ def test_a_text_comes_back_as_it_is(kind: str, text: str) -> None:
     """A message has the text of its row, whatever the text is."""
     parts = read_row(kind, text, None)
 
-    assert parts == (kind, [{"type": "text", "text": text}], {})
+    assert (kind, [{"type": "text", "text": text}], {}) == parts
 
 
 @pytest.mark.parametrize("kind", WITHOUT_MESSAGE)
@@ -83,7 +83,7 @@ def test_a_row_without_a_text(kind: str, content: Any, got: str, data_json: str 
     """A row that needs a text and has none is not a message."""
     error = fault(kind, content, data_json)
 
-    assert error.field == "content"
+    assert "content" == error.field
     assert error.reason.endswith(f"got {got}")
 
 
@@ -92,7 +92,7 @@ def test_a_tool_row_without_data(kind: str) -> None:
     """A tool's row without data is not a message."""
     error = fault(kind, "shown", None)
 
-    assert (error.field, error.reason) == ("data_json", "expected a JSON text, got null")
+    assert ("data_json", "expected a JSON text, got null") == (error.field, error.reason)
 
 
 fields = st.sampled_from(

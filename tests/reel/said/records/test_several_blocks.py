@@ -48,7 +48,7 @@ def test_a_row_of_several_blocks(kind: str, role: str, blocks: list[Any], metada
 )
 def test_blocks_that_are_none(kind: str, data: dict[str, Any], field: str) -> None:
     """In our own form the path of an error names the wrong field."""
-    assert fault(kind, "readable", json.dumps(data)).field == f"data_json.{field}"
+    assert f"data_json.{field}" == fault(kind, "readable", json.dumps(data)).field
 
 
 @pytest.mark.parametrize("kind", ["tool_result", "tool"])
@@ -71,4 +71,4 @@ def test_a_tool_row_may_have_a_key_called_blocks() -> None:
     """Only data with exactly blocks and metadata is in our own form."""
     (block,) = content_of("tool_result", {**RESULT, "blocks": []})
 
-    assert block["content"] == "found"
+    assert "found" == block["content"]

@@ -100,7 +100,7 @@ def test_the_end_of_a_message() -> None:
     thought: Json = {"reasoningContent": {}}
     item = {"role": "user", "content": [thought, {"text": "a"}, {"document": {}}]}
 
-    assert mark_end(item, "5m", CLAUDE) == {**item, "content": [thought, {"text": "a"}, POINT, {"document": {}}]}
+    assert {**item, "content": [thought, {"text": "a"}, POINT, {"document": {}}]} == mark_end(item, "5m", CLAUDE)
     assert mark_end({"content": [{"document": {}}]}, "5m", CLAUDE) is None
 
 

@@ -69,8 +69,8 @@ def test_an_item_of_an_unknown_type_is_kept_readable() -> None:
     """What no reader knows is a block of its provider's, with its JSON."""
     item = {"type": "hologram_call", "prompt": "a cat in three dimensions"}
     (message,) = stored("openai-chat", [item])
-    assert message["role"] == "assistant"
-    assert [parse(block["data_json"]) for block in message["content"]] == [item]
+    assert "assistant" == message["role"]
+    assert [item] == [parse(block["data_json"]) for block in message["content"]]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -93,8 +93,8 @@ def test_a_very_deep_item_comes_back() -> None:
 def test_an_item_that_is_no_message_is_kept_whole() -> None:
     """A call with a name that no message may have is a block of its provider's."""
     item = {"type": "function_call", "call_id": "c1", "name": "x" * 2000, "arguments": "{}"}
-    assert [block["type"] for block in stored("openai-responses", [item])[0]["content"]] == ["opaque"]
-    assert again("openai-responses", [item]) == [item]
+    assert ["opaque"] == [block["type"] for block in stored("openai-responses", [item])[0]["content"]]
+    assert [item] == again("openai-responses", [item])
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_an_item_that_is_not_an_object_is_refused() -> None:
     """The error has the place of the item."""
     with pytest.raises(InvalidMessage, match=r"items\[1\]: expected an object, got a string") as caught:
         parse_items('[{}, "Hi"]')
-    assert caught.value.data == {"index": 1, "field": "items[1]"}
+    assert {"index": 1, "field": "items[1]"} == caught.value.data
 
 
 def gemini_call(name: str) -> Json:
@@ -142,14 +142,14 @@ def ids(messages: list[Json]) -> list[str]:
 def test_calls_and_results_without_ids_belong_together() -> None:
     """A call gets an id of its own, and its result has the same one, though each was an item."""
     items = [gemini_call("look"), gemini_call("hear"), gemini_result("hear"), gemini_result("look")]
-    assert ids(stored("gemini", items)) == ["call_made_1", "call_made_2", "call_made_2", "call_made_1"]
+    assert ["call_made_1", "call_made_2", "call_made_2", "call_made_1"] == ids(stored("gemini", items))
     assert again("gemini", items) == items
 
 
 def test_a_result_answers_a_call_that_was_there_before() -> None:
     """A result without an id answers an open call of its tool."""
     calls = [OpenCall("c1", "look", 1, 0), OpenCall("c2", "hear", 1, 1)]
-    assert ids(stored("gemini", [gemini_result("hear")], calls)) == ["c2"]
+    assert ["c2"] == ids(stored("gemini", [gemini_result("hear")], calls))
     with pytest.raises(OpenCallsNeeded):
         stored("gemini", [gemini_result("hear")], None)
 
@@ -157,12 +157,12 @@ def test_a_result_answers_a_call_that_was_there_before() -> None:
 def test_a_call_and_its_result_in_one_item_belong_together() -> None:
     """An item with both needs no ids for it."""
     parts = [*gemini_call("look")["parts"], *gemini_result("look")["parts"]]
-    assert ids(stored("gemini", [{"role": "model", "parts": parts}])) == ["call_made_1", "call_made_1"]
+    assert ["call_made_1", "call_made_1"] == ids(stored("gemini", [{"role": "model", "parts": parts}]))
 
 
 def test_a_result_that_answers_no_call_gets_an_id_of_its_own() -> None:
     """A result without an id and without a call before it is an orphan."""
-    assert ids(stored("gemini", [gemini_result("look")])) == ["call_made_1"]
+    assert ["call_made_1"] == ids(stored("gemini", [gemini_result("look")]))
 
 
 def test_an_item_of_several_messages_is_one_item_again() -> None:
@@ -171,8 +171,8 @@ def test_an_item_of_several_messages_is_one_item_again() -> None:
     item = {"role": "user", "content": [results, {"type": "text", "text": "And now?"}]}
     after = {"role": "assistant", "content": "Nothing."}
     messages = stored("anthropic", [item, after])
-    assert [message["role"] for message in messages] == ["tool", "user", "assistant"]
-    assert written("anthropic", messages) == [item, after]
+    assert ["tool", "user", "assistant"] == [message["role"] for message in messages]
+    assert [item, after] == written("anthropic", messages)
 
 
 def test_a_part_of_an_item_is_read_by_itself() -> None:
@@ -181,25 +181,25 @@ def test_a_part_of_an_item_is_read_by_itself() -> None:
     item = {"role": "user", "content": [results, {"type": "text", "text": "And now?"}]}
     first, second = stored("anthropic", [item])
     words = [{"type": "text", "text": "And now?"}]
-    assert written("anthropic", [first]) == [{"role": "user", "content": [results]}]
-    assert written("anthropic", [second]) == [{"role": "user", "content": words}]
-    assert written("anthropic", [first, *shown([user("Stop")])])[1:] == [
-        {"role": "user", "content": [{"type": "text", "text": "Stop"}]}
-    ]
+    assert [{"role": "user", "content": [results]}] == written("anthropic", [first])
+    assert [{"role": "user", "content": words}] == written("anthropic", [second])
+    assert [{"role": "user", "content": [{"type": "text", "text": "Stop"}]}] == written(
+        "anthropic", [first, *shown([user("Stop")])]
+    )[1:]
 
 
 def test_a_message_that_was_changed_is_read_as_it_is_now() -> None:
     """The kept form counts only for the message that it was made with."""
     (message,) = stored("openai-responses", [{"role": "user", "content": "Hello there", "id": "msg_1"}])
     edited = {**message, "content": [{"type": "text", "text": "Hello you"}]}
-    assert written("openai-responses", [edited]) == [{"role": "user", "content": "Hello you"}]
+    assert [{"role": "user", "content": "Hello you"}] == written("openai-responses", [edited])
 
 
 @pytest.mark.parametrize("kept", [{"form": "@7"}, {"form_json": "{"}, {}, {"of": "x"}])
 def test_what_is_no_form_is_ignored(kept: Json) -> None:
     """Anybody can write metadata: they do not hide what a message says."""
     message = user("Hi", item={"format": "openai-chat", "check": "00000000", **kept})
-    assert written("openai-chat", shown([message])) == [{"role": "user", "content": "Hi"}]
+    assert [{"role": "user", "content": "Hi"}] == written("openai-chat", shown([message]))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -214,10 +214,10 @@ def test_messages_of_other_origin_become_items(name: str) -> None:
 def test_one_message_may_be_several_items() -> None:
     """What the assistant says and calls is an item each in Responses."""
     items = written("openai-responses", shown([model("Yes", call()), tool(result())]))
-    assert [item.get("type") for item in items] == [None, "function_call", "function_call_output"]
+    assert [None, "function_call", "function_call_output"] == [item.get("type") for item in items]
 
 
 def test_an_item_of_one_format_is_read_in_another() -> None:
     """What was added in the words of one provider is read in those of another."""
     messages = stored("openai-responses", [{"role": "user", "content": "Hi", "id": "msg_1"}])
-    assert written("gemini", messages) == [{"role": "user", "parts": [{"text": "Hi"}]}]
+    assert [{"role": "user", "parts": [{"text": "Hi"}]}] == written("gemini", messages)

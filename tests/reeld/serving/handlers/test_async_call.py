@@ -52,15 +52,15 @@ async def test_a_later_answer(connect: Connect, make: Callable[[], Framing], cal
         page = await peer.call("messages", "demo")
 
     assert (7, 2) == (said["token"], said["result"]["head"])
-    assert len(page["messages"]) == 1
+    assert 1 == len(page["messages"])
 
 
 @pytest.mark.parametrize("params", [[], None, {}, [[]]])
 async def test_a_call_without_parameters(connect: Connect, params: Any) -> None:
     """No parameters, and every way in which Lua encodes none, are the same."""
     with anyio.fail_after(PATIENCE):
-        assert await later(connect(), "t", "ping", params) == [{"token": "t", "result": {"pong": True}}]
-        assert await later(connect(), "t", "ping") == [{"token": "t", "result": {"pong": True}}]
+        assert [{"token": "t", "result": {"pong": True}}] == await later(connect(), "t", "ping", params)
+        assert [{"token": "t", "result": {"pong": True}}] == await later(connect(), "t", "ping")
 
 
 @in_all
@@ -98,7 +98,7 @@ async def test_a_later_error(connect: Connect, call: tuple[Any, ...], token: Any
 
     assert (token, name) == (said["token"], said["error"]["name"])
     assert said["error"]["message"].startswith(f"{name}: ")
-    assert said.keys() == {"token", "error"}
+    assert {"token", "error"} == said.keys()
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ async def test_a_later_error(connect: Connect, call: tuple[Any, ...], token: Any
 async def test_no_token(connect: Connect, call: tuple[Any, ...], errors: Callable[[], list[str]]) -> None:
     """A call without a token cannot be answered, so it is logged."""
     with anyio.fail_after(PATIENCE):
-        assert await later(connect(), *call) == []
+        assert [] == await later(connect(), *call)
 
     (logged,) = errors()
     assert "notification=call_async failed: invalid_params" in logged
@@ -120,7 +120,7 @@ async def test_no_parameters_at_all(connect: Connect, errors: Callable[[], list[
         await peer.send(peer._framing.notify("call_async", "nothing"))  # type: ignore[arg-type]  # on purpose
         await peer.call("ping")
 
-    assert len(errors()) == 1
+    assert 1 == len(errors())
 
 
 async def test_it_is_a_notification(connect: Connect) -> None:
@@ -184,7 +184,7 @@ async def test_pushes_as_the_peer_wants_them(connect: Connect, make: Callable[[]
         (plain,) = await later(peer, 3, "ping")
 
     assert ("nvim_exec_lua", ["push(...)", ["reply", {"token": 2, "result": {"pong": True}}]]) == wrapped
-    assert plain == {"token": 3, "result": {"pong": True}}
+    assert {"token": 3, "result": {"pong": True}} == plain
 
 
 @pytest.mark.parametrize("notify", ["f", [1], ["a\x00"], {"f": 1}, ["f", "x" * 4096]])
@@ -205,7 +205,7 @@ async def test_neovim_is_told_who_we_are(connect: Connect, version: str | None) 
 
     ((name, params),) = peer.unread_pushes
     assert ("nvim_set_client_info", "reeld", "msgpack-rpc") == (name, params[0], params[2])
-    assert other.unread_pushes == []
+    assert [] == other.unread_pushes
 
 
 async def test_only_messagepack_has_neovims(connect: Connect) -> None:
@@ -214,7 +214,7 @@ async def test_only_messagepack_has_neovims(connect: Connect) -> None:
         peer = connect(framing=Lines())
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7"}})
 
-    assert peer.unread_pushes == []
+    assert [] == peer.unread_pushes
 
 
 @pytest.mark.parametrize(("version", "expected"), [("0.9.5", [4, 3, 2]), ("0.10.1", [4, 2, 3])])
@@ -262,9 +262,9 @@ async def test_held_answers_are_sent_before_the_end(connect: Connect, blocker: B
         await blocker.entered.wait()
         blocker.released.set()
         outcomes = [await peer.answer(number) for number in (4, 5, 6)]
-        assert await peer.rest() == b""
+        assert b"" == await peer.rest()
 
-    assert order.came == [6, 5, 4]
+    assert [6, 5, 4] == order.came
     assert not any(isinstance(outcome, ReelError) for outcome in outcomes)
 
 
@@ -297,11 +297,11 @@ async def test_a_result_that_cannot_be_encoded(
             await peer.send(peer._framing.notify("call_async", [7, "broken"]))
             await peer.call("ping")
             ((_, said),) = [unwrapped(*push, []) for push in peer.unread_pushes]
-            assert said["error"]["name"] == "internal"
+            assert "internal" == said["error"]["name"]
         else:
             (error,) = await peer.ask(("broken",))
             assert isinstance(error, Internal)
-        assert await peer.call("ping") == {"pong": True}
+        assert {"pong": True} == await peer.call("ping")
 
 
 async def test_neovims_complaints(connect: Connect, errors: Callable[[], list[str]]) -> None:
@@ -312,7 +312,7 @@ async def test_neovims_complaints(connect: Connect, errors: Callable[[], list[st
         await peer.call("ping")
         (asked,) = await peer.ask(("nvim_error_event", 0, "x"))
 
-    assert errors() == ["connection=1 its Neovim failed on a push"]
+    assert ["connection=1 its Neovim failed on a push"] == errors()
     assert str(asked).startswith("method_not_found")
 
 
@@ -327,13 +327,13 @@ async def test_ten_complaints_in_a_row_end_the_subscriptions(connect: Connect, e
         await peer.call("add", "demo", "one")
         await peer.send(complaint * 9)
         await peer.call("add", "demo", "two")
-        assert (await peer.call("agent", "demo"))["attached"] == 1
+        assert 1 == (await peer.call("agent", "demo"))["attached"]
         await peer.send(complaint * 10)
         await peer.call("add", "demo", "three")
 
-        assert (await peer.call("agent", "demo"))["attached"] == 0
+        assert 0 == (await peer.call("agent", "demo"))["attached"]
     assert ["event", "event"] == [method for method, _ in peer.unread_pushes]
-    assert errors()[-1] == "connection=1 failed 10 times in a row; its subscriptions end"
+    assert "connection=1 failed 10 times in a row; its subscriptions end" == errors()[-1]
 
 
 # --- pushes

@@ -79,7 +79,7 @@ async def test_a_text_is_redacted_for_everybody(connect: Connect) -> None:
 
         assert {**reply, "head": 10} == {**before, "command": reply["command"], "time": reply["time"]}
         assert set(reply["affected"]) == set(ids.values())
-        assert [place["seq"] for place in reply["events"]] == [1, 3, 4, 5]
+        assert [1, 3, 4, 5] == [place["seq"] for place in reply["events"]]
         for agent in ids:
             assert "secret" not in str(await logged(peer, agent))
         assert "secret" not in str(await peer.call("agents"))
@@ -169,7 +169,7 @@ async def test_going_back_over_what_was_redacted(connect: Connect) -> None:
 
         assert isinstance(refused, NoSuchMark)
         assert shown[0].startswith("[redacted 20")
-        assert shown[1:] == ["undone secret"]
+        assert ["undone secret"] == shown[1:]
         assert shown == await texts(peer, "earlier")
         assert await intact(peer)
 
@@ -272,18 +272,18 @@ async def test_what_a_clone_needs_stays(connect: Connect) -> None:
         (refused,) = await peer.ask(("agent", reply["agent"]))
         await peer.call("restore", "copy", 4)
 
-        assert (reply["events"], reply["kept"], len(reply["heirs"])) == (1, 8, 1)
-        assert [(await peer.call(method))["agents"] for method in ("verify", "stats")] == [2, 2]
+        assert (1, 8, 1) == (reply["events"], reply["kept"], len(reply["heirs"]))
+        assert [2, 2] == [(await peer.call(method))["agents"] for method in ("verify", "stats")]
         assert isinstance(refused, NotFound)
         assert before[1] == await texts(peer, "taker")
-        assert await texts(peer, "copy") == ["a secret", "undone secret"]
+        assert ["a secret", "undone secret"] == await texts(peer, "copy")
         assert await intact(peer)
         purged = await peer.call("purge", "copy")
         assert before[1] == await texts(peer, "taker")
-        assert (purged["kept"], len(purged["heirs"])) == (1, 1)
+        assert (1, 1) == (purged["kept"], len(purged["heirs"]))
         assert await intact(peer)
-        assert (await peer.call("purge", "taker"))["kept"] == 0
-        assert (await peer.call("stats"))["agents"] == 0
+        assert 0 == (await peer.call("purge", "taker"))["kept"]
+        assert 0 == (await peer.call("stats"))["agents"]
 
 
 async def test_who_is_an_heir(connect: Connect) -> None:
@@ -305,8 +305,8 @@ async def test_who_is_an_heir(connect: Connect) -> None:
 
         assert heirs["root"] == [ids["copy"], ids["empty"], ids["early"]]
         assert heirs["copy"] == [ids["taker"]]
-        assert heirs["other"] == []
-        assert (later["events"], later["kept"], later["heirs"]) == (1, 0, [])
+        assert [] == heirs["other"]
+        assert (1, 0, []) == (later["events"], later["kept"], later["heirs"])
         assert await intact(peer)
 
 
@@ -364,7 +364,7 @@ async def test_what_waits_for_a_purged_agent(connect: Connect) -> None:
         made = await peer.call("create", "root")
 
         assert {type(outcome) for outcome in outcomes} <= {dict, NotFound}
-        assert made["messages"] == 0
+        assert 0 == made["messages"]
         assert await intact(peer)
 
 
@@ -389,8 +389,8 @@ async def test_named_backups(connect: Connect, tmp_path: Path) -> None:
         assert b"secret" not in after
         assert purged["backups"][0]["events"] > 0
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert connection.execute("SELECT name FROM agents WHERE name <> ''").fetchall() == [("taker",)]
+        assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
+        assert [("taker",)] == connection.execute("SELECT name FROM agents WHERE name <> ''").fetchall()
 
 
 async def test_a_backup_that_does_not_know_of_a_clone(connect: Connect, tmp_path: Path) -> None:
@@ -474,7 +474,7 @@ async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
         for path in (str(other), str(tmp_path / "missing")):
             (refused,) = await peer.ask(("purge", "root", {"backups": [path]}))
             assert isinstance(refused, InvalidParams)
-        assert len((await peer.call("agents"))["agents"]) == 3
+        assert 3 == len((await peer.call("agents"))["agents"])
         assert await intact(peer)
 
 
@@ -706,7 +706,7 @@ async def test_a_prompt_that_is_redacted_where_it_was_repeated(connect: Connect)
         await peer.call("redact", "taker", {"text": "secret"})
         await peer.call("restore", "origin", 2)
 
-        assert (await peer.call("agent", "origin"))["system"] == "a secret"
+        assert "a secret" == (await peer.call("agent", "origin"))["system"]
         assert await intact(peer)
 
 
@@ -728,7 +728,7 @@ async def test_an_erasure_that_could_not_be_applied(connect: Connect, services: 
         await store._database.run(lambda opened: opened.execute("DROP TRIGGER broken"))
         await erasing.complete(services.registry, rest)
 
-        assert stats["erasing_problem"] == "something is to be erased, and could not all be overwritten: broken"
+        assert "something is to be erased, and could not all be overwritten: broken" == stats["erasing_problem"]
         assert stats["housekeeping_problem"] is None  # it would say the same
         assert "secret" not in str([await peer.call("messages", name) for name in ("one", "heir")])
         assert (await peer.call("stats"))["erasing_problem"] is None
@@ -790,7 +790,7 @@ async def test_an_erasure_after_which_nothing_can_be_read(connect: Connect, serv
         await interrupt(None)
         await erasing.complete(services.registry, rest)
 
-        assert problem == "something is to be erased, and could not all be overwritten"
+        assert "something is to be erased, and could not all be overwritten" == problem
         assert "secret" not in str(await peer.call("messages", "one"))
         assert (None, [("done",)], False) == (store.eraser.problem, await states(services), has_secret(services))
         assert await intact(peer)

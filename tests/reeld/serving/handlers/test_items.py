@@ -69,7 +69,7 @@ async def test_items_replace_those_from_a_seq_on(connect: Connect) -> None:
     added = await add(peer, ITEMS[:1], **{"from": seqs[3]})
     assert (added["dropped"], added["seqs"]) == (2, [added["head"]])
     removed = await add(peer, [], **{"from": added["head"]})
-    assert (removed["first"], removed["seqs"]) == (0, [])
+    assert (0, []) == (removed["first"], removed["seqs"])
     assert ITEMS[:3] == await items(peer)
 
 

@@ -63,7 +63,7 @@ async def test_the_key_of_a_purge(connect: Connect) -> None:
 
         assert {**first, "repeated": True} == await peer.call("purge", "a", {"key": "k"})
         assert isinstance(refused, Conflict)
-        assert (await peer.call("agents"))["agents"][0]["name"] == "b"
+        assert "b" == (await peer.call("agents"))["agents"][0]["name"]
 
 
 @every_command
@@ -78,7 +78,7 @@ async def test_a_key_with_another_agent(connect: Connect, method: str) -> None:
         again = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
 
         assert isinstance(refused, Conflict)
-        assert refused.message == "the key k was used for the agent a; make a new key for each command"
+        assert "the key k was used for the agent a; make a new key for each command" == refused.message
         assert again["repeated"]
         assert first["command"] == again["command"]
         assert before["newest_event"] == (await peer.call("stats"))["newest_event"]

@@ -40,4 +40,4 @@ def test_the_first_call(handler: str, arguments: int) -> None:
     program = _PROGRAM.format(handler=handler, arguments=", ".join(["None"] * arguments))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
-    assert (done.stdout, done.stderr) == ("{False}\n", "")
+    assert ("{False}\n", "") == (done.stdout, done.stderr)

@@ -47,7 +47,7 @@ async def test_render_in_a_dialect(connect: Connect) -> None:
     with pytest.raises(InvalidParams, match="expected openai, deepseek, "):
         await peer.call("render", "demo", "openai-chat", {"dialect": "gpt"})
 
-    assert ["reasoning_content" in body for body in bodies] == [False, True, False]
+    assert [False, True, False] == ["reasoning_content" in body for body in bodies]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -277,10 +277,10 @@ async def test_a_budget_looks_at_the_newest_messages_alone(connect: Connect, ser
 
     assert in_memory == read == again == earlier
     assert held < 2000
-    assert sent[-1] == "A499"
-    assert sent[0] == f"Q{500 - len(sent) // 2}"
+    assert "A499" == sent[-1]
+    assert f"Q{500 - len(sent) // 2}" == sent[0]
     assert 800 < len(read["body"]) <= 1200
-    assert (dropped["seq"], dropped["action"]) == (2, "dropped")
+    assert (2, "dropped") == (dropped["seq"], dropped["action"])
     assert f"{4000 - len(sent)} messages, before seq {4002 - len(sent)}" in dropped["why"]
 
 

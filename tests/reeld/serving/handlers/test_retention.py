@@ -316,10 +316,10 @@ async def test_a_batch_that_cannot_be_applied(
     await store._database.run(lambda opened: opened.execute("DROP TRIGGER broken"))
     await erasing.complete(services.registry, rest)
 
-    assert failed == (
+    assert (
         "agents that are too old are not purged: something is to be erased, and could not all be overwritten: broken;"
         " it is completed as soon as that is possible; see reel status"
-    )
+    ) == failed
     assert (["done"] * 2, False) == (await states(services), has_secret(services))
     assert [] == await living(peer)
 

@@ -79,16 +79,16 @@ async def test_hit(peer: Peer) -> None:
     reply = await peer.call("search", "clean DECK")
 
     (hit,) = reply["hits"]
-    assert {field: hit[field] for field in ("name", "title", "seq", "role", "kind", "live")} == {
+    assert {
         "name": "tapes",
         "title": "About tapes",
         "seq": 2,
         "role": "user",
         "kind": "user",
         "live": True,
-    }
-    assert [hit["snippet"][begin:end] for begin, end in hit["matches"]] == ["clean", "deck"]
-    assert reply.keys() == {"hits", "more", "behind"}
+    } == {field: hit[field] for field in ("name", "title", "seq", "role", "kind", "live")}
+    assert ["clean", "deck"] == [hit["snippet"][begin:end] for begin, end in hit["matches"]]
+    assert {"hits", "more", "behind"} == reply.keys()
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ async def test_best_first(services: Services, peer: Peer) -> None:
     await peer.call("add", "other", f"a tape {'and more ' * 100}")
     await caught_up(services)
 
-    assert texts(await peer.call("search", "tape", {"order": "best"}))[0] == "tape tape tape"
+    assert "tape tape tape" == texts(await peer.call("search", "tape", {"order": "best"}))[0]
 
 
 async def test_rewound(services: Services, peer: Peer) -> None:
@@ -178,15 +178,15 @@ async def test_rewound(services: Services, peer: Peer) -> None:
     await peer.call("undo", "other")
     await caught_up(services)
 
-    assert texts(await peer.call("search", "deck", {"live": False})) == ["deck parseHttpUrl"]
+    assert ["deck parseHttpUrl"] == texts(await peer.call("search", "deck", {"live": False}))
 
 
 async def test_file(services: Services, peer: Peer) -> None:
     """The index is for its owner only, and counted in stats."""
     stats = await peer.call("stats")
 
-    assert mode(services.search.path) == 0o600
-    assert stats["search_behind"] == 0
+    assert 0o600 == mode(services.search.path)
+    assert 0 == stats["search_behind"]
     assert stats["search_problem"] is None
     assert stats["search_index_bytes"] > 0
 
@@ -205,7 +205,7 @@ async def test_damaged_file(services: Services, connect: Connect, damage: bytes 
             assert "cannot be used" in (await peer.call("stats"))["search_problem"]
         else:
             await caught_up(services)
-            assert len(texts(await peer.call("search", "hello"))) == 1
+            assert 1 == len(texts(await peer.call("search", "hello")))
         tasks.cancel_scope.cancel()
 
 

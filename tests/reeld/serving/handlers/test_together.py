@@ -192,7 +192,7 @@ async def test_known_messages_alone(connect: Connect) -> None:
     assert [[{"index": 0, "seq": 4}]] * 2 == [result["known"] for result in again["results"]]
     assert again["results"][1]["agent"] == again["agent"]
     assert "command" not in again["results"][0]
-    assert ("command" in nothing, "time" in nothing) == (False, False)
+    assert (False, False) == ("command" in nothing, "time" in nothing)
     assert {**first, "repeated": True} == await peer.call(
         "commit", {"parts": [add("a", message), add("b", message)], "key": "k"}
     )

@@ -62,9 +62,9 @@ async def test_verify_reports_a_wrong_live_state(connect: Connect, services: Ser
     (problem,) = (await peer.call("verify"))["problems"]
     assert ("living", "one") == (problem["what"], problem["name"])
     assert [problem] == (await peer.call("verify", "one"))["problems"]
-    assert (await peer.call("verify", "two"))["problems"] == []
+    assert [] == (await peer.call("verify", "two"))["problems"]
     assert not (await peer.call("replay", "one"))["matched"]
-    assert (await peer.call("verify"))["problems"] == []
+    assert [] == (await peer.call("verify"))["problems"]
 
 
 async def test_an_agent_that_cannot_be_asked(connect: Connect, services: Services) -> None:
@@ -109,7 +109,7 @@ async def test_an_agent_that_is_evicted_during_a_check(connect: Connect, service
         checked = await peer.answer(4)
 
     assert isinstance(checked, dict)
-    assert checked["problems"] == []
+    assert [] == checked["problems"]
     assert services.registry.get("two") is None
 
 
@@ -142,7 +142,7 @@ async def test_key_of_a_dead_root(connect: Connect) -> None:
     repeated = await peer.call("kill", "one", {"cascade": True, "key": "k"})
 
     assert ({**killed, "repeated": True}, 1) == (repeated, len(killed["killed"]))
-    assert (await peer.call("verify"))["problems"] == []
+    assert [] == (await peer.call("verify"))["problems"]
 
 
 async def test_checks_run_one_after_the_other(connect: Connect) -> None:
@@ -162,4 +162,4 @@ async def test_a_damaged_event_is_named(connect: Connect, services: Services) ->
     (problem,) = (await peer.call("verify", "one"))["problems"]
     assert ("checksum", 2) == (problem["what"], problem["seq"])
     with closing(sqlite3.connect(services.store.path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert ("ok",) == connection.execute("PRAGMA integrity_check").fetchone()
