@@ -16,6 +16,7 @@ import pytest
 
 from reeld.locks import lasting_directory
 from reeld.memory import give_back, use_one_heap
+from tests.daemon_fixtures import client, daemon, directory, prepared  # noqa: F401 - for every test
 from tests.few_variables import allow_few_variables
 from tests.places import FILES
 from tests.thoroughness import read_unicode, use_profile

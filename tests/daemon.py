@@ -16,8 +16,6 @@ from reel.sync.client import Client
 from tests.patience import PATIENCE
 from tests.places import FILES
 
-# Generous: a daemon that takes longer hangs.
-
 
 @contextmanager
 def short_directory() -> Iterator[Path]:

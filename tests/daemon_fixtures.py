@@ -1,4 +1,4 @@
-"""A daemon and a client of it for each test; a ``conftest`` imports the fixtures."""
+"""A daemon and a client of it for each test; a folder may have another daemon, such as one that its tests share."""
 
 import os
 import sys
@@ -10,7 +10,6 @@ import pytest
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
-from tests.postgres import own_schema
 
 
 @pytest.fixture
@@ -26,18 +25,6 @@ def prepared(directory: Path) -> Iterator[Daemon]:
     daemon = ForkedDaemon(directory)
     yield daemon
     daemon.close()
-
-
-@pytest.fixture
-def on_each_engine(engine: str, prepared: Daemon) -> Iterator[None]:
-    """A daemon on a file, or on tables of a PostgreSQL server; the whole test runs with each."""
-    if engine == "sqlite":
-        yield
-        return
-    with own_schema() as url:
-        prepared.database = url
-        yield
-        prepared.close()
 
 
 @pytest.fixture

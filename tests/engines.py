@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.daemon import Daemon
 from tests.postgres import own_schema
 
 
@@ -16,6 +17,13 @@ def engine(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
+def url() -> Iterator[str]:
+    """The URL of a database without tables, on a server."""
+    with own_schema() as made:
+        yield made
+
+
+@pytest.fixture
 def path(engine: str, tmp_path: Path) -> Iterator[str]:
     """The path of a database that does not exist yet, or the URL of one without tables."""
     if engine == "sqlite":
@@ -23,3 +31,15 @@ def path(engine: str, tmp_path: Path) -> Iterator[str]:
     else:
         with own_schema() as url:
             yield url
+
+
+@pytest.fixture
+def on_each_engine(engine: str, prepared: Daemon) -> Iterator[None]:
+    """A daemon on a file, or on tables of a PostgreSQL server; the whole test runs with each."""
+    if engine == "sqlite":
+        yield
+        return
+    with own_schema() as url:
+        prepared.database = url
+        yield
+        prepared.close()

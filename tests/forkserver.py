@@ -14,15 +14,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import anyio
 
-from tests.daemon import Daemon
+from tests.daemon import Daemon, short_directory
 from tests.few_variables import allow_few_variables
 from tests.patience import PATIENCE
 
@@ -146,6 +146,13 @@ class ForkedDaemon(Daemon):
             "directory": str(Path.cwd()),
         }
         self._process = _server().start(order)  # type: ignore[assignment]  # the part of Popen that is used
+
+
+@contextmanager
+def running_daemon() -> Iterator[ForkedDaemon]:
+    """Run a daemon in a directory of its own until the block ends."""
+    with short_directory() as directory, closing(ForkedDaemon(directory)) as daemon:
+        yield daemon.start()
 
 
 @cache

@@ -10,7 +10,6 @@ import pytest
 
 from reel.sync.client import Client
 from tests.daemon import Daemon
-from tests.daemon_fixtures import client, daemon, directory, prepared  # noqa: F401
 from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parent.parent
@@ -46,7 +45,7 @@ def test_functions_of_a_page(page: Path) -> None:
     assert [] == [(path, name) for path, name in named if not re.search(rf"\b{name}\b", texts.get(path, ""))]
 
 
-def test_tree_of_the_log(daemon: Daemon, client: Client) -> None:  # noqa: F811
+def test_tree_of_the_log(daemon: Daemon, client: Client) -> None:
     """The commands of the page write the events of its table, with these parents."""
     page = _PAGE.read_text()
     (script,) = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -58,7 +57,7 @@ def test_tree_of_the_log(daemon: Daemon, client: Client) -> None:  # noqa: F811
     assert sorted(rows) == [*parents(client, "copy"), *parents(client, "demo")]
 
 
-def parents(client: Client, agent: str) -> list[tuple[str, str, str, str]]:  # noqa: F811
+def parents(client: Client, agent: str) -> list[tuple[str, str, str, str]]:
     """Return the rows of the table, as the log has them."""
     events = client.history(agent).events
     seqs = ["" if event["parent"] is None else str(event["parent"]["seq"]) for event in events]

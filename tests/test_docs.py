@@ -5,17 +5,15 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from reel.base.errors import BY_NAME
 from tests import documents
-from tests.daemon import Daemon, short_directory
+from tests.daemon import Daemon
 from tests.end_to_end import answers
 from tests.end_to_end.provider import serving
-from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parent.parent
@@ -24,15 +22,6 @@ _README = (_ROOT / "README.md").read_text()
 _TEXTS = {".el", ".lua", ".md", ".py", ".ts", ".txt", ".vim"}
 _READMES = ("tests", "examples", "client/editors/vscode")
 _PROTOCOL = (_ROOT / "docs" / "protocol.md").read_text()
-
-
-@pytest.fixture
-def daemon() -> Iterator[Daemon]:
-    """A running daemon."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 def _blocks(language: str) -> list[str]:

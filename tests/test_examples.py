@@ -18,22 +18,12 @@ import pytest
 
 from reel import Block, DraftPush
 from reel.wire.pushes import Push
-from tests.daemon import Daemon, short_directory
+from tests.daemon import Daemon
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Json, serving
-from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
-
-
-@pytest.fixture
-def daemon() -> Iterator[Daemon]:
-    """A running daemon."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 def require(module: str, reason: str) -> None:

@@ -4,18 +4,14 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
-
-import pytest
 
 from reel.providers.changes import Action
 from reeld.formats.body import RenderRequest
 from reeld.formats.render import render
 from reeld.formats.table import FORMATS
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
 from tests.formats.checker import check
 from tests.patience import PATIENCE
 from tests.reel.streams.samples.anthropic import ANTHROPIC
@@ -198,15 +194,6 @@ def test_the_table_of_what_maps_to_what_is_true() -> None:
 def test_the_table_of_report_actions_is_complete() -> None:
     """Every action that a report may have is explained."""
     assert list(get_args(Action)) == [word.strip("`") for word in list(table("The report"))[1:]]
-
-
-@pytest.fixture
-def daemon() -> Iterator[Daemon]:
-    """A running daemon."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 _CURL = """#!/bin/sh

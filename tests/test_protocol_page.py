@@ -9,7 +9,6 @@ from typing import Any
 from reeld.config import SETTINGS, _defaults
 from reeld.serving.methods import METHODS
 from tests.daemon import Daemon
-from tests.daemon_fixtures import daemon, directory, prepared  # noqa: F401
 from tests.patience import PATIENCE
 
 _PAGE = (Path(__file__).parent.parent / "docs" / "protocol.md").read_text()
@@ -53,7 +52,7 @@ def same(shown: Any, came: Any) -> bool:
     return bool(shown == came)
 
 
-def test_examples(daemon: Daemon, directory: Path) -> None:  # noqa: F811
+def test_examples(daemon: Daemon, directory: Path) -> None:
     """The requests of the page, sent one after the other, get its replies and pushes."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(PATIENCE)

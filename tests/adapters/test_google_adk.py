@@ -13,6 +13,7 @@ import pytest
 
 from reel.base.errors import Killed, NotRunning
 from reel.sync.client import Client
+from tests.altered import altered
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
 
@@ -349,18 +350,6 @@ def test_what_a_newer_version_wrote(service: ReelSessionService, client: Client,
 OTHERS: list[Any] = [None, True, -1, 2**70, 1e300, "x", [], [5], [{"x": 5}], {}, {"x": 5}, {"parts": [{"text": 5}]}]
 
 
-def others(value: Any) -> Iterator[Any]:
-    """Yield a value with another one in each place, and without each of its parts."""
-    yield from OTHERS
-    if isinstance(value, dict):
-        for key in value:
-            yield {name: inside for name, inside in value.items() if name != key}
-            yield from ({**value, key: other} for other in others(value[key]))
-    if isinstance(value, list):
-        for number in range(len(value)):
-            yield from ([*value[:number], other, *value[number + 1 :]] for other in others(value[number]))
-
-
 def test_every_other_shape_of_an_event(service: ReelSessionService, client: Client, app: str) -> None:
     """An item that is no event of the framework's is read as what is left of it, and the session goes on."""
     session = made(service, app)
@@ -369,7 +358,7 @@ def test_every_other_shape_of_an_event(service: ReelSessionService, client: Clie
     append(service, session, Event(invocation_id="i", author="deck", content=content, actions=actions, branch="b"))
     agent = service.agent_name(app, "u", "s")
     whole = client.items(agent, "x-google-adk").items[0]["item"]
-    shapes = [other for other in others(whole) if isinstance(other, dict)]
+    shapes = [other for other in altered(whole, OTHERS) if isinstance(other, dict)]
     for begin in range(0, len(shapes), 1000):
         part = shapes[begin : begin + 1000]
         words: Any = [[{"role": "assistant", "content": "said"}]] * len(part)

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from tests.bench import adds, beside, followers, frameworks, postgres, programs, reads, rendering, search
-from tests.bench.setting import Setting
+from tests.bench.setting import Setting, say
 from tests.bench.table import Row
 
 # By what they are about; those of the first set are measured if nothing else is asked for.
@@ -73,22 +73,17 @@ def main() -> None:
     if unknown:
         parser.error(f"no row {', '.join(unknown)}; there are {', '.join(named)}")
     chosen = list(dict.fromkeys(row for name in given.rows for row in named[name]))
-    _say(f"{len(chosen)} rows, about {sum(row.seconds for row in chosen)} seconds; Ctrl-C ends it")
-    _say(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors")
+    say(f"{len(chosen)} rows, about {sum(row.seconds for row in chosen)} seconds; Ctrl-C ends it")
+    say(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors")
     with tempfile.TemporaryDirectory(prefix="reel-bench-", dir=given.directory) as name, Setting(Path(name)) as setting:
         for row in chosen:
-            _say(row.name)
+            say(row.name)
             for line in row.measure(setting):
-                _say(str(line))
+                say(str(line))
         if setting.left_out:
-            _say("left out")
+            say("left out")
         for what, why in setting.left_out.items():
-            _say(f"  {what}: {why}")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+            say(f"  {what}: {why}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ messages purged. The first line has the same adds without an erasure.
 """
 
 import argparse
-import sys
 import tempfile
 import threading
 import time
@@ -15,7 +14,7 @@ from typing import Any
 
 from reel.sync.client import Client
 from tests.bench.reads import fill
-from tests.bench.setting import Daemon, running
+from tests.bench.setting import Daemon, running, say
 
 # Bytes of the file for each message, measured.
 _BYTES = 480
@@ -41,7 +40,7 @@ def main() -> None:
                 time.sleep(0.1)  # nothing tells when everything is in the index
         with running(directory) as daemon:
             size = Path(daemon.database).stat().st_size / 1e6
-            _say(f"{size:,.0f} MB, {given.megabytes * 1_000_000 // _BYTES // _OTHERS * _OTHERS:,} messages")
+            say(f"{size:,.0f} MB, {given.megabytes * 1_000_000 // _BYTES // _OTHERS * _OTHERS:,} messages")
             client = daemon.client()
             client.add("beside", "one", create=True)
             _measure(daemon, "nothing", lambda: time.sleep(_QUIET))
@@ -68,15 +67,10 @@ def _measure(daemon: Daemon, what: str, action: Callable[[], Any]) -> None:
     beside.join()
     took.sort()
     middle, late = took[len(took) // 2], took[len(took) * 99 // 100]
-    _say(
+    say(
         f"{what:<24}{seconds:>8.2f} s, {processor:.2f} s of CPU; {len(took):,} adds meanwhile:"
         f" median {middle * 1e3:.1f} ms, p99 {late * 1e3:.1f} ms, longest {took[-1] * 1e3:.0f} ms"
     )
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ One conversation has a tenth of the events; the others have 1,000 each.
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 
 from reel.sync.client import Client
 from tests.bench.reads import fill
-from tests.bench.setting import Daemon, running
+from tests.bench.setting import Daemon, running, say
 from tests.bench.table import timed
 
 _EVENTS = 10_000_000
@@ -37,9 +36,9 @@ def main() -> None:
             fill(client, "long", long)
             took = time.perf_counter() - began
         size = Path(daemon.database).stat().st_size / 1e6
-        _say(f"{given.events:,} events in {took:.0f} s, {size:,.0f} MB; a conversation has {long:,}")
+        say(f"{given.events:,} events in {took:.0f} s, {size:,.0f} MB; a conversation has {long:,}")
         with running(directory) as daemon:
-            _say(f"{'start':<40}{daemon.ready * 1e3:>10.0f} ms")
+            say(f"{'start':<40}{daemon.ready * 1e3:>10.0f} ms")
             _measure(daemon, daemon.client(), long)
 
 
@@ -63,12 +62,7 @@ def _measure(daemon: Daemon, client: Client, long: int) -> None:
     for what, action in steps:
         took = timed(action)
         own, _ = daemon.memory()
-        _say(f"{what:<40}{took * 1e3:>10.1f} ms   {own:.0f} MB of memory")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+        say(f"{what:<40}{took * 1e3:>10.1f} ms   {own:.0f} MB of memory")
 
 
 if __name__ == "__main__":

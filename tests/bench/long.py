@@ -6,7 +6,6 @@ the time of the one, and what the adds of the other took meanwhile.
 
 import argparse
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 
 from reel.base.errors import TooLarge
 from reel.sync.client import Client
-from tests.bench.setting import TEXT, Daemon, running
+from tests.bench.setting import TEXT, Daemon, running, say
 from tests.bench.table import percentile
 
 _MESSAGES = 100_000
@@ -58,8 +57,8 @@ def main() -> None:
             _fill(daemon.client(), "short", _SHORT)
             took = time.perf_counter() - began
         size = Path(daemon.database).stat().st_size / 1e6
-        _say(f"{given.messages:,} messages in {took:.0f} s, {size:,.0f} MB; load {os.getloadavg()[0]:.1f}")
-        _say(f"{'':<30}{'takes':>9}{'CPU':>9}{'peak':>9}{'p50':>9}{'p99':>9}{'longest add':>13}{'load':>7}")
+        say(f"{given.messages:,} messages in {took:.0f} s, {size:,.0f} MB; load {os.getloadavg()[0]:.1f}")
+        say(f"{'':<30}{'takes':>9}{'CPU':>9}{'peak':>9}{'p50':>9}{'p99':>9}{'longest add':>13}{'load':>7}")
         steps = [step for step in _steps() if given.only is None or given.only in step.what]
         while steps:
             with running(directory) as daemon, _adding(daemon) as other:
@@ -149,7 +148,7 @@ def _measure(daemon: Daemon, step: Step, other: Connection) -> None:
     times: list[float] = other.recv()
     spent = daemon.processor_time() - spent
     half, most = (percentile(times, percent) * 1e3 for percent in (50, 99))
-    _say(
+    say(
         f"{step.what:<30}{took:>7.2f} s{spent:>7.2f} s{_peak(daemon):>6.0f} MB{half:>6.1f} ms{most:>6.1f} ms"
         f"{max(times) * 1e3:>10.1f} ms{load:>7.1f}"
     )
@@ -164,11 +163,6 @@ def _peak(daemon: Daemon) -> float:
     """Return the most memory that was resident since it was forgotten, in MB; on Linux only."""
     lines = Path(f"/proc/{daemon.pid}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,12 @@ def environment(**more: str) -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"} | more
 
 
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 class Daemon(NamedTuple):
     """A running daemon, and the seconds until it listened."""
 

@@ -12,13 +12,6 @@ from tests.daemon import short_directory
 from tests.forkserver import ForkServer
 
 
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    """A directory with a name short enough for a socket's path."""
-    with short_directory() as path:
-        yield path
-
-
 @pytest.fixture(scope="session")
 def shim() -> Iterator[Shim]:
     """The shim between SQLite and the disk."""

@@ -1,6 +1,5 @@
-"""Fixtures with a daemon, and the environment for real editors."""
+"""The environment for real editors, and their fixtures."""
 
 # ruff: noqa: F401 - fixtures for every test here
-from tests.daemon_fixtures import client, daemon, directory, prepared
 from tests.editors.dripping import dripping, halting
 from tests.editors.surroundings import configured, environment, require

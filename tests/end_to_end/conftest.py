@@ -1,21 +1,14 @@
-"""The fixtures of the daemon, its client and a browser."""
+"""The fixtures of databases, a home directory and a browser."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from tests import engines
-from tests.daemon_fixtures import (  # noqa: F401 - for every test here
-    client,
-    daemon,
-    directory,
-    home,
-    on_each_engine,
-    prepared,
-)
+from tests.daemon_fixtures import home  # noqa: F401 - for every test here
 from tests.end_to_end.browser import Browser, browsing
 
-engine = engines.engine
+engine, on_each_engine, url = engines.engine, engines.on_each_engine, engines.url
 
 
 @pytest.fixture(scope="module")

@@ -19,17 +19,10 @@ from reeld.store.postgres.schema import prepare
 from tests.daemon import Daemon, until
 from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
-from tests.postgres import own_schema, server_connection
+from tests.postgres import server_connection
 
 # More than a batch of a copy has.
 MANY = 2500
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    """The URL of a database without tables."""
-    with own_schema() as made:
-        yield made
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,7 +25,7 @@ from tests.daemon import Daemon
 from tests.forkserver import ForkedDaemon
 from tests.lossy import lossy
 from tests.patience import PATIENCE
-from tests.postgres import own_schema, own_server
+from tests.postgres import own_server
 
 SECRET = "rosebud"
 # Bytes of a file of the server's WAL, which it makes at once.
@@ -49,13 +48,6 @@ class ImpatientDaemon(Daemon):
     def command(self) -> list[str]:
         """Return the command line."""
         return [sys.executable, "-c", _IMPATIENT, *super().command()[3:]]
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    """The URL of a database without tables."""
-    with own_schema() as made:
-        yield made
 
 
 def check(*arguments: str, variable: str = "") -> subprocess.CompletedProcess[str]:

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import Daemon, short_directory, until
+from tests.daemon import Daemon, until
 from tests.end_to_end.browser import CHROMIUM, Browser, Page
 from tests.end_to_end.test_pages import HOSTILE
-from tests.forkserver import ForkedDaemon
+from tests.forkserver import running_daemon
 from tests.patience import PATIENCE
 
 _VIEW = [sys.executable, "-c", "from reel.cli import process; process()", "view", "--no-browser"]
@@ -79,14 +79,12 @@ def viewing(path: str, *argv: str) -> Iterator[View]:
 @pytest.fixture(scope="module")
 def running() -> Iterator[Daemon]:
     """A daemon that the tests of this file share."""
-    with short_directory() as path:
-        daemon = ForkedDaemon(path).start()
+    with running_daemon() as daemon:
         with daemon.client() as client:
             client.create("demo", title="Tapes")
             client.add("demo", "What is a tape deck?")
             client.add("demo", [{"role": "assistant", "content": "A **machine**."}])
         yield daemon
-        daemon.close()
 
 
 @pytest.fixture(scope="module")

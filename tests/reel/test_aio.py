@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import tracemalloc
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,8 +18,8 @@ from reel.aio import Client
 from reel.base.errors import ReelError
 from reel.wire.frames import Request
 from reel.wire.session import MessagePack
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests import daemon_fixtures
+from tests.daemon import Daemon
 from tests.patience import PATIENCE
 from tests.reel.blocking.scripted_daemon import HELLO
 
@@ -29,14 +29,8 @@ pytestmark = pytest.mark.slow
 _Part: TypeAlias = bytes | ReelError | dict[str, Any] | None
 PONG = {"pong": True}
 
-
-@pytest.fixture
-def daemon() -> Iterator[Daemon]:
-    """A running daemon."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
+# Each test has its own, as some end it.
+daemon = daemon_fixtures.daemon
 
 
 @pytest.fixture

@@ -25,8 +25,7 @@ from reel.machines.subscription_state import SubscriptionState
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
 from reel.wire.pushes import DraftPush, EventPush
-from tests.daemon import Daemon, full_listener, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon, full_listener
 from tests.patience import PATIENCE
 from tests.reel.both_clients import CLIENTS, Run, runner
 from tests.reel.daemon.running import end
@@ -69,14 +68,11 @@ class _Blocking:
 
 
 @pytest.fixture
-def daemon() -> Iterator[Daemon]:
+def daemon(prepared: Daemon) -> Daemon:
     """A daemon that has an agent ``demo``."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        with daemon.client() as client:
-            client.create("demo")
-        yield daemon
-        daemon.close()
+    with prepared.start().client() as client:
+        client.create("demo")
+    return prepared
 
 
 @pytest.fixture(params=CLIENTS)

@@ -1,3 +1,3 @@
-"""The daemon of the tests of a module, and a client of it."""
+"""The daemon of the tests of a module."""
 
-from tests.shared_daemon import client, daemon  # noqa: F401 - for every test here
+from tests.shared_daemon import daemon  # noqa: F401 - for every test here

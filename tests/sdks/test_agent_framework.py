@@ -15,6 +15,7 @@ from reel.base.errors import Killed, NotRunning, TooLarge
 from reel.base.strict_json import encode
 from reel.said.messages import NewMessage
 from reel.sync.client import Client
+from tests.altered import places_in
 from tests.daemon import Daemon
 
 Json = dict[str, Any]
@@ -238,13 +239,6 @@ _JUNK = st.recursive(
 )
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every place in a value: what it is in, and its key there."""
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        yield value, key
-        yield from _places(value[key])
-
-
 @pytest.mark.filterwarnings("ignore::agent_framework._feature_stage.ExperimentalWarning")
 @settings(max_examples=100)
 @given(data=st.data())
@@ -253,7 +247,7 @@ def test_anything_can_be_read(data: st.DataObject) -> None:
     role = data.draw(st.sampled_from(("user", "assistant", "tool")))
     item = {"role": role, "contents": [data.draw(st.sampled_from(contents())).to_dict()]}
     for _ in range(data.draw(st.integers(1, 3))):
-        inside, key = data.draw(st.sampled_from([*_places(item)]))
+        inside, key = data.draw(st.sampled_from([*places_in(item)]))
         inside[key] = data.draw(_JUNK)
 
     (message,) = messages_in([{"item_json": json.dumps(item)}])

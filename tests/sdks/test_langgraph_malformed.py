@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reel.sync.client import Client
+from tests.altered import altered
 from tests.daemon import Daemon
 
 pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed")
@@ -93,18 +94,6 @@ def records(saver: ReelSaver, client: Client, thread: str) -> list[Any]:
     return [json.loads(event["data_json"] or "")["langgraph"] for event in events if event["kind"] == "command"]
 
 
-def others(value: Any) -> Iterator[Any]:
-    """Yield a value with another one in each place, and without each of its parts."""
-    yield from OTHERS
-    if isinstance(value, dict):
-        for key in value:
-            yield {name: inside for name, inside in value.items() if name != key}
-            yield from ({**value, key: other} for other in others(value[key]))
-    if isinstance(value, list):
-        for number in range(len(value)):
-            yield from ([*value[:number], other, *value[number + 1 :]] for other in others(value[number]))
-
-
 def use(saver: ReelSaver, thread: str) -> list[Any]:
     """Call every method that reads; return the checkpoints."""
     found = [*saver.list({"configurable": {"thread_id": thread}})]
@@ -126,7 +115,7 @@ def test_every_other_shape_of_a_record(new: Callable[..., ReelSaver], client: Cl
     before = saver.get_tuple(stored)
     written: list[Any] = []
     for record in kinds:
-        for other in others(record):
+        for other in altered(record, OTHERS):
             # Else the last one would hide those before it.
             if isinstance(other, dict) and isinstance(other.get("put"), str) and other["put"] == record.get("put"):
                 other = {**other, "put": f"00000000-0000-6000-8000-{len(written):012}"}  # noqa: PLW2901

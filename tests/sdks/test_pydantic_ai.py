@@ -15,7 +15,9 @@ import reel
 from reel.base.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
 from reel.base.strict_json import encode
 from reel.base.values import Numeral
+from reel.importing.values import Numeral
 from reel.sync.client import Client
+from tests.altered import places_in
 from tests.daemon import Daemon
 
 framework = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
@@ -522,13 +524,6 @@ _JUNK = st.recursive(
 )
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every place in a value: what it is in, and its key there."""
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        yield value, key
-        yield from _places(value[key])
-
-
 @settings(max_examples=100)
 @given(data=st.data())
 def test_anything_can_be_read(data: st.DataObject) -> None:
@@ -537,7 +532,7 @@ def test_anything_can_be_read(data: st.DataObject) -> None:
     kind = m.ModelRequest if isinstance(parts[0], m.SystemPromptPart) else m.ModelResponse
     (item,) = items_of([kind(parts=[data.draw(st.sampled_from(parts))])])
     for _ in range(data.draw(st.integers(1, 3))):
-        inside, key = data.draw(st.sampled_from([*_places(item)]))
+        inside, key = data.draw(st.sampled_from([*places_in(item)]))
         inside[key] = data.draw(_JUNK)
     added: Any = {"seq": 2, "time": 1, "message": {"provider_metadata": {}, **reel.tool_result("c1", "done")}}
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from reel.sync.client import Client
-from tests.daemon import short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
+from tests.forkserver import running_daemon
 from tests.thoroughness import FUZZ
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
@@ -47,7 +47,7 @@ def _messages(words: list[str]) -> list[Any]:
 class Store(RuleBasedStateMachine):
     """Both stores, and the conversations that were loaded from each."""
 
-    daemon: ForkedDaemon
+    daemon: Daemon
     runner: asyncio.Runner
     client: Client
     runs = 0
@@ -213,12 +213,9 @@ class Store(RuleBasedStateMachine):
 @pytest.fixture(scope="module", autouse=True)
 def daemon() -> Iterator[None]:
     """A daemon that runs for the whole module."""
-    with short_directory() as directory, asyncio.Runner() as Store.runner:
-        Store.daemon = ForkedDaemon(directory).start()
-        with Store.daemon.client() as Store.client:
-            yield
-            assert [] == Store.client.verify().problems
-        Store.daemon.close()
+    with running_daemon() as Store.daemon, asyncio.Runner() as Store.runner, Store.daemon.client() as Store.client:
+        yield
+        assert [] == Store.client.verify().problems
 
 
 TestStore = Store.TestCase

@@ -1,19 +1,11 @@
-"""A client of the daemon, and a daemon that follows a script."""
+"""A daemon that follows a script, and names for agents."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from reel.sync.client import Client
-from tests.daemon import Daemon, short_directory
+from tests.daemon import short_directory
 from tests.reel.blocking.scripted_daemon import Script
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    """A client of the daemon that the tests of a module share."""
-    with daemon.client() as client:
-        yield client
 
 
 @pytest.fixture

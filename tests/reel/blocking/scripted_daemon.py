@@ -59,6 +59,12 @@ class Line:
 Part: TypeAlias = Callable[[Line], object]
 
 
+def lose(line: Line) -> None:
+    """Greet, take a request, and hang up."""
+    line.answer(HELLO)
+    line.take()
+
+
 class Script:
     """A daemon that follows a script."""
 

@@ -13,7 +13,7 @@ from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.patience import PATIENCE
 from tests.reel.blocking.doors import DOORS, add_some
-from tests.reel.blocking.scripted_daemon import HELLO, Line, Part, Script, greeting_and
+from tests.reel.blocking.scripted_daemon import HELLO, Line, Part, Script, greeting_and, lose
 
 pytestmark = pytest.mark.slow
 
@@ -44,11 +44,6 @@ def test_a_fork(daemon: Daemon, door: str) -> None:
 @pytest.mark.parametrize("door", sorted({*DOORS} - {"cancellable"}))
 def test_a_lost_connection(script: Script, door: str) -> None:
     """A command without a response is sent again under its key."""
-
-    def lose(line: Line) -> None:
-        line.answer(HELLO)
-        line.take()
-
     script.play(lose, greeting_and({**ADDED, "repeated": True}))
     with DOORS[door](script.path) as client:
         added = client.add("demo", "hi")

@@ -10,7 +10,7 @@ import reel
 from reel.sync.client import Client, connect
 from tests.daemon import Daemon, short_directory, until
 from tests.patience import PATIENCE
-from tests.reel.blocking.scripted_daemon import HELLO, Line, Script, greeting_and
+from tests.reel.blocking.scripted_daemon import HELLO, Line, Script, greeting_and, lose
 
 pytestmark = pytest.mark.slow
 
@@ -61,11 +61,6 @@ def test_the_blocking_client_gives_up_reconnecting(script: Script) -> None:
 
 def test_command_is_repeated_under_its_key(script: Script) -> None:
     """A command without a reply is sent again under the same key, so that it is not executed twice."""
-
-    def lose(line: Line) -> None:
-        line.answer(HELLO)
-        line.take()
-
     script.play(lose, greeting_and({**ADDED, "repeated": True}))
     with Client(script.path) as client:
         added = client.add("demo", "hi")

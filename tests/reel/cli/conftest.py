@@ -1,8 +1,6 @@
 """The fixtures of the CLI's tests: a real daemon, and the command run against it."""
 
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 
 from reel.cli import main
-from reel.daemon.process import answers
 from reel.sync.client import Client
+from tests.forkserver import running_daemon
 from tests.patience import PATIENCE
-from tests.places import FILES
 
 
 class Ran(NamedTuple):
@@ -34,35 +31,11 @@ class Ran(NamedTuple):
 Reel: TypeAlias = Callable[..., Ran]
 
 
-@pytest.fixture
-def directory() -> Iterator[Path]:
-    """A directory with a path short enough for a socket."""
-    with tempfile.TemporaryDirectory(prefix="reel-", dir=FILES) as path:
-        yield Path(path)
-
-
 @pytest.fixture(scope="session")
 def daemon() -> Iterator[str]:
     """The socket of a daemon that all tests share; each test has its own agents."""
-    with tempfile.TemporaryDirectory(prefix="reel-", dir=FILES) as directory:
-        socket = f"{directory}/s.sock"
-        command = [sys.executable, "-m", "reeld", "--socket", socket, "--database", f"{directory}/r.db"]
-        with Path(f"{directory}/log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
-            try:
-                wait_for(socket, process)
-                yield socket
-            finally:
-                process.terminate()
-                process.wait(PATIENCE)
-
-
-def wait_for(socket: str, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a daemon answers."""
-    deadline = time.monotonic() + PATIENCE
-    while not answers(socket):
-        assert process.poll() is None, "the daemon ended instead of answering"
-        assert time.monotonic() < deadline, "the daemon does not answer"
-        time.sleep(0.01)  # between two looks
+    with running_daemon() as daemon:
+        yield daemon.socket
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 import json
 import select
 import signal
-import subprocess
-import sys
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from tests.patience import PATIENCE
 from tests.postgres import own_schema
 from tests.reeld.store.making import lose_newest
 
-from .conftest import Reel, attached, wait_for
+from .conftest import Reel, attached
 from .running import started
 
 pytestmark = pytest.mark.slow
@@ -228,23 +226,18 @@ def test_follow_shows_what_a_rewind_took_away(client: Client, daemon: str, name:
 
 def test_follow_survives_a_crash_of_the_daemon(directory: Path) -> None:
     """After kill -9 of the daemon it continues with the new events."""
-    socket = f"{directory}/s.sock"
-    command = [sys.executable, "-m", "reeld", "--socket", socket, "--database", f"{directory}/r.db"]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as first:
-        wait_for(socket, first)
-        with Client(socket) as client:
-            client.create("demo")
-            with started(socket, "follow", "demo") as running:
-                attached(client, "demo")
-                client.add("demo", "one")
-                running.until("one")
-                first.kill()
-                first.wait()
-                with subprocess.Popen(command, stderr=subprocess.DEVNULL) as second:
-                    wait_for(socket, second)
-                    client.add("demo", "two")
-                    text = running.until("two")
-                    second.terminate()
+    daemon = ForkedDaemon(directory).start()
+    with daemon.client() as client:
+        client.create("demo")
+        with started(daemon.socket, "follow", "demo") as running:
+            attached(client, "demo")
+            client.add("demo", "one")
+            running.until("one")
+            daemon.kill()
+            daemon.start()
+            client.add("demo", "two")
+            text = running.until("two")
+    daemon.close()
 
     assert 1 == text.count("one")
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reel import no_state, requests, state
 from reel.base.errors import ReelError
 from reel.sync.client import Client
-from tests.daemon import Daemon, short_directory
-from tests.forkserver import ForkedDaemon
+from tests.daemon import Daemon
+from tests.forkserver import running_daemon
 from tests.thoroughness import SHARED
 
 from .conftest import Reel, texts
@@ -40,10 +40,8 @@ _COMMANDS = (
 @pytest.fixture(scope="module")
 def other() -> Iterator[Daemon]:
     """A second daemon, which the logs are imported into."""
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
+    with running_daemon() as daemon:
         yield daemon
-        daemon.close()
 
 
 @pytest.fixture

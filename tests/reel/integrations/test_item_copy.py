@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 
@@ -10,22 +9,15 @@ import pytest
 
 import reel
 from reel.base.values import Numeral
+from reel.importing.values import Numeral
 from reel.integrations.item_copy import ItemCopy
 from reel.sync.client import Client
-from tests.daemon import Daemon
 
 pytestmark = pytest.mark.slow
 
 FORMAT = "openai-responses"
 _NUMBERS = count()
 CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}", "id": "fc_1"}
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    """A client of the daemon."""
-    with daemon.client() as client:
-        yield client
 
 
 @pytest.fixture

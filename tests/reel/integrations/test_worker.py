@@ -18,17 +18,12 @@ from reel.daemon.process import lock_holder
 from reel.daemon.stop_marker import mark
 from reel.integrations.worker import Worker
 from reel.sync.client import Client
-from tests.daemon import Daemon, short_directory, until
-from tests.forkserver import ForkedDaemon
+from tests import daemon_fixtures
+from tests.daemon import Daemon, until
 from tests.patience import PATIENCE
 
-
-@pytest.fixture
-def daemon() -> Iterator[Daemon]:
-    with short_directory() as directory:
-        daemon = ForkedDaemon(directory).start()
-        yield daemon
-        daemon.close()
+# Each test has its own, as some end it.
+daemon = daemon_fixtures.daemon
 
 
 @contextmanager

@@ -1,42 +1,35 @@
 """The event bus: every subscriber gets every event once, in the order of the commits."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
 import pytest
 
 from reeld.agents.agent import Agent
-from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
+from reeld.agents.event_bus import CommittedEvent, EventBus, Whose
 from reeld.core.events import Event
 from reeld.core.milestones import Extent
 from reeld.store import queries
 from tests.reeld.agents.direct_client import DirectClient
+from tests.reeld.agents.silent_subscriber import SilentSubscriber
 from tests.reeld.core.memory import profile
 
 
-class RecordingSubscriber:
+class RecordingSubscriber(SilentSubscriber):
     """A subscriber that records what it gets."""
 
-    draws = False
-
     def __init__(self, connection: int | None = 1) -> None:
-        self.connection = connection
+        super().__init__(connection)
         self.events: list[CommittedEvent] = []
         self.resets: list[int] = []
 
     def on_event(self, committed: CommittedEvent) -> None:
         self.events.append(committed)
 
-    def on_elsewhere(self) -> None: ...
-
     def on_reset(self, whose: Whose) -> None:
         self.resets.append(whose.row)
-
-    def on_loss(self, _: Iterable[Whose]) -> None: ...
-
-    def on_draft(self, whose: Whose, writer: Typist, text: str) -> None: ...
 
     @property
     def shapes(self) -> list[tuple[str, Extent, Extent]]:

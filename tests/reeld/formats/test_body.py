@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from reel.base.errors import TooLarge
-from reeld.formats.body import Prefix, Rendered, RenderRequest, TooRecent
+from reeld.formats.body import Prefix, RenderRequest, TooRecent
 from reeld.formats.render import render
-from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import (
@@ -21,18 +20,10 @@ from tests.reeld.formats.histories import (
     result,
     tool,
 )
+from tests.reeld.formats.rendering import ask, body
 
 LOOP = ["Hi", model(call(name="a.b")), tool(result())]
 TOOLS = [{"name": "a.b", "input_schema": {"type": "object"}}]
-
-
-def ask(messages: list[Any], name: str = "anthropic", kept: RenderState | None = None, **how: Any) -> Rendered:
-    entries = entries_of(messages)
-    return render(RenderRequest(name, **how), entries, prompt_in(entries), kept)[0]
-
-
-def body(messages: list[Any], name: str = "anthropic", **how: Any) -> Any:
-    return json.loads(ask(messages, name, **how).body)
 
 
 @pytest.mark.parametrize("how", [{"model": "claude-opus-4-8"}, {"extra": {"model": "claude-opus-4-8"}}])

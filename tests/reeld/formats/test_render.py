@@ -9,9 +9,8 @@ from reel.base.errors import Conflict, InvalidParams
 from reel.base.strict_json import parse
 from reel.said.kinds import INERT, LEGACY
 from reeld.core.events import Entry, entry
-from reeld.formats.body import Rendered, RenderRequest
+from reeld.formats.body import RenderRequest
 from reeld.formats.render import render
-from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import (
@@ -20,23 +19,14 @@ from tests.reeld.formats.histories import (
     entries_of,
     model,
     opaque,
-    prompt_in,
     result,
     thinking,
     tool,
     user,
 )
+from tests.reeld.formats.rendering import ask, body
 
 LOOP = ["Hi", model(call(name="a.b")), tool(result())]
-
-
-def ask(messages: list[Any], name: str = "anthropic", kept: RenderState | None = None, **how: Any) -> Rendered:
-    entries = entries_of(messages)
-    return render(RenderRequest(name, **how), entries, prompt_in(entries), kept)[0]
-
-
-def body(messages: list[Any], name: str = "anthropic", **how: Any) -> Any:
-    return json.loads(ask(messages, name, **how).body)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 # ruff: noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
 
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -14,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.base.errors import Busy
-from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
+from reeld.agents.event_bus import EventBus, Typist, Whose
 from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, MAX_DRAFTS, Drafts
+from tests.reeld.agents.silent_subscriber import SilentSubscriber
 from tests.reeld.core.memory import profile
 
 ONE, TWO = profile(1), profile(2)
@@ -27,27 +27,17 @@ def by(connection: int) -> Typist:
     return Typist(connection, None)
 
 
-class RecordingSubscriber:
+class RecordingSubscriber(SilentSubscriber):
     """A subscriber that records drafts with their time."""
 
-    draws = False
-
     def __init__(self, connection: int | None = 9) -> None:
-        self.connection = connection
+        super().__init__(connection)
         self.seen: list[tuple[float, int, int, str]] = []
 
     @property
     def texts(self) -> list[str]:
         """Return the texts that were shown."""
         return [text for *_, text in self.seen]
-
-    def on_event(self, _: CommittedEvent) -> None: ...
-
-    def on_elsewhere(self) -> None: ...
-
-    def on_reset(self, _: Whose) -> None: ...
-
-    def on_loss(self, _: Iterable[Whose]) -> None: ...
 
     def on_draft(self, whose: Whose, writer: Typist, text: str) -> None:
         self.seen.append((trio.current_time(), whose.row, writer.connection, text))

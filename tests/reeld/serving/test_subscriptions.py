@@ -3,7 +3,7 @@
 The store is real, the streams are in memory; a push that was queued before an answer comes before it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -13,11 +13,12 @@ from msgpack import Unpacker
 from trio.testing import wait_all_tasks_blocked
 
 from reel.base.errors import Busy, InvalidParams, NotFound
-from reeld.agents.event_bus import CommittedEvent, Typist, Whose
+from reeld.agents.event_bus import CommittedEvent
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
 from reeld.store.transactions import AgentWrite, Transaction
 from tests.patience import PATIENCE
+from tests.reeld.agents.silent_subscriber import SilentSubscriber
 from tests.reeld.serving.conftest import Asked, Connect, Peer
 from tests.reeld.store.making import busy, event, profile, unguarded, write
 from tests.reeld.verify.damage import break_overflow
@@ -283,25 +284,15 @@ async def test_the_writer_of_many_followers_is_answered_first(demo: Peer) -> Non
     ]
 
 
-class _Ender:
+class _Ender(SilentSubscriber):
     """A subscriber that ends the last one of a crowd when it is told of an event."""
 
-    connection: int | None = None
-    draws = False
-
     def __init__(self, demo: Peer) -> None:
+        super().__init__()
         self._demo = demo
 
     def on_event(self, _: CommittedEvent) -> None:
         self._demo.connection.subscriptions.end(150)
-
-    def on_elsewhere(self) -> None: ...
-
-    def on_reset(self, _: Whose) -> None: ...
-
-    def on_loss(self, _: Iterable[Whose]) -> None: ...
-
-    def on_draft(self, _: Whose, _writer: Typist, _text: str) -> None: ...
 
 
 async def test_one_of_many_followers_leaves(demo: Peer, services: Services) -> None:
@@ -788,20 +779,9 @@ async def test_a_failing_subscriber_beside_a_connection(
 ) -> None:
     """If a subscriber raises, neither the writer nor other subscribers are affected."""
 
-    class Bad:
-        connection: int | None = None
-        draws = False
-
+    class Bad(SilentSubscriber):
         def on_event(self, _: CommittedEvent) -> None:
             raise RuntimeError("deaf")
-
-        def on_elsewhere(self) -> None: ...
-
-        def on_reset(self, _: Any) -> None: ...
-
-        def on_loss(self, _: Any) -> None: ...
-
-        def on_draft(self, *_: Any) -> None: ...
 
     with anyio.fail_after(PATIENCE):
         peer = connect()

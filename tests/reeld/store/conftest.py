@@ -17,7 +17,7 @@ from tests.patience import PATIENCE
 from tests.postgres import server_connection
 from tests.reeld.store.rows import Rows
 
-engine, path = engines.engine, engines.path
+engine, path, url = engines.engine, engines.path, engines.url
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from reeld.store.postgres.survey import Facts, judged, require_usable, survey
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
-from tests.postgres import own_schema, pooler, server_connection, shared
+from tests.postgres import pooler, server_connection, shared
 from tests.reeld.store.making import made
 
 URL = "postgresql:///reel"
@@ -42,13 +42,6 @@ GOOD = Facts(
     missing=[],
     has_pooler=False,
 )
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    """The URL of a database without tables."""
-    with own_schema() as made:
-        yield made
 
 
 @pytest.fixture
