@@ -22,6 +22,7 @@ from anyio.abc import TaskStatus
 
 from reel.base.errors import Storage
 from reel.daemon import stop_marker
+from reel.daemon.address import fallback_directory
 from reel.daemon.database_url import is_url, printable
 from reel.version import PROTOCOL, __version__
 from reeld import logs, memory
@@ -124,7 +125,7 @@ def _serve_when_possible(config: Config, supervisor: Supervisor, inherited: sock
 def _lock_and_serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None) -> None:
     with ExitStack() as stack:
         if inherited is None:
-            require_path(config.socket)
+            require_path(config.socket, fallback_directory())
             stack.enter_context(lock(config.socket, "the socket", config.socket))
             if config.unless_stopped and stop_marker.is_marked(config.socket):
                 raise StartupError(stop_marker.STOPPED)

@@ -15,7 +15,6 @@ import reel
 from reel.base.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
 from reel.base.strict_json import encode
 from reel.base.values import Numeral
-from reel.importing.values import Numeral
 from reel.sync.client import Client
 from tests.altered import places_in
 from tests.daemon import Daemon

@@ -119,7 +119,7 @@ async def _listen(path: str) -> SocketListener:
     Raises:
         StartupError: something else is at the path, or the socket cannot be made; it says what to do.
     """
-    require_path(path)
+    require_path(path, fallback_directory())
     try:
         _remove_stale(path)
         return await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
@@ -147,10 +147,13 @@ async def take_over(given: socket.socket) -> AsyncIterator[SocketListener]:
             await listener.aclose()
 
 
-def require_path(path: str) -> None:
+def require_path(path: str, ours: str) -> None:
     """Refuse a path that is too long, or where another user could put a socket in our name.
 
     Missing directories are created, for their owner only.
+
+    Args:
+        ours: a directory that others may make before us: if the path is in it, only its owner may enter it.
 
     Raises:
         StartupError: the path cannot be used; it says what to do.
@@ -167,7 +170,7 @@ def require_path(path: str) -> None:
         owners = (found.st_uid, directory.stat().st_uid)  # of a symlink, and of what it names
     except OSError as error:
         raise cannot(f"cannot make the socket's directory {directory}", error) from error
-    if str(directory) == fallback_directory() and (
+    if str(directory) == ours and (
         not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077
     ):
         raise StartupError(

@@ -9,7 +9,6 @@ import pytest
 
 import reel
 from reel.base.values import Numeral
-from reel.importing.values import Numeral
 from reel.integrations.item_copy import ItemCopy
 from reel.sync.client import Client
 

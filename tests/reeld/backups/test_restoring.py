@@ -11,7 +11,7 @@ import pytest
 
 from reel.base.errors import Conflict, Storage
 from reeld import app
-from reeld.backups import remains, restoring
+from reeld.backups import remains
 from reeld.backups.comparing import Loss, compare
 from reeld.backups.restoring import prepared
 from reeld.locks import lock
@@ -168,11 +168,11 @@ def test_a_crash_at_any_step(path: str, backup: str, monkeypatch: pytest.MonkeyP
     old, new = query(path, _EVENTS), query(backup, _EVENTS)
     seen: list[list[Any]] = []
 
-    def look(_: str) -> None:
+    def look(_: int) -> None:
         with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
             seen.append(connection.execute(_EVENTS).fetchall())
 
-    monkeypatch.setattr(restoring, "sync", look)
+    monkeypatch.setattr(os, "fsync", look)
     restore(backup, path, force=True)
 
     assert all(rows in (old, new) for rows in seen)

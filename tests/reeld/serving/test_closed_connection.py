@@ -1,7 +1,6 @@
 """A closed connection is freed at once, not when the garbage collector next runs."""
 
 import gc
-import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +11,6 @@ import trio
 from msgpack import packb
 from trio.testing import wait_all_tasks_blocked
 
-from reeld.serving import listener
 from reeld.serving.call import Services
 from reeld.serving.connection import Connection
 from reeld.serving.flow import Limits
@@ -29,20 +27,17 @@ def call(number: int, method: str, *params: Any) -> bytes:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Connection]]]:
-    """The connections that the server makes; the garbage collector does not run."""
-    opened: list[weakref.ref[Connection]] = []
-
-    class Noted(Connection):
-        def __init__(self, *args: Any) -> None:
-            super().__init__(*args)
-            opened.append(weakref.ref(self))
-
-    monkeypatch.setattr(listener, "Connection", Noted)
+def uncollected() -> Iterator[None]:
+    """The garbage collector does not run."""
     gc.collect()
     gc.disable()
-    yield opened
+    yield
     gc.enable()
+
+
+def connections() -> int:
+    """Return how many connections are in memory."""
+    return sum(type(each) is Connection for each in gc.get_objects())
 
 
 @asynccontextmanager
@@ -91,14 +86,14 @@ def garbage() -> list[str]:
         pytest.param(call(1, "hello", _OLD_NEOVIM) + call(2, "wait", "demo", 9), True, id="an old Neovim"),
     ],
 )
-async def test_freed_at_once(
-    services: Services, opened: list[weakref.ref[Connection]], sent: bytes, is_answered: bool
-) -> None:
+@pytest.mark.usefixtures("uncollected")
+async def test_freed_at_once(services: Services, sent: bytes, is_answered: bool) -> None:
     """Nothing keeps a connection, or a part of it, alive after its peer has closed it, whatever the peer did."""
     async with served(services) as (server, path):
         async with await anyio.connect_unix(path) as first:
             await first.send(call(1, "create", "demo"))
             await first.receive()
+            assert 1 == connections()
         async with await anyio.connect_unix(path) as peer:
             if sent:
                 await peer.send(sent)
@@ -107,18 +102,20 @@ async def test_freed_at_once(
             await wait_all_tasks_blocked()
         await settled(server)
 
-        assert [None, None] == [connection() for connection in opened]
+        assert 0 == connections()
         assert [] == garbage()
 
 
-async def test_freed_while_it_does_not_read(services: Services, opened: list[weakref.ref[Connection]]) -> None:
+@pytest.mark.usefixtures("uncollected")
+async def test_freed_while_it_does_not_read(services: Services) -> None:
     """Nothing keeps a connection that is closed because its peer does not read, nor what was being sent to it."""
     async with served(services, Limits(stall=0.01)) as (server, path):
         async with await anyio.connect_unix(path) as peer:
             await peer.send(call(1, "add", "demo", ["x" * (1 << 20)] * 4, True))
+            assert 1 == connections()
             await peer.send(call(2, "messages", "demo"))
             await wait_all_tasks_blocked()
             await settled(server)
 
-        assert [None] == [connection() for connection in opened]
+        assert 0 == connections()
         assert [] == garbage()

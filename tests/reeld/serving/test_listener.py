@@ -171,9 +171,9 @@ async def test_only_sockets_are_removed(path: str, what: str) -> None:
 
 def test_length_of_a_path() -> None:
     """The kernel takes 107 bytes; a longer path is refused with the remedy, counted in bytes."""
-    require_path("/" + "x" * (MAX_PATH - 1))
+    require_path("/" + "x" * (MAX_PATH - 1), "")
     with pytest.raises(StartupError) as caught:
-        require_path("/" + "x" * 105 + "ä")
+        require_path("/" + "x" * 105 + "ä", "")
 
     assert (
         "the socket's path has 108 bytes, more than the limit of 107; choose a shorter one with --socket or REEL_SOCKET"
@@ -185,9 +185,7 @@ def test_length_of_a_path() -> None:
 def test_the_directory_under_tmp_must_be_ours(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In /tmp others may make our directory first: it is used only if it belongs to us and nobody else can enter it."""
     directory = tmp_path / "reel"
-    # The real one is named after the user, so a test in it would meet the user's own daemon.
-    monkeypatch.setattr(listener, "fallback_directory", lambda: str(directory))
-    require_path(f"{directory}/s.sock")
+    require_path(f"{directory}/s.sock", str(directory))
     if what == "link":
         directory.rename(tmp_path / "elsewhere")
         directory.symlink_to(tmp_path / "elsewhere")
@@ -200,7 +198,7 @@ def test_the_directory_under_tmp_must_be_ours(tmp_path: Path, what: str, monkeyp
         directory.chmod(0o755)
 
     with pytest.raises(StartupError, match=str(directory)):
-        require_path(f"{directory}/s.sock")
+        require_path(f"{directory}/s.sock", str(directory))
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
@@ -215,7 +213,7 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path, linked: bool) ->
         named.symlink_to(directory)
 
     with pytest.raises(StartupError, match=rf"{named} belongs to another user \(uid 4242\)"):
-        require_path(f"{named}/s.sock")
+        require_path(f"{named}/s.sock", "")
 
 
 async def test_longest_path() -> None:

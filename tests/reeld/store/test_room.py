@@ -1,8 +1,10 @@
 """What needs much room is refused before it begins, with the numbers, and nothing has changed."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.file
 @pytest.fixture
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the disk look nearly full."""
-    monkeypatch.setattr(room, "free_room", lambda _: 1 << 20)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=1 << 20, f_frsize=1))
 
 
 @pytest.mark.usefixtures("no_room")

@@ -6,13 +6,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import anyio
 import pytest
 
 from reel.base.errors import Storage
 from reel.wire.msgpack_codec import packer
-from reeld.store import checksums, room, schema
+from reeld.store import checksums, schema
 from reeld.store.checksums import checksum
 from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
 from reeld.store.store import Store, open_store
@@ -282,7 +283,7 @@ async def test_a_file_whose_tables_were_just_begun(path: str, version: int, monk
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         migrate(connection, schema.MIGRATIONS[:version])
-    monkeypatch.setattr(room, "free_room", lambda _: 0)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0, f_frsize=1))
     async with open_store(path) as store:
         await write(store, made())
 

@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from reel.base.errors import InvalidParams, Killed, NotFound
+from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, texts
 
@@ -21,14 +22,14 @@ async def test_a_new_agent_gets_its_tags(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("live", [True, False])
-async def test_the_name_of_a_killed_agent_is_free(connect: Connect, live: bool) -> None:
+async def test_the_name_of_a_killed_agent_is_free(connect: Connect, services: Services, live: bool) -> None:
     """An agent is made under the name of a killed one, which is still found by its id and not added to."""
     with anyio.fail_after(PATIENCE):
         peer = connect()
         old = await peer.call("create", "demo")
         await peer.call("kill", "demo")
         if not live:
-            peer.connection._services.registry.residency.evict_idle(keep=0)
+            services.registry.residency.evict_idle(keep=0)
         for address in ("demo", old["id"]):
             with pytest.raises(Killed):
                 await peer.call("add", address, "hi", *([{"create": True}] if address != "demo" else []))

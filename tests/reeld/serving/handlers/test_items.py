@@ -8,6 +8,7 @@ import pytest
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound
 from reel.base.strict_json import parse
 from reel.said.item_forms import canonical
+from reeld.serving.call import Services
 from reeld.serving.item_pages import KeptItems
 from tests.reeld.formats.item_samples import SAMPLES
 from tests.reeld.serving.conftest import Connect, Peer
@@ -32,7 +33,7 @@ async def items(peer: Peer, format: str = CHAT, **more: Any) -> list[Any]:  # no
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-async def test_items_are_read_as_they_were_added(connect: Connect, name: str) -> None:
+async def test_items_are_read_as_they_were_added(connect: Connect, services: Services, name: str) -> None:
     """An agent that is made for items has them, after a restart too, and an undo takes all of them back."""
     peer = connect()
     added = await add(peer, json.dumps(SAMPLES[name]), name, create=True, model="a-model")
@@ -40,7 +41,7 @@ async def test_items_are_read_as_they_were_added(connect: Connect, name: str) ->
 
     assert list(map(canonical, SAMPLES[name])) == [canonical(parse(item["item_json"])) for item in read["items"]]
     assert added["seqs"] == [item["seq"] for item in read["items"]]
-    peer.connection._services.registry.residency.evict_idle(keep=0)
+    services.registry.residency.evict_idle(keep=0)
     assert read == await page(peer, name)
     await peer.call("undo", "demo")
     assert [] == await items(peer, name)
@@ -94,14 +95,14 @@ async def test_a_repeated_command_adds_items_once(connect: Connect) -> None:
     assert ITEMS == await items(peer)
 
 
-async def test_pages_of_items(connect: Connect) -> None:
+async def test_pages_of_items(connect: Connect, services: Services) -> None:
     """``since``, ``limit``, ``last``, ``max_bytes`` and ``at`` count items, of which one may be several messages."""
     peer = connect()
     given = [BOTH, ITEMS[0], BOTH, ITEMS[1]]
     seqs = (await add(peer, given, "anthropic", create=True))["seqs"]
-    for services_evict in (False, True):
-        if services_evict:
-            peer.connection._services.registry.residency.evict_idle(keep=0)
+    for is_evicted in (False, True):
+        if is_evicted:
+            services.registry.residency.evict_idle(keep=0)
         for count in range(1, 5):
             assert given[-count:] == await items(peer, "anthropic", last=count)
             limited = await page(peer, "anthropic", limit=count)
@@ -124,7 +125,7 @@ async def test_a_result_finds_its_call_before_the_page(connect: Connect) -> None
     assert "weather" == item["parts"][0]["functionResponse"]["name"]
 
 
-async def test_a_result_finds_its_call_that_was_read_before(connect: Connect) -> None:
+async def test_a_result_finds_its_call_that_was_read_before(connect: Connect, services: Services) -> None:
     """A result becomes what its call says, also if the items of that are kept, and are not made again."""
     peer = connect()
     await add(peer, [CALL], "gemini", create=True)
@@ -135,7 +136,7 @@ async def test_a_result_finds_its_call_that_was_read_before(connect: Connect) ->
         call, answer, _ = await items(peer, "gemini")
         assert (CALL, "weather") == (call, answer["parts"][0]["functionResponse"]["name"])
     seqs = [item["seq"] for item in (await page(peer, "gemini"))["items"]]
-    (kept,) = [kept for kept, _ in peer.connection._services.render_cache._entries.values()]
+    (kept,) = [kept for kept, _ in services.render_cache._entries.values()]
     assert isinstance(kept, KeptItems)
     assert len(seqs) == len(kept._items)
 

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from reel.base.errors import Conflict
+from reeld.serving.call import Services
 from reeld.serving.methods import METHODS
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
@@ -85,12 +86,12 @@ async def test_a_key_with_another_agent(connect: Connect, method: str) -> None:
 
 
 @every_command
-async def test_a_key_of_an_agent_that_had_to_be_found(connect: Connect, method: str) -> None:
+async def test_a_key_of_an_agent_that_had_to_be_found(connect: Connect, services: Services, method: str) -> None:
     """A command for an agent that is not live is remembered under its key, as one for a live agent is."""
     with anyio.fail_after(PATIENCE):
         peer = connect()
         await prepare(peer, method)
-        peer.connection._services.registry.residency.evict_idle(keep=0)
+        services.registry.residency.evict_idle(keep=0)
         first = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
         again = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
 
@@ -113,14 +114,14 @@ async def test_an_agent_that_would_be_made(connect: Connect, method: str) -> Non
         assert ["a"] == [agent["name"] for agent in (await peer.call("agents"))["agents"]]
 
 
-async def test_an_agent_that_is_not_live(connect: Connect) -> None:
+async def test_an_agent_that_is_not_live(connect: Connect, services: Services) -> None:
     """A retry after a rename is answered, whether the agent is live or has to be found."""
     with anyio.fail_after(PATIENCE):
         peer = connect()
         made = await peer.call("create", "a")
         first = await peer.call("add", "a", "x", {"key": "k"})
         await peer.call("change", "a", "renamed")
-        peer.connection._services.registry.residency.evict_idle(keep=0)
+        services.registry.residency.evict_idle(keep=0)
         again = [await peer.call("add", address, "x", {"key": "k"}) for address in (made["id"], "renamed", "a")]
 
     assert [{**first, "repeated": True}] * 3 == again
