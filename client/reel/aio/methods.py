@@ -11,7 +11,7 @@ from reel.requests import Call, next_page, providers
 from reel.requests.calls import describe
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
     from contextlib import AbstractAsyncContextManager
 
     from reel.aio.answer import Answer
@@ -90,7 +90,7 @@ class Methods(ABC):
                 raise
         return await self.call(call.if_exists)
 
-    async def pages(self, call: Call[R]) -> AsyncIterator[R]:
+    async def pages(self, call: Call[R]) -> AsyncGenerator[R, None]:
         """Yield a reply, and every page after it."""
         following_call: Call[R] | None = call
         while following_call is not None:

@@ -1,5 +1,6 @@
 """Reads the contents of pages from the daemon."""
 
+from contextlib import aclosing
 from typing import NamedTuple
 
 from reel import requests
@@ -49,15 +50,17 @@ async def piece(client: Client, agent: str, first: int, last: int, at: int) -> P
     since = max(first - 1 - _BEFORE, 0)
     limit = max(min(last - since, _PAGE), 1)
     messages: list[Message] = []
-    async for said in client.pages(requests.messages(agent, since=since, limit=limit, at=at)):
-        messages += [message for message in said.messages if message["seq"] <= last]
-        if not said.messages or said.messages[-1]["seq"] >= last:
-            break
+    async with aclosing(client.pages(requests.messages(agent, since=since, limit=limit, at=at))) as pages:
+        async for said in pages:
+            messages += [message for message in said.messages if message["seq"] <= last]
+            if not said.messages or said.messages[-1]["seq"] >= last:
+                break
     events: list[Event] = []
-    async for logged in client.pages(requests.history(agent, since=since, limit=limit, inherited=True)):
-        events += [event for event in logged.events if event["seq"] <= last]
-        if not logged.events or logged.events[-1]["seq"] >= last:
-            break
+    async with aclosing(client.pages(requests.history(agent, since=since, limit=limit, inherited=True))) as logs:
+        async for logged in logs:
+            events += [event for event in logged.events if event["seq"] <= last]
+            if not logged.events or logged.events[-1]["seq"] >= last:
+                break
     before: list[Part] = []
     parts: list[Part] = []
     for part in story(messages, events):
