@@ -1,0 +1,316 @@
+"""The commands that become of steps, whichever tool they are from, without a daemon."""
+
+# ruff: noqa: ARG002 - a book has the parameters of the protocol, whichever it needs
+
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reel.base.errors import Conflict, InvalidMessage, ReelError
+from reel.importing.adding import conversation
+from reel.importing.adding.conversation import CLIENT, TAG, Conversation, Target
+from reel.importing.adding.log import Log
+from reel.importing.adding.stored import Stored
+from reel.importing.steps import About, Back, Compacted, Kept, Part, Said, Source, Step
+from reel.replies import AgentRow
+from reel.requests import Call
+
+SOURCE = Source("/history", "tool/demo", 1, 1)
+
+
+class Book:
+    """Notes each command in a few words, and answers as a daemon does whose only writer is the importer.
+
+    Args:
+        refused: a text that no message may have.
+        elsewhere: how many events somebody else writes with each command.
+        log: the events of a clone.
+    """
+
+    def __init__(self, refused: str = "-", elsewhere: int = 0, log: Sequence[Any] = ()) -> None:
+        self.commands: list[str] = []
+        self.tags: list[dict[str, str]] = []
+        self._refused = refused
+        self._elsewhere = elsewhere
+        self._log = log
+
+    def submit(self, call: Call[Any], take: Any) -> None:
+        """Carry out a command."""
+        try:
+            take(self.call(call))
+        except ReelError as error:
+            take(error)
+
+    def call(self, call: Call[Any]) -> Any:
+        """Carry out a request."""
+        return getattr(self, f"_{call.method}")(**call.params)
+
+    def pages(self, call: Call[Any]) -> Iterator[Any]:
+        """Yield the only page of the log."""
+        yield SimpleNamespace(events=self._log)
+
+    def _create(self, agent: str, tags: dict[str, str], title: str = "") -> Any:
+        self.commands.append(f"create {agent} {title}".rstrip())
+        return SimpleNamespace(id="a1", name=agent, title=title, tags=tags, head=1)
+
+    def _clone(self, agent: str, name: str, at: int) -> Any:
+        self.commands.append(f"clone {agent}@{at} {name}")
+        return SimpleNamespace(id="a2", name=name, title="Theirs", tags={}, head=1)
+
+    def _add(self, agent: str, messages: Sequence[Any], if_seq: int, **place: int) -> Any:
+        words = [message["content"][0]["text"] if "role" in message else message["kind"] for message in messages]
+        if self._refused in words:
+            raise InvalidMessage("it is refused")
+        where = f" from {place['from']}" if place else ""
+        self.commands.append(f"add {'+'.join(words)} over {if_seq}{where}")
+        first = if_seq + 1 + bool(place)  # the step back is an event, too
+        return SimpleNamespace(first=first, head=first + len(messages) - 1 + self._elsewhere)
+
+    def _restore(self, agent: str, at: int, if_seq: int) -> Any:
+        self.commands.append(f"restore {at} over {if_seq}")
+
+    def _change(self, agent: str, tags: dict[str, str], title: str = "") -> Any:
+        self.commands.append(f"change {title}".rstrip())
+        self.tags.append(tags)
+
+    def _messages(self, agent: str, since: int, limit: int, at: int) -> Any:
+        self.commands.append(f"read {at}")
+        said = {
+            "role": "user",
+            "content": [{"type": "text", "text": f"again-{at}"}],
+            "provider_metadata": {},
+            "time": 0,
+        }
+        return SimpleNamespace(messages=[said])
+
+
+def said(*refs: str, role: str = "user", line: int = 0) -> Said:
+    """Return a message of so many parts, each of which says its id."""
+    return Said(role, tuple(Part(ref, [{"type": "text", "text": ref}]) for ref in refs), {}, None, line)
+
+
+def answer(*refs: str) -> Said:
+    """Return a message of an assistant."""
+    return said(*refs, role="assistant")
+
+
+def note(ref: str) -> Kept:
+    """Return a record for the log only."""
+    return Kept("note", ref, ref, {}, None)
+
+
+def read(*steps: Step, book: Book | None = None, target: Target | None = None, careful: bool = False) -> Conversation:
+    """Return a conversation that has taken steps."""
+    made = Conversation(
+        book or Book(), SOURCE, "tool/demo", target or Target("tool/demo", None, Log()), careful=careful
+    )
+    for step in steps:
+        made.take(step)
+    made.finish()
+    return made
+
+
+def commands(*steps: Step, **how: Any) -> list[str]:
+    """Return the commands that become of steps, without the description at the end."""
+    book = Book()
+    read(*steps, book=book, **how)
+    return [command for command in book.commands if not command.startswith("change")]
+
+
+def existing(*refs: str, stored: Stored | None = None) -> Target:
+    """Return an agent with a message for each id, whose seqs begin with 2."""
+    log = Log()
+    log.head = 1
+    for seq, ref in enumerate(refs, 2):
+        log.add(seq, seq, ref, is_message=True)
+    row = AgentRow("a1", "tool/demo", "Title", {TAG: "tool/demo"}, True, log.head, 0, 0)
+    return Target("tool/demo", row, log, stored=stored)
+
+
+def test_a_turn_is_one_command() -> None:
+    """A prompt ends what was collected before, unless nothing was said: turns are what an undo takes back."""
+    assert ["create tool/demo", "add u1+a1 over 1", "add u2+a2+t2 over 3"] == commands(
+        said("u1"), answer("a1"), said("u2"), answer("a2"), said("t2", role="tool")
+    )
+
+
+def test_nothing_said() -> None:
+    """No agent is made for a source that says nothing, even if it has records for the log."""
+    assert [] == commands(About(title="T"), note("n1"))
+
+
+def test_records_before_the_first_message() -> None:
+    """They wait for the agent, and come first."""
+    assert ["create tool/demo", "add note+u1 over 1"] == commands(note("n1"), said("u1"))
+
+
+def test_what_the_agent_is_called() -> None:
+    """Title and tags are those of the last step that names them, and one tag says where the agent is from."""
+    book = Book()
+    read(About(title="Early", tags={"cwd": "/a"}), said("u1"), About(title="Late", tags={"cwd": "/b"}), book=book)
+
+    assert "create tool/demo Early" == book.commands[0]
+    assert [{TAG: "tool/demo", "cwd": "/b"}] == book.tags
+
+
+def test_going_back() -> None:
+    """The next message replaces what follows the one to which the source went back; all is in the log."""
+    assert ["create tool/demo", "add u1+a1 over 1", "add u2+a2 over 3", "add u3 over 5 from 4"] == commands(
+        said("u1"), answer("a1"), said("u2"), answer("a2"), Back("a1"), said("u3")
+    )
+
+
+def test_going_back_to_the_beginning() -> None:
+    """The prompt keeps its place, and everything after it is replaced."""
+    assert ["create tool/demo", "add p over 1", "add u1 over 2", "add u2 over 3 from 3"] == commands(
+        said("p", role="system"), said("u1"), Back(""), said("u2")
+    )
+
+
+def test_going_back_within_a_command() -> None:
+    """What stands in the middle of a command ends it, when it is gone back to."""
+    assert ["create tool/demo", "add u1+a1+a2 over 1", "add a3 over 4 from 4"] == commands(
+        said("u1"), answer("a1"), answer("a2"), Back("a1"), answer("a3")
+    )
+
+
+def test_going_back_at_the_end() -> None:
+    """Without a message after it, a restore goes back, if a command ended there."""
+    assert ["create tool/demo", "add u1 over 1", "add u2 over 2", "restore 2 over 3"] == commands(
+        said("u1"), said("u2"), Back("u1")
+    )
+
+
+def test_a_summary() -> None:
+    """It replaces the conversation; what is kept beside it is said again, with the summary at its place."""
+    assert [
+        "create tool/demo",
+        "add u1 over 1",
+        "add u2 over 2",
+        "add s over 3 from 2",
+        "read 3",
+        "add again-3 over 5",
+        "add u3 over 6",
+    ] == commands(said("u1"), said("u2"), Compacted(said("s"), kept=("u2", "gone")), said("u3"))
+
+
+def test_what_is_there_already() -> None:
+    """A message that was imported is not sent again; what is new comes after the last one."""
+    book = Book()
+    made = read(said("u1"), answer("a1"), said("u2"), book=book, target=existing("u1", "a1"))
+
+    assert ["add u2 over 3"] == book.commands
+    assert (2, 1, "") == (made.known, made.added, made.made)
+
+
+def test_a_message_that_has_grown() -> None:
+    """Of a message of several parts, those that are new are another message after the first ones."""
+    assert ["add p3+u1 over 2"] == commands(answer("p1", "p2", "p3"), answer("u1"), target=existing("p2"))
+
+
+def test_a_message_after_an_older_one() -> None:
+    """It goes on where the source does, not where the log ends, and replaces what is there."""
+    assert ["add u3 over 3 from 3"] == commands(said("u1"), said("u3"), target=existing("u1", "u2"))
+
+
+def test_a_source_that_was_cut() -> None:
+    """Without the newest message, it is an older state of the conversation, and nothing is taken back."""
+    assert [] == commands(said("u1"), target=existing("u1", "u2"))
+
+
+def test_a_source_that_went_back() -> None:
+    """With the newest message, a step back is taken over."""
+    assert ["restore 2 over 3"] == commands(said("u1"), said("u2"), Back("u1"), target=existing("u1", "u2"))
+
+
+def test_a_place_that_says_something_else() -> None:
+    """If messages are known by their position, one that was edited is reported with its line."""
+    stored = Stored()
+    log = [{"kind": "user", "ref": "u1", "content": "Hi", "data_json": None}]
+    assert log == list(stored.note(log))
+
+    assert [7] == read(said("u1", line=7), target=existing("u1", stored=stored)).changed
+    assert [] == read(said("u1", line=7), target=existing("u1")).changed
+
+
+def test_a_title_of_ones_own() -> None:
+    """An agent that has a title keeps it; other tags stay, too."""
+    book = Book()
+    read(About(title="Theirs", tags={"cwd": "/a"}), said("u1"), book=book, target=existing("u1"))
+
+    assert ["change"] == book.commands
+    assert [{TAG: "tool/demo", "cwd": "/a"}] == book.tags
+
+
+def test_a_fork() -> None:
+    """It is a clone of its origin at the last message that both have, with a title of its own."""
+    u1 = {"seq": 2, "kind": "user", "parent": None, "command": 2, "client": CLIENT, "ref": "u1"}
+    cloned = {"seq": 3, "kind": "clone", "parent": {"agent": "a1", "seq": 2}, "command": 3, "client": CLIENT}
+    book, target = Book(log=[u1, cloned]), Target("fork", None, existing("u1", "u2").log, "a1", is_fork=True)
+    made = read(About(title="Mine"), said("u1"), said("f1"), book=book, target=target)
+
+    assert ["clone a1@2 fork", "add f1 over 3", "change Mine"] == book.commands
+    assert ("fork", "a2") == (made.made, made.agent)
+
+
+def test_a_fork_that_says_nothing_of_its_own() -> None:
+    """It is a clone all the same: the tool made one."""
+    target = Target("fork", None, existing("u1", "u2").log, "a1", is_fork=True)
+
+    assert ["clone a1@2 fork"] == commands(said("u1"), target=target)
+
+
+def test_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command has at most so many messages, and at most so many bytes."""
+    monkeypatch.setattr(conversation, "_MOST", 2)
+    by_number = commands(*(answer(f"a{number}") for number in range(5)))
+    monkeypatch.setattr(conversation, "_BYTES", 100)
+    by_size = commands(answer("x" * 60), answer("y" * 60))
+
+    assert ["add a0+a1 over 1", "add a2+a3 over 3", "add a4 over 5"] == by_number[1:]
+    assert [f"add {'x' * 60} over 1", f"add {'y' * 60} over 2"] == by_size[1:]
+
+
+def test_a_message_that_is_refused() -> None:
+    """What comes after it is not sent: it would have other seqs. The failure is for the report."""
+    book = Book(refused="u2")
+    made = read(said("u1"), said("u2"), said("u3"), book=book)
+
+    assert ["create tool/demo", "add u1 over 1"] == book.commands
+    assert isinstance(made.failure, InvalidMessage)
+
+
+def test_a_careful_second_try() -> None:
+    """One message after the other: only the refused one is left out, and its line is reported."""
+    book = Book(refused="u2")
+    made = read(said("u1"), said("u2", line=7), book=book, careful=True)
+
+    assert ["create tool/demo", "add u1 over 1"] == book.commands
+    assert ["/history:7: not imported: it is refused"] == [str(problem) for problem in made.problems]
+    assert made.failure is None
+
+
+def test_somebody_else_writes_meanwhile() -> None:
+    """Other seqs than expected are a conflict, which the report says."""
+    made = read(said("u1"), book=Book(elsewhere=1))
+
+    assert isinstance(made.failure, Conflict)
+
+
+def test_going_on_at_the_end() -> None:
+    """An existing conversation goes on with what comes next, whose messages are known by their places."""
+    book, target = Book(), existing("u1", "u2")
+    made = Conversation(book, SOURCE, "tool/demo", target)
+    made.go_on(None, {"copy": 2})
+    for step in (said("u3"), Back("copy"), said("u4")):
+        made.take(step)
+    made.finish()
+
+    assert ["add u3 over 3", "add u4 over 4 from 3"] == book.commands[:2]
+
+
+def test_the_name_of_the_importer() -> None:
+    """By this name it knows its own events again, in databases that older versions have filled."""
+    assert ("reel import", "import") == (CLIENT, TAG)

@@ -1,0 +1,81 @@
+"""Which sources were imported completely, and are not read again."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from reel.importing.adding.seen import Seen
+from reel.importing.steps import Source
+
+SOURCE = Source("/x/history", "tool/demo", 10, 20)
+HEADS = {"a1": 5, "a2": 7}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """The file, in a directory that is not there yet."""
+    return str(tmp_path / "state/imported.json")
+
+
+def saved(path: str) -> Seen:
+    """Return what a later import knows of a source that was imported into two agents."""
+    seen = Seen(path)
+    seen.add(SOURCE, HEADS)
+    seen.save()
+    return Seen(path)
+
+
+def test_a_source_that_was_imported(path: str) -> None:
+    """It is not read again while its agents have all of it; they may have more."""
+    assert 2 == saved(path).conversations(SOURCE, HEADS)
+    assert 2 == saved(path).conversations(SOURCE, {**HEADS, "a1": 6, "a3": 1})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SOURCE._replace(size=11),
+        SOURCE._replace(modified=21),
+        SOURCE._replace(path="/y/history"),
+        SOURCE._replace(key="2"),
+        SOURCE._replace(conversation="other/demo"),
+    ],
+)
+def test_a_source_that_changed(path: str, source: Source) -> None:
+    """Another size, time, file, conversation or tool is read."""
+    assert saved(path).conversations(source, HEADS) is None
+
+
+@pytest.mark.parametrize("heads", [{}, {"a1": 5}, {"a1": 4, "a2": 7}])
+def test_agents_that_lost_something(path: str, heads: dict[str, int]) -> None:
+    """If an agent is gone or is shorter, as after an older backup was restored, its source is read again."""
+    assert saved(path).conversations(SOURCE, heads) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version": 1, "sources": {}}', '{"version": 2, "sources": []}', "\xff"]
+)
+def test_a_damaged_file(path: str, text: str) -> None:
+    """Everything is read again, and the next import has a whole file."""
+    Path(path).parent.mkdir()
+    Path(path).write_bytes(text.encode("latin-1"))
+
+    assert Seen(path).conversations(SOURCE, HEADS) is None
+    assert 2 == saved(path).conversations(SOURCE, HEADS)
+
+
+def test_who_may_read_it(path: str) -> None:
+    """It says what somebody talks about with which tools, and is for the owner alone."""
+    saved(path)
+
+    assert (0o600, 0o700) == tuple(stat.S_IMODE(os.stat(each).st_mode) for each in (path, Path(path).parent))
+    assert [Path(path).name] == os.listdir(Path(path).parent)
+
+
+def test_a_place_where_nothing_can_be_written(tmp_path: Path) -> None:
+    """The import goes on; the next one reads everything again."""
+    (tmp_path / "file").write_text("")
+
+    assert saved(str(tmp_path / "file/imported.json")).conversations(SOURCE, HEADS) is None
