@@ -272,6 +272,37 @@ def test_the_daemon_is_restarted(shown: tuple[View, Page], page: Page, running: 
     page.until("document.querySelector('#parts article')?.textContent.includes('back again') === true")
 
 
+# Counts the connections of a page for its updates, and keeps the newest one.
+_COUNTED = """
+window.asked = 0;
+window.EventSource = class extends EventSource {
+  constructor(address) {
+    super(address);
+    window.asked += 1;
+    window.source = this;
+  }
+};
+"""
+
+
+@needs_chromium
+@pytest.mark.slow
+def test_a_page_that_cannot_be_followed(shown: tuple[View, Page], page: Page, client: Client) -> None:
+    """It says why, and what to do, and does not ask again for what would be refused again."""
+    client.create("refused")
+    script = page.send("Page.addScriptToEvaluateOnNewDocument", source=_COUNTED)
+    show(shown, client, "refused")
+    page.until("source.readyState === EventSource.OPEN")
+    page.send("Page.removeScriptToEvaluateOnNewDocument", **script)
+    # What the server sends (tests/reel/viewing/test_live.py); no page can ask for what the daemon refuses.
+    page.run("source.dispatchEvent(new MessageEvent('failed', {data: JSON.stringify({why: 'too <b>far</b>'})}))")
+
+    assert "This page is no longer live: too <b>far</b>. Reload it to try again." == page.run(
+        "document.getElementById('notice').textContent"
+    )
+    assert [1, True] == [page.run("asked"), page.run("source.readyState === EventSource.CLOSED")]
+
+
 @needs_chromium
 @pytest.mark.slow
 def test_hostile_texts_live(shown: tuple[View, Page], page: Page, client: Client) -> None:
