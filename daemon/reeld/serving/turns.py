@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from reel.base.errors import ReelError
@@ -177,6 +178,8 @@ class Turns:
             while self._work is not None:
                 await self._finish(*self._work)
                 self._work = None
+                if self._pending:  # it need not have awaited anything
+                    await anyio.lowlevel.checkpoint()
                 self._resume()
 
     def _resume(self) -> None:

@@ -141,6 +141,30 @@ async def test_deferred_calls_run_one_after_the_other(caller: Caller, methods: M
     assert ["deferred 1 begins", "deferred 1 ends", "deferred 3 begins", "deferred 3 ends"] == methods.log
 
 
+async def test_calls_that_await_nothing_give_others_a_turn(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the calls of one connection others run, even if none of them has to wait for anything."""
+    log: list[str] = []
+
+    async def at_once() -> Result:
+        log.append("call")
+        return {}
+
+    async def other() -> None:
+        for _ in range(10):
+            log.append("other")
+            await anyio.lowlevel.checkpoint()
+
+    method = Method("at_once", Signature(()), "A test's own", lambda *_: Deferred(at_once))
+    monkeypatch.setitem(METHODS, "at_once", method)
+    caller._tasks.start_soon(other)
+    for _ in range(3):
+        caller.submit("at_once")
+    await caller.wait(3)
+    first, last = log.index("call"), len(log) - log[::-1].index("call")
+
+    assert "other" in log[first:last]
+
+
 @pytest.mark.parametrize("kind", [Deferred, Detached])
 async def test_a_call_that_is_overtaken_again_and_again(
     caller: Caller, monkeypatch: pytest.MonkeyPatch, kind: Callable[..., Work]
