@@ -96,6 +96,4 @@ def reserve(chunks: Iterable[EncodedTurns]) -> int:
 
 def has_marks(item: Json, caching: Caching) -> bool:
     """Whether a body without its history has a breakpoint."""
-    _, _, room = caching.fit_top(item)
-    _, _, most = caching.fit_top({})
-    return room < most
+    return bool(caching.own(item) or caching.count(item.get("system")))

@@ -64,19 +64,38 @@ class Caching(NamedTuple):
     """Cache breakpoints, for a provider whose requests mark the ends of the cache.
 
     Args:
-        count: the number of breakpoints of an item.
-        keep_newest: an item with only a number of them, the newest.
-        fit_top: a body without its history, with no more than are allowed; how many were left out, and how many the
-            history may have.
+        most: how many a body may have.
+        count: the number of breakpoints of some content, if it is a list of blocks.
+        newest: content with only a number of them, the newest.
+        own: the number of those of a body that belong to the caller: at its top, and of its tools.
         mark_top: a body without its history, with breakpoints where they are useful, for a time to live and a model.
         mark_end: an item with one at its end, for a time to live and a model; ``None`` if it can have none.
     """
 
-    count: Callable[[Json], int]
-    keep_newest: Callable[[Json, int], Json]
-    fit_top: Callable[[Json], tuple[Json, int, int]]
+    most: int
+    count: Callable[[Any], int]
+    newest: Callable[[list[Any], int], list[Any]]
+    own: Callable[[Json], int]
     mark_top: Callable[[Json, str, str | None], Json]
     mark_end: Callable[[Json, str, str | None], Json | None]
+
+    def keep_newest(self, item: Json, number: int) -> Json:
+        """Return an item with only a number of its breakpoints, the newest."""
+        return {**item, "content": self.newest(item["content"], number)}
+
+    def fit_top(self, fields: Json) -> tuple[Json, int, int]:
+        """Leave out the excess breakpoints of the prompt.
+
+        Args:
+            fields: the body without its history.
+
+        Returns:
+            the fields, how many breakpoints were left out, and how many are left for the history.
+        """
+        room, found = max(self.most - self.own(fields), 0), self.count(fields.get("system"))
+        if found > room:
+            fields = {**fields, "system": self.newest(fields["system"], room)}
+        return fields, max(found - room, 0), max(room - found, 0)
 
 
 def _nothing(_block: Json) -> None:

@@ -199,7 +199,7 @@ class EncodedTurns:
         """Return items without their cache breakpoints, and note those that have some."""
         offset, places, plain = len(self.data), list(marks.places), list[Json]()
         for item in items:
-            found = marks.caching.count(item)
+            found = marks.caching.count(item.get("content"))
             plain.append(marks.caching.keep_newest(item, 0) if found else item)
             size = len(encode(plain[-1]).encode())
             if found:

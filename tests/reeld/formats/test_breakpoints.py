@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reeld.formats.anthropic.caching import keep_newest, mark_end
+from reeld.formats.anthropic.caching import mark_end
 from reeld.formats.breakpoints import mark_last
 from reeld.formats.render_state import Chunks, EncodedTurns, Marks
 from reeld.formats.table import FORMATS
@@ -21,7 +21,8 @@ def turn(*content: dict[str, Any]) -> dict[str, Any]:
 def test_blocks_without_a_breakpoint_stay() -> None:
     """Only breakpoints that are too many are taken away."""
     first, second, third = ({"type": "text", "text": text} for text in "abc")
-    kept = keep_newest(turn({**first, **MARK}, second, {**third, **MARK}), 1)
+    assert CACHING is not None
+    kept = CACHING.keep_newest(turn({**first, **MARK}, second, {**third, **MARK}), 1)
 
     assert turn(first, second, {**third, **MARK}) == kept
 

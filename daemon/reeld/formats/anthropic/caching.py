@@ -4,34 +4,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.base.strict_json import Json
-from reeld.formats.anthropic.rules import CACHE_CONTROL, MAX_CACHE_BREAKPOINTS, UNMARKED
+from reeld.formats.anthropic.rules import CACHE_CONTROL, UNMARKED
+
+# The breakpoints of a body (rule A7).
+MOST = 4
 
 
-def count(item: Json) -> int:
-    """Return the number of cache breakpoints of a message."""
-    return sum(_is_marked(block) for block in _blocks(item.get("content")))
+def count(content: Any) -> int:
+    """Return the number of cache breakpoints of some content."""
+    return sum(map(_is_marked, _blocks(content)))
 
 
-def keep_newest(item: Json, number: int) -> Json:
-    """Return a message with only its newest cache breakpoints, ``number`` of them."""
-    return {**item, "content": _newest(item["content"], number)}
-
-
-def fit_top(fields: Json) -> tuple[Json, int, int]:
-    """Leave out the excess breakpoints of the prompt.
-
-    Args:
-        fields: the body without its history. The breakpoints at its top and of its tools belong to the caller.
-
-    Returns:
-        the fields, how many breakpoints were left out, and how many are left for the history.
-    """
-    own = sum(_is_marked(holder) for holder in (fields, *_blocks(fields.get("tools"))))
-    room = max(MAX_CACHE_BREAKPOINTS - own, 0)
-    found = sum(map(_is_marked, _blocks(fields.get("system"))))
-    if found > room:
-        fields = {**fields, "system": _newest(fields["system"], room)}
-    return fields, max(found - room, 0), max(room - found, 0)
+def own(fields: Json) -> int:
+    """Return the number of breakpoints at the top of a body, and of its tools."""
+    return _is_marked(fields) + count(fields.get("tools"))
 
 
 def mark_top(fields: Json, ttl: str, _model: str | None) -> Json:
@@ -79,8 +65,9 @@ def _blocks(content: Any) -> Iterator[Json]:
             yield block
 
 
-def _newest(content: list[Any], number: int) -> list[Any]:
-    old = sum(map(_is_marked, _blocks(content))) - number
+def newest(content: list[Any], number: int) -> list[Any]:
+    """Return content with only its newest cache breakpoints, ``number`` of them."""
+    old = count(content) - number
     passed = 0
 
     def keep(block: Any) -> Any:

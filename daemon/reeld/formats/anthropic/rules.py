@@ -20,8 +20,6 @@ CACHE_CONTROL = "cache_control"
 ANSWERED = "answered"
 # Blocks that change the tools in mid-history; only a system message may contain them.
 TOOL_CHANGES = ("tool_addition", "tool_removal")
-# Rule A7.
-MAX_CACHE_BREAKPOINTS = 4
 # The first version that accepts system messages in mid-history (rule A10).
 SYSTEM_MESSAGES_SINCE = (4, 8)
 

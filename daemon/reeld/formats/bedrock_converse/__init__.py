@@ -21,7 +21,7 @@ FORMAT = Format(
     after_calls="own message",
     server_tool_half=rules.server_tool_half,
     why_invalid=rules.why_invalid,
-    caching=Caching(caching.count, caching.keep_newest, caching.fit_top, caching.mark_top, caching.mark_end),
+    caching=Caching(caching.MOST, caching.count, caching.newest, caching.own, caching.mark_top, caching.mark_end),
     server_state=rules.calls_in,
     continue_state=rules.declare_tools,
 )

@@ -6,36 +6,21 @@ from reel.base.strict_json import Json
 from reeld.formats.bedrock_converse.models import caches, is_claude
 from reeld.formats.bedrock_converse.write import CACHE_POINT
 
-_MOST = 4
+# The cache points of a body.
+MOST = 4
 # Blocks that a cache point may follow: models refuse it after reasoning and after a document.
 _CACHED = ("text", "toolUse", "toolResult", "image")
 
 
-def count(item: Json) -> int:
-    """Return the number of cache points of a message."""
-    return _count(item.get("content"))
+def count(content: Any) -> int:
+    """Return the number of cache points of some content."""
+    return sum(map(_is_cache_point, content)) if type(content) is list else 0
 
 
-def keep_newest(item: Json, number: int) -> Json:
-    """Return a message with only its newest cache points, ``number`` of them."""
-    return {**item, "content": _newest(item["content"], number)}
-
-
-def fit_top(fields: Json) -> tuple[Json, int, int]:
-    """Leave out the excess cache points of the prompt.
-
-    Args:
-        fields: the body without its history. The cache points of its tools belong to the caller.
-
-    Returns:
-        the fields, how many cache points were left out, and how many are left for the history.
-    """
+def own(fields: Json) -> int:
+    """Return the number of cache points of a body's tools."""
     config = fields.get("toolConfig")
-    room = max(_MOST - _count(config.get("tools") if type(config) is dict else None), 0)
-    found = _count(fields.get("system"))
-    if found > room:
-        fields = {**fields, "system": _newest(fields["system"], room)}
-    return fields, max(found - room, 0), max(room - found, 0)
+    return count(config.get("tools") if type(config) is dict else None)
 
 
 def mark_top(fields: Json, ttl: str, model: str | None) -> Json:
@@ -65,16 +50,13 @@ def _cache_point(ttl: str, model: str | None) -> Json:
     return {CACHE_POINT: {"type": "default", **({"ttl": ttl} if is_claude(model) and ttl != "5m" else {})}}
 
 
-def _count(content: Any) -> int:
-    return sum(map(_is_cache_point, content)) if type(content) is list else 0
-
-
 def _is_cache_point(block: Any) -> bool:
     return type(block) is dict and CACHE_POINT in block
 
 
-def _newest(content: list[Any], number: int) -> list[Any]:
-    old = _count(content) - number
+def newest(content: list[Any], number: int) -> list[Any]:
+    """Return content with only its newest cache points, ``number`` of them."""
+    old = count(content) - number
     kept = []
     for block in content:
         if _is_cache_point(block) and old > 0:
