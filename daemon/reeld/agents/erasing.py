@@ -27,7 +27,6 @@ from reeld.core.commands import not_found
 from reeld.core.freeing import let_go
 from reeld.core.redaction import Redaction
 from reeld.core.stage import Reply
-from reeld.core.state import Profile
 from reeld.store import queries
 from reeld.store.eraser import Eraser
 from reeld.store.erasing_backups import FindIn
@@ -348,16 +347,10 @@ async def _reload(agents: Sequence[Agent]) -> set[int]:
 
 async def _told(registry: Registry, planned: Redactions) -> Reply:
     """Return the part of a reply that describes a redaction."""
-    profiles: dict[int, Profile | None] = {}
-    for row in sorted(planned.affected):
-        profiles[row] = await registry.store.read(queries.profile_unless_purged, row)
-    shown = [
-        {"agent": owner.uid, "seq": each.seq}
-        for each in planned.found[:LISTED]
-        if (owner := profiles[each.owner]) is not None
-    ]
-    affected = [profile.uid for profile in profiles.values() if profile is not None]
-    return {"redacted": len(planned.found), "events": shown, "affected": affected}
+    found = await registry.store.read(queries.profiles, sorted(planned.affected))
+    uids = {profile.row: profile.uid for profile in found}
+    shown = [{"agent": uids[each.owner], "seq": each.seq} for each in planned.found[:LISTED] if each.owner in uids]
+    return {"redacted": len(planned.found), "events": shown, "affected": [*uids.values()]}
 
 
 def _about(time: int, client: str | None) -> str:

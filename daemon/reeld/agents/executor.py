@@ -302,9 +302,14 @@ def short_name() -> str:
 
 async def require_free(store: Store, name: str, row: int | None = None) -> None:
     """Refuse a name that another live agent has; the database's unique index has the last word."""
-    found = await store.read(queries.find, name)
-    if found is not None and found.alive and found.row != row:
+    if await row_named(store, name) not in (None, row):
         raise taken(name)
+
+
+async def row_named(store: Store, name: str) -> int | None:
+    """Return the row of the live agent with a name."""
+    found = await store.read(queries.find, name)
+    return None if found is None or not found.alive else found.row
 
 
 def taken(name: str) -> Exists:

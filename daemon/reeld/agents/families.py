@@ -4,7 +4,7 @@ A family is locked as a whole, and committed in one transaction. A clone that is
 another daemon, makes that transaction fail, and the command begins again.
 """
 
-from reeld.agents.executor import Work
+from reeld.agents.executor import Work, row_named
 from reeld.core import commands
 from reeld.core.stage import Reply
 from reeld.core.state import info
@@ -56,7 +56,7 @@ async def revive(work: Work, asked: Revive) -> Reply:
         profile = target.profile
         if profile.alive:
             continue
-        if target is not root and (profile.name in names or await _is_taken(work, profile.name)):
+        if target is not root and (profile.name in names or await row_named(work.store, profile.name) is not None):
             taken.append(profile.uid)
             continue
         names.add(profile.name)
@@ -65,11 +65,6 @@ async def revive(work: Work, asked: Revive) -> Reply:
         revived.append(profile.uid)
     reply = info(root.profile, root.state.conversation, work.registry.bus.attached(root.row))
     return {**reply, "revived": revived, "taken": taken} if asked.cascade else reply
-
-
-async def _is_taken(work: Work, name: str) -> bool:
-    found = await work.store.read(queries.find, name)
-    return found is not None and found.alive
 
 
 async def live_clones(work: Work) -> set[int]:

@@ -17,14 +17,13 @@ from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
-from urllib.parse import quote
 
 from reel.base.errors import Storage
 from reeld.search import volumes
 from reeld.search.texts import text_of
 from reeld.search.volumes import Document
 from reeld.search.words import indexed
-from reeld.store.connection import Connection, transaction
+from reeld.store.connection import Connection, transaction, uri_of
 from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
@@ -153,7 +152,7 @@ def _attach(connection: sqlite3.Connection, database: str | OpenLog) -> None:
         with _reading_the_log():
             connection.log = database()  # type: ignore[attr-defined]  # it is of a class of our own
         return
-    connection.execute("ATTACH ? AS log", (f"file:{quote(os.fsencode(os.path.abspath(database)))}?mode=ro",))
+    connection.execute("ATTACH ? AS log", (uri_of(database, "ro"),))
     connection.execute("SELECT 1 FROM log.sqlite_schema").fetchall()  # opens it now: it may be gone later
 
 

@@ -25,7 +25,7 @@ from reeld.search.finding import Criteria, Paths
 from reeld.search.index import Outdated, Text
 from reeld.store.database import Database, Job, T
 from reeld.store.presence import LOCK
-from reeld.store.room import NoRoomError, require_room
+from reeld.store.room import NoRoomError, require_room, size_of
 from reeld.store.store import Store
 from reeld.store.sweep import open_descriptor
 
@@ -115,10 +115,7 @@ class Search:
     @property
     def size(self) -> int | None:
         """The size of the file in bytes; ``None`` if there is no file."""
-        try:
-            return Path(self.path).stat().st_size
-        except OSError:
-            return None
+        return size_of(self.path)
 
     async def run(self) -> None:
         """Fill the index until cancelled."""

@@ -35,7 +35,7 @@ from reeld.core.events import Entry
 from reeld.core.state import Profile
 from reeld.serving.line_sheet import Patch, Sheet, patches
 from reeld.serving.long_work import LongWork
-from reeld.serving.pages import View, Window, read_entries
+from reeld.serving.pages import View, Window, is_message, read_entries
 from reeld.serving.subscriptions import PushSink, Subscription
 from reeld.store.store import Store
 
@@ -174,13 +174,13 @@ class LineView(Subscription):
     async def _read(self, store: Store, shown: View) -> list[Entry]:
         """Return the next messages that the subscriber does not have, the last one first."""
         window = Window(since=self._sheet.seq)
-        page = await read_entries(store, shown, window, _is_message, _page, self._long_work.in_turn)
+        page = await read_entries(store, shown, window, is_message, _page, self._long_work.in_turn)
         return [entry for entry in reversed(page) if entry.seq < self._sheet.missing]
 
     async def _begin_at_end(self, store: Store, shown: View) -> None:
         """Show the newest messages, before all others are read."""
         window = Window(last=_NEWEST)
-        newest = await read_entries(store, shown, window, _is_message, _newest, self._long_work.in_turn)
+        newest = await read_entries(store, shown, window, is_message, _newest, self._long_work.in_turn)
         first = self._sheet.end
         await self._hold(patches(first, first, self._sheet.begin_at_end(newest)))
 
@@ -240,14 +240,10 @@ def _shared(sheet: Sheet, shown: View) -> int:
     return count if not count or sheet.id_of(count - 1) >= before else 0
 
 
-def _is_message(entry: Entry) -> bool:
-    return entry.message is not None
-
-
 def _page(entries: Iterable[Entry]) -> list[Entry]:
     """Return the first messages, at least one; it may run in a thread."""
     page, size = [], 0
-    for entry in islice(filter(_is_message, entries), _PAGE):
+    for entry in islice(filter(is_message, entries), _PAGE):
         page.append(entry)
         size += len(entry.message or b"")
         if size > _PAGE_BYTES:
@@ -258,7 +254,7 @@ def _page(entries: Iterable[Entry]) -> list[Entry]:
 def _newest(entries: Iterable[Entry]) -> list[tuple[int, Message]]:
     """Return the last messages that are not many bytes together; it may run in a thread."""
     messages, size = [], 0
-    for entry in reversed(list(filter(_is_message, entries))):
+    for entry in reversed(list(filter(is_message, entries))):
         size += len(entry.message or b"")
         if size > _LARGE:
             break

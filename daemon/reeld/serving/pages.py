@@ -76,7 +76,8 @@ def view_of(profile: Profile, conversation: Conversation, at: int, tip: int | No
 
 async def read_page(store: Store, shown: View, window: Window, aside: Aside) -> dict[str, Any]:
     """Return the reply of the method ``messages``; entries that are not in memory are read from the log."""
-    counts, use = partial(_counts, window.view), partial(_page, window=window)
+    counts = is_message if window.view == "messages" else lambda _: True
+    use = partial(_page, window=window)
     found: PackedPage = await read_entries(store, shown, window, counts, use, aside)
     return {**page_head(shown), window.view: PackedList(found.items), "more": found.more}
 
@@ -134,8 +135,9 @@ def _begin(shown: View, window: Window, counts: Callable[[Entry], bool]) -> _Beg
     return _Begin(index, shown.base if is_before else None, wanted)
 
 
-def _counts(view: str, entry: Entry) -> bool:
-    return view == "conversation" or entry.message is not None
+def is_message(entry: Entry) -> bool:
+    """Whether an entry is a message."""
+    return entry.message is not None
 
 
 def _page(entries: Iterable[Entry], window: Window) -> PackedPage:

@@ -13,6 +13,7 @@ from reeld.agents.registry import Registry
 from reeld.serving.call import Result, Services
 from reeld.serving.drafts import Drafts
 from reeld.store import queries
+from reeld.store.room import size_of
 from reeld.store.store import Store
 from reeld.store.wal import wal_readers
 
@@ -25,8 +26,8 @@ _MOST_DESCRIBED = 1000
 
 async def _files(path: str) -> Result:
     return {
-        "database_bytes": _size(path),
-        "wal_bytes": _size(f"{path}-wal"),
+        "database_bytes": size_of(path),
+        "wal_bytes": size_of(f"{path}-wal"),
         "wal_readers": await anyio.to_thread.run_sync(wal_readers, path),
     }
 
@@ -116,13 +117,6 @@ def _agents(registry: Registry, drafts: Drafts) -> list[Result]:
             }
             found.append(about)
     return found
-
-
-def _size(path: str) -> int | None:
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return None
 
 
 def memory_kb() -> int:

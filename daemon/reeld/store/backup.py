@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 
 from reel.base.errors import Cancelled, InvalidParams, Storage
 from reeld.store.presence import sync_descriptor
-from reeld.store.room import MARGIN, require_room
+from reeld.store.room import MARGIN, require_room, size_of
 from reeld.store.unavailable import Unavailable
 
 log = logging.getLogger(__name__)
@@ -58,10 +58,7 @@ class Copy:
     @property
     def written(self) -> int:
         """How many bytes the copy has so far."""
-        try:
-            return os.stat(self.part).st_size
-        except OSError:
-            return 0
+        return size_of(self.part) or 0
 
     def write(self, connection: sqlite3.Connection, *, abandoned: Callable[[], bool]) -> int:
         """Write and sync everything that is committed; return the size in bytes.

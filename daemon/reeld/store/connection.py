@@ -7,10 +7,12 @@ Failures raise the exceptions of PEP 249, under the names of this module. They a
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
+from urllib.parse import quote
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
@@ -18,6 +20,11 @@ Error = sqlite3.Error
 DatabaseError = sqlite3.DatabaseError
 IntegrityError = sqlite3.IntegrityError
 OperationalError = sqlite3.OperationalError
+
+
+def uri_of(path: str, mode: str) -> str:
+    """Return the URI with which SQLite opens a file: to read (``ro``), or to write one that exists (``rw``)."""
+    return f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={mode}"
 
 
 class Texts(tuple[str, ...]):

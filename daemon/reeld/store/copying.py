@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.errors import Conflict, Storage
 from reel.wire.msgpack_codec import packer
-from reeld.store.connection import Connection
+from reeld.store.connection import Connection, transaction
 from reeld.store.erasures import newest
 
 _Row: TypeAlias = tuple[Any, ...]
@@ -49,9 +49,8 @@ class End:
         self.connection = connection
         self.name = name
 
-    def begin(self) -> None:
-        """Begin a transaction that excludes all other writers."""
-        self.connection.execute("BEGIN IMMEDIATE")
+    def exclude(self) -> None:
+        """Exclude all other writers until the end of the transaction; that of a file does so by itself."""
 
     def size(self) -> int:
         """Return the bytes of the database."""
@@ -156,24 +155,14 @@ def _rows(end: End, table: str) -> Iterable[_Row]:
     return end.connection.execute(f"SELECT {columns} FROM {table} ORDER BY {columns.partition(',')[0]}")
 
 
-def _require_alone(target: End, place: int) -> None:
-    if target.newest() != place:
-        raise Conflict(f"another process writes to {target.name}; stop the daemons that use it")
-
-
 @contextmanager
 def _writing(target: End, place: int) -> Iterator[None]:
     """Write to the target in one transaction, unless another process has written to it."""
-    connection = target.connection
-    target.begin()
-    try:
-        _require_alone(target, place)
+    with transaction(target.connection):
+        target.exclude()
+        if target.newest() != place:
+            raise Conflict(f"another process writes to {target.name}; stop the daemons that use it")
         yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:

@@ -17,7 +17,6 @@ from functools import partial
 from queue import SimpleQueue
 from traceback import clear_frames
 from typing import Any, TypeAlias, TypeVar, cast
-from urllib.parse import quote
 
 import aiosqlite
 import anyio
@@ -25,6 +24,7 @@ import anyio
 from reeld.answer import Answer
 from reeld.poller import Poller
 from reeld.store.bridge import AsyncioBridge
+from reeld.store.connection import uri_of
 from reeld.store.schema import open_regular
 
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # it would log each of its calls
@@ -112,9 +112,8 @@ async def open_database(
     """
     if not readonly:
         _keep_to_owner(path)
-    uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={'ro' if readonly else 'rw'}"  # noqa: ASYNC240 - no I/O in it
     with anyio.CancelScope(shield=True):  # a connection would never be closed if opening it were cancelled
-        connection = await bridge.call(_connect, uri)
+        connection = await bridge.call(_connect, uri_of(path, "ro" if readonly else "rw"))
     database = Database(bridge.poller)
     bridge.spawn(partial(_serve, connection, database))
     try:

@@ -10,13 +10,12 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import TypeAlias
-from urllib.parse import quote
 
 from reel.base.errors import InvalidParams, Storage
 from reel.wire.msgpack_codec import packer
 from reeld.store import erasures
 from reeld.store.backup import require_foreign
-from reeld.store.connection import transaction
+from reeld.store.connection import transaction, uri_of
 from reeld.store.erasures import Order
 from reeld.store.plans import Plan, carry_out
 from reeld.store.purging import Purge
@@ -104,7 +103,7 @@ def _opened(path: str) -> Iterator[tuple[sqlite3.Connection, int]]:
 
 
 def _open(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{quote(path)}?mode=rw", uri=True, isolation_level=None)
+    connection = sqlite3.connect(uri_of(path, "rw"), uri=True, isolation_level=None)
     try:
         connection.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
         _require_this_version(connection, path)

@@ -23,6 +23,14 @@ def free_room(path: str) -> int:
     return disk.f_bavail * disk.f_frsize
 
 
+def size_of(path: str) -> int | None:
+    """Return the bytes of a file; ``None`` if there is none that can be looked at."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
+
+
 def require_room(path: str, needed: int, refusal: str) -> None:
     """Refuse what needs more room than there is.
 

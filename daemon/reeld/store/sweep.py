@@ -16,9 +16,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
-from urllib.parse import quote
 
 from reel.base.errors import Storage
+from reeld.store.connection import uri_of
 from reeld.store.image import Image
 from reeld.store.pages import DamagedPageError
 from reeld.store.presence import sync_descriptor
@@ -231,9 +231,4 @@ def open_descriptor(path: str, flags: int = 0) -> Iterator[int]:
 
 def open_guard(path: str) -> sqlite3.Connection:
     """Open the connection that guards a file which another connection has open."""
-    return sqlite3.connect(
-        f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    return sqlite3.connect(uri_of(path, "ro"), uri=True, isolation_level=None, check_same_thread=False)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
-from urllib.parse import quote
 
 from reel.base.errors import Storage
+from reeld.store.connection import uri_of
 from reeld.store.schema import MIGRATIONS, VERSION, migrate, open_regular, opening, require_ours
 from reeld.verify.logs import LogChecker
 from reeld.verify.rows import Report
@@ -59,7 +59,7 @@ def open_unchanged(path: str) -> sqlite3.Connection:
 def unchanging_uri(path: str) -> str:
     """Return the URI with which SQLite opens a file read-only; see :func:`open_unchanged`."""
     has_wal = os.path.exists(f"{path}-wal")
-    return f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode=ro{'' if has_wal else '&immutable=1'}"
+    return f"{uri_of(path, 'ro')}{'' if has_wal else '&immutable=1'}"
 
 
 def _check(connection: sqlite3.Connection, path: str, report: Report, tell: Tell) -> None:

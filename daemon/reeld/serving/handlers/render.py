@@ -20,6 +20,7 @@ from reeld.formats.render_state import RenderState
 from reeld.protocol.params import Render
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.queries import profile_of
+from reeld.serving.pages import is_message
 from reeld.store import states
 from reeld.store.store import Store
 
@@ -147,14 +148,10 @@ async def _with_first(store: Store, snapshot: _Snapshot) -> _Snapshot:
     if history.earlier is None:
         return snapshot
     first = await store.read_entries(
-        history.earlier.milestone, 0, None, _is_message, lambda entries: next(filter(_is_message, entries), None)
+        history.earlier.milestone, 0, None, is_message, lambda entries: next(filter(is_message, entries), None)
     )
     earlier = history.earlier._replace(first=0 if first is None else first.seq)
     return snapshot._replace(history=history._replace(earlier=earlier))
-
-
-def _is_message(entry: Entry) -> bool:
-    return entry.message is not None
 
 
 async def _render(

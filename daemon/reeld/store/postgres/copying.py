@@ -9,9 +9,8 @@ _NUMBERED = ("keys", "erasures")
 class ServerEnd(End):
     """A database on a server; see :class:`reeld.store.copying.End`."""
 
-    def begin(self) -> None:
-        """Begin a transaction that excludes all other writers."""
-        self.connection.execute("BEGIN")
+    def exclude(self) -> None:
+        """Exclude all other writers until the end of the transaction."""
         self.connection.execute("SELECT newest FROM log FOR UPDATE")
 
     def size(self) -> int:

@@ -12,7 +12,7 @@ import re
 
 from reel.base.errors import Storage
 from reel.daemon.database_url import printable
-from reeld.store.connection import Connection
+from reeld.store.connection import Connection, transaction
 from reeld.store.schema import ADD_JUMPS, UNKNOWN_KIND
 
 log = logging.getLogger(__name__)
@@ -192,8 +192,7 @@ def prepare(connection: Connection, url: str) -> None:
     Raises:
         Storage: the tables are from a newer version, or cannot be created; it says what to do.
     """
-    connection.execute("BEGIN")
-    try:
+    with transaction(connection):
         connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,)).fetchone()
         (schema,) = connection.execute("SELECT current_setting('search_path')").fetchone()
         if connection.execute("SELECT to_regnamespace(?)", (schema,)).fetchone() == (None,):
@@ -205,11 +204,6 @@ def prepare(connection: Connection, url: str) -> None:
                 log.warning("migrating %s from version %d to %d", printable(url), version, number)
             connection.execute(migration)
             connection.execute("UPDATE log SET version = ?", (number,))
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def version_of(connection: Connection) -> int:
