@@ -106,13 +106,23 @@ def reasoning_of_calls(request: Request) -> Iterator[Fault]:
             yield Fault(where, "reasoning_content is missing in assistant tool call message")
 
 
+def no_null_content(request: Request) -> Iterator[Fault]:
+    """No content is null, beside calls too (rule D24)."""
+    for where, message in request.messages():
+        if message.get("content") is None:
+            yield Fault(where, "`text` is not present")
+
+
 def reasoning_outside_loop(request: Request) -> Iterator[Fault]:
     """Reasoning is sent in a tool loop only, unless the request says otherwise (rules D3 and D7)."""
-    if request.body.get("preserve_thinking") is True:
+    thinking = request.body.get("thinking")
+    kept = isinstance(thinking, dict) and thinking.get("clear_thinking") is False
+    if kept or request.body.get("preserve_thinking") is True:
         return
     messages = list(request.messages())
     for index, (where, message) in enumerate(messages):
-        if message.get("reasoning_content") and not in_loop([found for _, found in messages], index):
+        reasoned = message.get("reasoning_content") or message.get("reasoning_details")
+        if reasoned and not in_loop([found for _, found in messages], index):
             yield Fault(where, "reasoning outside of a tool loop")
 
 
@@ -177,6 +187,9 @@ SERVERS = {
     "deepseek": Server((reasoning_required, reasoning_outside_loop), "reasoning_content", parts=TEXT),
     "kimi": Server((reasoning_of_calls, kept_call_id, picture_data), "reasoning_content"),
     "qwen": Server((reasoning_outside_loop,), "reasoning_content", names=False),
+    "glm": Server((reasoning_outside_loop,), "reasoning_content", names=False),
+    "minimax": Server((reasoning_outside_loop,), "reasoning_details", names=False),
+    "mimo": Server((reasoning_of_calls, no_null_content), "reasoning_content", names=False),
     "openrouter": Server((), "reasoning reasoning_details", parts={**TEXT, **PICTURE, **SOUND, **FILE}),
     "gemini": Server(
         (*LOCAL, tool_then_user, call_signature),
@@ -191,6 +204,7 @@ SERVERS = {
         names=False,
     ),
     "xai": Server((empty_message,)),
+    "perplexity": Server((*LOCAL, tool_then_user), names=False),
     "vllm": Server(LOCAL, "reasoning", parts={**TEXT, **PICTURE, **SOUND}, names=False),
     "llama.cpp": Server(LOCAL, "reasoning_content", parts={**TEXT, **PICTURE, **SOUND}, names=False),
     "lm-studio": Server((*LOCAL, picture_bytes), names=False),

@@ -169,8 +169,10 @@ def _reasoning(part: Element) -> Json | None:
     if found.get("redactedContent") is not None:
         return {"type": "redacted_thinking", "data": found.text("redactedContent"), "provider": PROVIDER}
     given = found.inside("reasoningText")
-    block = {"type": "thinking", "text": given.text("text"), "provider": PROVIDER}
-    return {**block, "signature": given.text("signature")} if given.get("signature") else block
+    signed = {"signature": given.text("signature")} if given.get("signature") else {}
+    # Newer models sign reasoning whose text is not shown (rule B8).
+    words = given.text_or_none("text") or "" if signed else given.text("text")
+    return {"type": "thinking", "text": words, "provider": PROVIDER, **signed}
 
 
 def _call(part: Element) -> Json:

@@ -18,5 +18,6 @@ FORMAT = Format(
     has_model=False,
     unsent_keys=frozenset({"model"}),
     alternates=True,
+    must_precede_content=rules.must_precede_content,
     server_tool_half=rules.server_tool_half,
 )

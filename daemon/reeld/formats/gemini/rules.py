@@ -8,6 +8,7 @@ from reel.providers.content import ANY_PICTURE, mime_of
 from reel.providers.gemini import BESIDE_DATA, PROVIDER
 from reel.providers.metadata import is_own, opaque_object
 from reeld.formats.format import IN_RESULTS, Position, ServerToolHalf
+from reeld.formats.model import is_thought
 from reeld.formats.naming import reads, why_not_transferable
 
 # The first version that requires its signatures back (rule G3) and accepts media in a result (rule G7).
@@ -36,6 +37,11 @@ def why_unsendable(block: Json, position: Position, model: str | None) -> str | 
     if kind == "opaque":
         return _why_opaque_unsendable(opaque_object(block), position, model)
     return None if block["text"].strip() or block.get("signature") else "an empty thought"
+
+
+def must_precede_content(block: Json) -> bool:
+    """Whether a block belongs to what comes after it: a thought does that is not a signature alone (rule G3)."""
+    return is_thought(block) and not (block.get("signature") and not block["text"].strip())
 
 
 def _why_media_unsendable(block: Json, position: Position, model: str | None) -> str | None:

@@ -45,10 +45,12 @@ def _for_deepseek(message: Json, thoughts: Sequence[Json], _ids: Mapping[str, st
 DEEPSEEK = Dialect(
     "deepseek",
     "DeepSeek",
-    re.compile(r"deepseek-(chat|reasoner|flash|pro|v4-.+)"),
+    re.compile(r"deepseek-(chat|reasoner|flash|pro|v4-.+|v4\.\d.*)"),
     media=TEXT_ONLY,
     reasoning=Reasoning(_for_deepseek, in_loops_only=True),
 )
+# Its models that read pictures (rule D4).
+_SEEING = re.compile(r"deepseek-(flash|v4\.\d.*)")
 
 
 # Kimi, of Moonshot AI: every call comes back with reasoning, ids are its own, no URLs (rules D5, D6 and D21).
@@ -88,7 +90,68 @@ QWEN = Dialect(
     names=False,
     media=PICTURES_ONLY,
     reasoning=Reasoning(_with_reasoning_content, in_loops_only=True),
-    history_setting="preserve_thinking",
+    reads_past=lambda extra: extra.get("preserve_thinking") is True,
+)
+
+
+# GLM, of Z.ai: reasoning goes back inside a tool loop, or always if the request keeps it (rule D22).
+
+
+def _keeps_thinking(extra: Json) -> bool:
+    thinking = extra.get("thinking")
+    return type(thinking) is dict and thinking.get("clear_thinking") is False
+
+
+GLM = Dialect(
+    "glm",
+    "GLM",
+    re.compile(r"glm-.+"),
+    names=False,
+    media=PICTURES_ONLY,
+    reasoning=Reasoning(_with_reasoning_content, in_loops_only=True),
+    reads_past=_keeps_thinking,
+)
+
+
+# MiniMax: the reasoning of a tool loop goes back in the form in which it came (rule D23).
+
+
+def _for_minimax(message: Json, thoughts: Sequence[Json], _ids: Mapping[str, str]) -> Json:
+    """Add the reasoning as details, which is its form with ``reasoning_split``."""
+    details = [detail for thought in thoughts for detail in _details(thought) or _plain_details(thought)]
+    return {**message, "reasoning_details": details} if details else message
+
+
+def _plain_details(thought: Json) -> list[Json]:
+    return [{"type": "reasoning.text", "text": thought["text"]}] if thought["text"] else []
+
+
+MINIMAX = Dialect(
+    "minimax",
+    "MiniMax",
+    re.compile(r"(?i:minimax)-.+"),
+    names=False,
+    media=PICTURES_ONLY,
+    reasoning=Reasoning(_for_minimax, in_loops_only=True),
+)
+
+
+# MiMo, of Xiaomi: every call comes back with reasoning, and no content is null (rule D24).
+
+MIMO = Dialect("mimo", "MiMo", re.compile(r"mimo-.+"), names=False, media=PICTURES_ONLY, reasoning=Reasoning(_for_kimi))
+
+
+# Perplexity: one system message, and turns that alternate (rule D25).
+
+PERPLEXITY = Dialect(
+    "perplexity",
+    "Perplexity",
+    re.compile(r"sonar(-.+)?"),
+    instructions_anywhere=False,
+    names=False,
+    media=PICTURES_ONLY,
+    alternates=True,
+    bridges=True,
 )
 
 
@@ -294,7 +357,10 @@ def _around_model(dialect: Dialect, model: str | None) -> Dialect:
 
 
 # In the order in which the protocol and the command line list them.
-_ALL = (OPENAI, DEEPSEEK, KIMI, QWEN, OPENROUTER, GEMINI, MISTRAL, XAI, VLLM, LLAMA_CPP, LM_STUDIO)
+_ALL = (
+    *(OPENAI, DEEPSEEK, KIMI, QWEN, GLM, MINIMAX, MIMO, OPENROUTER, GEMINI, MISTRAL, XAI, PERPLEXITY),
+    *(VLLM, LLAMA_CPP, LM_STUDIO),
+)
 DIALECTS: dict[str, Dialect] = {found.name: found for found in _ALL}
 _AROUND_ANY_MODEL = (VLLM, LLAMA_CPP, LM_STUDIO)
 
@@ -307,6 +373,9 @@ def dialect_for(name: str | None, model: str | None) -> Dialect:
         model: the model.
     """
     if name is None:
-        return next((found for found in _ALL if found.models and found.models.fullmatch(model or "")), OPENAI)
-    dialect = DIALECTS[name]
+        dialect = next((found for found in _ALL if found.models and found.models.fullmatch(model or "")), OPENAI)
+    else:
+        dialect = DIALECTS[name]
+    if dialect is DEEPSEEK and _SEEING.fullmatch(model or ""):
+        return DEEPSEEK._replace(media=PICTURES_ONLY)
     return _around_model(dialect, model) if dialect in _AROUND_ANY_MODEL else dialect

@@ -100,8 +100,7 @@ def why_invalid(dialect: Dialect, extra: Json, _loop: LoopThinking | None, model
 
 def history_settings(dialect: Dialect, extra: Json, _prompt: Prompt | None, _model: str | None) -> HistorySettings:
     """Return what ``extra`` leaves to the history: whether the server reads reasoning outside of a tool loop."""
-    key = dialect.history_setting
-    return HistorySettings(past_reasoning=key is not None and extra.get(key) is True)
+    return HistorySettings(past_reasoning=dialect.reads_past(extra))
 
 
 def accepts_instruction_roles(model: str | None) -> bool:

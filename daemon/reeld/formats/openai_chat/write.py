@@ -16,6 +16,7 @@ from reeld.formats.openai_chat.rules import SOUNDS, accepts_instruction_roles, i
 from reeld.formats.prompt import original_prompt_pieces
 from reeld.formats.writing import by_message, with_error_prefix
 
+_OF_A_FILE = ("file_id", "file_data", "filename")
 _DETAILS = ("auto", "low", "high")
 # The assistant's text between results and the user's text (rules D10 and D12).
 _NOTED = {"role": "assistant", "content": "(noted)"}
@@ -244,10 +245,16 @@ def _part(dialect: Dialect, block: Json) -> Json:
     kept = (CACHE_BREAKPOINT,) if dialect.is_openai else ()
     cached = restore_keys(metadata, PROVIDER, kept)
     if block["type"] == "opaque":
-        return opaque_object(block) or {}
+        return _kept_part(opaque_object(block) or {})
     if block["type"] == "media":
         return {**_media_part(dialect, block), **cached}
     return {"type": "text", "text": block["text"], **cached}
+
+
+def _kept_part(part: Json) -> Json:
+    """Return a part that was kept whole, without the keys of a file that the API does not know (rule C3)."""
+    file = part.get("file")
+    return {**part, "file": {key: file[key] for key in _OF_A_FILE if key in file}} if type(file) is dict else part
 
 
 def _media_part(dialect: Dialect, block: Json) -> Json:

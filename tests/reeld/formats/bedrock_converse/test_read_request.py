@@ -14,6 +14,7 @@ from tests.formats.cases import bedrock_converse as cases
 from tests.formats.cases.bedrock_converse import CLAUDE, HI, POINT, call, document, model, result, text, user
 from tests.reeld.formats.histories import Json, entries_of, prompt_in
 from tests.reeld.formats.meaning import same
+from tests.reeld.formats.sending import sent
 
 CITED = {"citationsContent": {"content": [text("wet")], "citations": [{"title": "Tapes"}]}}
 GUARDED = {"guardContent": {"text": {"text": "x", "qualifiers": ["query"]}}}
@@ -98,6 +99,18 @@ def test_a_cache_point_without_content_before_it() -> None:
     assert ["messages[0].content[0]", "messages[1].content[1]"] == [
         change.why.partition(":")[0] for change in found.report
     ]
+
+
+def test_signed_reasoning_whose_text_is_not_shown_goes_back() -> None:
+    """Newer models leave the text out; it goes back empty, with its signature (rule B8)."""
+    hidden = {"reasoningContent": {"reasoningText": {"signature": "c2ln"}}}
+    body = {"messages": [{"role": "assistant", "content": [hidden, {"text": "OK"}]}]}
+    (message,) = read_request(body).messages
+    sent_back, _ = sent("bedrock-converse", ["Hi", message, "And?"])
+
+    assert {"type": "thinking", "text": "", "provider": "bedrock", "signature": "c2ln"} == message["content"][0]
+    shown = {"reasoningContent": {"reasoningText": {"text": "", "signature": "c2ln"}}}
+    assert [shown, {"text": "OK"}] == sent_back["messages"][1]["content"]
 
 
 def test_reasoning_without_a_signature_is_kept() -> None:

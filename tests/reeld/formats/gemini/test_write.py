@@ -209,6 +209,15 @@ def test_a_part_of_an_answer_goes_back_as_it_came(part: dict[str, Any]) -> None:
     assert sorted(map(str, found)) == sorted(map(str, first(*read_response(answer).message["content"])))
 
 
+def test_a_signature_at_the_end_of_an_answer_goes_back() -> None:
+    """A stream ends in it: a thought without a text, which leads to nothing (rule G3)."""
+    signed = thinking("", "c2ln", "gemini", model="gemini-3-pro-preview")
+    body, report = sent("gemini", ["Hi", model("OK", signed), "And?"], "gemini-3-pro-preview")
+
+    assert {"text": "", "thought": True, "thoughtSignature": "c2ln"} == body["contents"][1]["parts"][1]
+    assert [] == report
+
+
 def test_a_function_response_goes_back_as_it_came() -> None:
     """Its scheduling, and whether it continues, are the client's (rule G12)."""
     called = {"functionCall": {"name": "look", "args": {}, "id": "c1"}, "thoughtSignature": "c2ln"}

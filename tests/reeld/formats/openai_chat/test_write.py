@@ -1,5 +1,6 @@
 """Conversations written for Chat Completions."""
 
+import json
 from typing import Any
 
 import pytest
@@ -151,6 +152,15 @@ def test_refusals_go_back_beside_the_content() -> None:
 def test_user_media_and_cache_breakpoints_become_parts(block: dict[str, Any], part: dict[str, Any]) -> None:
     """Images, files and breakpoints are content parts."""
     assert [{"role": "user", "content": [part]}] == messages(said("user", block))
+
+
+def test_a_file_that_was_kept_whole_has_the_keys_that_the_api_knows() -> None:
+    """Others are refused (rule C3)."""
+    file = {"file_id": "file-1", "filename": "a.pdf", "data": "x"}
+    kept = opaque(json.dumps({"type": "file", "file": file}), provider_metadata=CHAT)
+    body, _ = sent("openai-chat", [said("user", words("See"), kept)], "gpt-4o")
+
+    assert {"file_id": "file-1", "filename": "a.pdf"} == body["messages"][0]["content"][1]["file"]
 
 
 def test_sound_is_sent_to_audio_models_only() -> None:

@@ -33,6 +33,34 @@ def test_deepseek_gets_an_empty_text_for_calls_of_others() -> None:
     assert [""] == reasoning(chat("deepseek", ["Hi", model(call()), tool(result())])[0])
 
 
+def test_glm_gets_the_reasoning_of_tool_loops() -> None:
+    """That of earlier turns only if the request keeps it (rule D22)."""
+    history = ["Hi", model(thought("alone", "glm-5.2"), "Hello"), "Look", *loop("hm", model="glm-5.2"), "And?"]
+    kept = {"thinking": {"type": "enabled", "clear_thinking": False}}
+
+    assert [None, "hm", "hm!"] == reasoning(chat("glm", history, "glm-5.2")[0])
+    assert ["alone", "hm", "hm!"] == reasoning(chat("glm", history, "glm-5.2", kept)[0])
+
+
+def test_minimax_gets_the_reasoning_of_tool_loops_as_details() -> None:
+    """As they came; other reasoning in the same form (rule D23)."""
+    details = [{"type": "reasoning.text", "id": "r1", "format": "MiniMax-response-v1", "index": 0, "text": "hm"}]
+    called = answer({"content": "", "reasoning_details": details, "tool_calls": [CALL]}, "MiniMax-M3")
+    history = ["Hi", called, tool(result("call_1")), model(thought("So", "MiniMax-M3"), "Done"), "And?"]
+    messages, _ = chat("minimax", [*history, model(thought("alone", "MiniMax-M3"), "Yes"), "Oh"], "MiniMax-M3")
+
+    assert [details, [{"type": "reasoning.text", "text": "So"}], None] == reasoning(messages, "reasoning_details")
+
+
+def test_mimo_gets_reasoning_with_every_call() -> None:
+    """A space stands for what another provider did not write, and content is a text (rule D24)."""
+    history = ["Hi", *loop("hm", model="mimo-v2.5-pro"), "Look", model(call("c2")), tool(result("c2"))]
+    messages, _ = chat("mimo", history, "mimo-v2.5-pro")
+
+    assert ["hm", "hm!", " "] == reasoning(messages)
+    assert ["", "Done", ""] == [message["content"] for message in messages if message["role"] == "assistant"]
+
+
 def test_a_loop_ends_when_the_user_speaks() -> None:
     """What the model says after that is of a new turn (rule D3)."""
     history = ["Hi", model(call()), tool(result()), "Stop", model(thought("hm", "deepseek-chat"), "OK"), "And?"]
