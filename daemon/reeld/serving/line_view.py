@@ -146,8 +146,6 @@ class LineView(Subscription):
         self._owes |= shown.profile.name != self._name
         self._name = shown.profile.name
         count = 0 if self._is_doubtful else _shared(self._sheet, shown)
-        if self._is_doubtful:  # what a draft said may have been erased
-            await self._end_drafts(list(self._ended))
         self._is_doubtful = False
         await self._hold(self._sheet.keep(count))
         await self._hold(self._sheet.prompt(shown.system))
