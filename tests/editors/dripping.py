@@ -1,9 +1,9 @@
-"""Connections to the daemon that deliver single bytes, or pause in the middle of a message."""
+"""Connections to the daemon that deliver single bytes, pause in the middle of a message, or break."""
 
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -12,36 +12,49 @@ import pytest
 
 from tests.daemon import Daemon
 
+BREAKS = b"break the connection"
+
 
 @pytest.fixture
 def dripping(directory: Path, daemon: Daemon) -> Iterator[str]:
     """The path of a socket in front of the daemon that forwards everything in single bytes."""
-    with _line(directory, daemon, 1, 0) as path:
+    with _line(directory, daemon, partial(_drip, 1, 0)) as path:
         yield path
 
 
 @pytest.fixture
 def halting(directory: Path, daemon: Daemon) -> Iterator[str]:
     """The path of a socket in front of the daemon that pauses after every 200 bytes."""
-    with _line(directory, daemon, 200, 0.2) as path:
+    with _line(directory, daemon, partial(_drip, 200, 0.2)) as path:
         yield path
 
 
+@pytest.fixture
+def breaking(directory: Path, daemon: Daemon) -> Iterator[tuple[str, list[bytes]]]:
+    """The path of a socket in front of the daemon where a message with BREAKS breaks the connection, and what broke."""
+    broken: list[bytes] = []
+    with _line(directory, daemon, partial(_break, broken)) as path:
+        yield path, broken
+
+
+Forward = Callable[[socket.socket, socket.socket], None]
+
+
 @contextmanager
-def _line(directory: Path, daemon: Daemon, size: int, pause: float) -> Iterator[str]:
-    """Forward everything in pieces of a size, with a pause after each, in seconds."""
+def _line(directory: Path, daemon: Daemon, forward: Forward) -> Iterator[str]:
+    """Forward everything with a function, which runs for each direction of a connection."""
     path = str(directory / "d.sock")
     with socket.socket(socket.AF_UNIX) as listener, ExitStack() as opened:
         listener.bind(path)
         listener.listen()
-        thread = threading.Thread(target=_accept, args=(listener, daemon.socket, opened, size, pause))
+        thread = threading.Thread(target=_accept, args=(listener, daemon.socket, opened, forward))
         thread.start()
         yield path
         listener.shutdown(socket.SHUT_RDWR)
         thread.join()
 
 
-def _accept(listener: socket.socket, target: str, opened: ExitStack, size: int, pause: float) -> None:
+def _accept(listener: socket.socket, target: str, opened: ExitStack, forward: Forward) -> None:
     """Connect each client to the daemon, until the listener is shut down."""
     with suppress(OSError):
         while True:
@@ -49,7 +62,7 @@ def _accept(listener: socket.socket, target: str, opened: ExitStack, size: int, 
             far = opened.enter_context(socket.socket(socket.AF_UNIX))
             far.connect(target)
             for ends in ((near, far), (far, near)):
-                thread = threading.Thread(target=partial(_drip, *ends, size, pause))
+                thread = threading.Thread(target=forward, args=ends)
                 thread.start()
                 opened.callback(_end, near, thread)
 
@@ -61,11 +74,23 @@ def _end(end: socket.socket, thread: threading.Thread) -> None:
     thread.join()
 
 
-def _drip(source: socket.socket, target: socket.socket, size: int, pause: float) -> None:
-    """Forward bytes in pieces, and then the end."""
+def _drip(size: int, pause: float, source: socket.socket, target: socket.socket) -> None:
+    """Forward bytes in pieces of a size, with a pause after each, in seconds, and then the end."""
     with suppress(OSError):
         while data := source.recv(1 << 16):
             for start in range(0, len(data), size):
                 target.sendall(data[start : start + size])
                 time.sleep(pause)  # what a slow sender does
         target.shutdown(socket.SHUT_WR)
+
+
+def _break(broken: list[bytes], source: socket.socket, target: socket.socket) -> None:
+    """Forward everything until a message that breaks the connection."""
+    with suppress(OSError):
+        while data := source.recv(1 << 16):
+            if BREAKS in data:
+                broken.append(data)
+                break
+            target.sendall(data)
+        for end in (source, target):
+            end.shutdown(socket.SHUT_RDWR)

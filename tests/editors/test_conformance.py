@@ -1,6 +1,7 @@
 """What docs/editors.md promises of all four editors, tested once for each."""
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -13,10 +14,13 @@ from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors import alike
 from tests.editors.alike import without_times
+from tests.editors.dripping import BREAKS
 from tests.editors.driven import Driven, editor
 from tests.patience import PATIENCE
 
 __all__ = ["editor"]  # a fixture
+# The key of a command, in JSON or MessagePack.
+KEY = re.compile(rb"key[^\w]*([\w-]{8,})")
 AWAY = "*the daemon went away; waiting for it to come back*"
 WRITING = "## assistant · writing… (python)"
 
@@ -221,6 +225,27 @@ def test_a_command_without_an_answer(editor: Driven, client: Client, daemon: Dae
     shows(editor, "## user #2", "important")
     editor.give("send", "next")
     shows(editor, "## user #2", "important", "## user #3", "next")
+
+
+@pytest.fixture
+def broken(breaking: tuple[str, list[bytes]], environment: dict[str, str]) -> list[bytes]:
+    """What was sent on connections that broke; it must be named before the editor, which connects there."""
+    environment["REEL_SOCKET"], broken = breaking
+    return broken
+
+
+def test_a_command_is_sent_twice_at_most(broken: list[bytes], editor: Driven, client: Client) -> None:
+    """A command on which the connection breaks is sent once more, with its key, and then given up."""
+    client.create("demo")
+    editor.open("demo")
+    until(lambda: client.agent("demo").attached, 1)
+    editor.give("send", BREAKS.decode())
+    says(editor, "the daemon went away before it answered add; check whether it was applied")
+    editor.give("send", "next")
+    shows(editor, "## user #2", "next")
+
+    first, again = map(KEY.findall, broken)
+    assert first == again != []
 
 
 @pytest.mark.parametrize("messages", [5000, pytest.param(50_000, marks=pytest.mark.large)])

@@ -8,26 +8,26 @@ import pytest
 from reel.sync.client import Client
 from tests.editors.documented import ROOT, blocks, section
 from tests.editors.surroundings import Require
+from tests.patience import PATIENCE
 
 
 @pytest.mark.usefixtures("daemon")
 def test_the_documented_lines_for_emacs_without_the_plug_in(
     require: Require, environment: dict[str, str], client: Client
 ) -> None:
-    """The documented lines of Lisp add a message, read it, and receive it."""
+    """The documented lines of Lisp show a conversation, and what is added."""
     *_, lines = blocks("Emacs", "elisp")
-    command = [require("emacs"), "-Q", "--batch", "--eval", f"(progn {lines} (while t (accept-process-output)))"]
-    expected = {"What is a Merkle tree?", "event of user"}
-    with subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE) as emacs:
-        assert emacs.stderr is not None
-        for line in emacs.stderr:
-            expected.discard(line.rstrip())
-            if not expected:
-                break
-        emacs.kill()
+    adding = '(call-process "reel" nil nil nil "add" "demo" "And a Patricia tree?")'
+    wait = "(while (not (string-match {} (buffer-string))) (accept-process-output nil 0.1))"
+    show = "(princ (buffer-substring-no-properties 1 (point-max)))"
+    steps = [lines, wait.format('"Merkle"'), adding, wait.format('"Patricia tree"'), show]
+    command = [require("emacs"), "-Q", "--batch", "--eval", f"(progn {' '.join(steps)})"]
+    ran = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=PATIENCE, check=True)
 
-    assert set() == expected
-    assert 1 == client.agent("demo").messages
+    assert ["## user #2", "What is a Merkle tree?", "## user #3", "And a Patricia tree?"] == [
+        line for line in ran.stdout.splitlines() if line
+    ]
+    assert 2 == client.agent("demo").messages
 
 
 def test_every_key_is_documented() -> None:

@@ -3,8 +3,6 @@
 from typing import Any
 
 from reel.sync.client import Client
-from tests.editors import alike
-from tests.editors.alike import without_times
 from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import heading, opened
 
@@ -33,15 +31,6 @@ def test_a_conversation_is_markdown_in_nvim(nvim: Nvim, client: Client) -> None:
         *("## tool #5", "", "### result of weather c1", "```", "18 degrees", "```", ""),
     )
     assert ("reel://demo", "markdown") == (nvim.call("nvim_eval", "bufname()"), nvim.call("nvim_eval", "&filetype"))
-
-
-def test_every_kind_of_block_in_nvim(nvim: Nvim, client: Client) -> None:
-    """A buffer shows what the other editors show; the times are virtual text."""
-    alike.converse(client)
-    nvim.command("Reel open demo")
-    nvim.until("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > a[1]", len(alike.SHOWN))
-
-    assert alike.SHOWN == without_times(nvim.lines())
 
 
 def test_calls_results_and_thinking_are_folded_in_nvim(nvim: Nvim, client: Client) -> None:
@@ -136,84 +125,6 @@ def test_a_name_that_another_conversation_has_now_in_nvim(nvim: Nvim, client: Cl
 
     nvim.shows(*heading("user", 2, "new"), *heading("user", 3, "more"))
     assert 1 == client.agent("moved").messages
-
-
-def test_changes_by_others_appear_in_nvim(nvim: Nvim, client: Client) -> None:
-    """A change by another client is in the buffer at once, whatever its kind."""
-    client.create("demo", system="old")
-    nvim.command("Reel open demo")
-    system = ["## system", "", "old", ""]
-    nvim.shows(*system)
-    client.mark("demo")
-    client.add("demo", ["a", "b"])
-    nvim.shows(*system, *heading("user", 4, "a"), *heading("user", 5, "b"))
-    client.rewind("demo")
-    nvim.shows(*system)
-    client.undo("demo")
-    nvim.shows(*system, *heading("user", 4, "a"), *heading("user", 5, "b"))
-    client.add("demo", [{"role": "system", "content": "new"}])
-    system[2] = "new"
-    nvim.shows(*system, *heading("user", 4, "a"), *heading("user", 5, "b"))
-    client.clear("demo")
-    nvim.shows(*system)
-    client.restore("demo", 5)
-
-    nvim.shows("## system", "", "old", "", *heading("user", 4, "a"), *heading("user", 5, "b"))
-
-
-def test_drafts_are_at_the_end_in_nvim(nvim: Nvim, client: Client) -> None:
-    """A draft of another client is at the end until its message is added."""
-    client.create("demo")
-    client.add("demo", "a")
-    nvim.command("Reel open demo")
-    nvim.shows(*heading("user", 2, "a"))
-    draft = "## assistant · writing… (python)"
-    client.draft("demo", "I thi")
-    nvim.shows(*heading("user", 2, "a"), draft, "", "I thi", "")
-    client.draft("demo", "I think\nso")
-    nvim.shows(*heading("user", 2, "a"), draft, "", "I think", "so", "")
-    client.add("demo", "I think so")
-
-    nvim.shows(*heading("user", 2, "a"), *heading("user", 3, "I think so"))
-
-
-def test_a_cursor_at_the_end_follows_in_nvim(nvim: Nvim, client: Client) -> None:
-    """A cursor on the last line stays on the last line; elsewhere it stays where it is."""
-    client.create("demo")
-    client.add("demo", "a")
-    nvim.command("Reel open demo")
-    nvim.shows(*heading("user", 2, "a"))
-    nvim.command("normal! G")
-    client.add("demo", "b")
-    nvim.shows(*heading("user", 2, "a"), *heading("user", 3, "b"))
-    assert [8, 0] == nvim.call("nvim_win_get_cursor", 0)
-    nvim.command("normal! gg")
-    client.add("demo", "c")
-    nvim.until("#vim.api.nvim_buf_get_lines(0, 0, -1, false) == 12")
-
-    assert [1, 0] == nvim.call("nvim_win_get_cursor", 0)
-
-
-def test_who_reads_a_draft_in_nvim_keeps_the_place(nvim: Nvim, client: Client) -> None:
-    """A cursor inside a draft stays in its line when the draft grows, and when its message replaces it."""
-    client.add("demo", "a", create=True)
-    opened(nvim)
-    nvim.until("vim.fn.search('^a$', 'nw') > 0")  # it comes before the draft, and may be read after it
-    lines = [f"line {number}" for number in range(100)]
-    client.draft("demo", "\n".join(lines))
-    nvim.until("vim.fn.search('line 99', 'nw') > 0")
-    nvim.command("normal! gg")
-    nvim.command("call search('line 50') | normal! zz")
-    before = nvim.call("nvim_eval", "[getline('.'), line('.') - line('w0')]")
-    client.draft("demo", "\n".join([*lines, "more"]))
-    nvim.until("vim.fn.search('more', 'nw') > 0")
-    nvim.lua("vim.defer_fn = function() end")  # a draft that has ended is shown for a second, and here for ever
-    client.draft("demo", "")
-    nvim.lua("return require('reel').call('ping')")
-    client.add("demo", [{"role": "assistant", "content": "\n".join(lines)}])
-    nvim.until("vim.fn.search('^## assistant #3', 'nw') > 0")
-
-    assert before == nvim.call("nvim_eval", "[getline('.'), line('.') - line('w0')]")
 
 
 def test_editing_an_unknown_name_says_how_to_create_it(nvim: Nvim) -> None:

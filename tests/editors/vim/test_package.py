@@ -61,14 +61,16 @@ def test_an_old_vim_loads_nothing(start_vim: Start) -> None:
 
 
 def test_the_documented_lines_for_vim_without_the_plug_in(start_vim: Start, client: Client, directory: Path) -> None:
-    """The documented lines for a Vim without the plug-in work as they are."""
+    """The documented lines for a Vim without the plug-in show a conversation and what is added."""
     (script,) = blocks("Vim", "vim")
     (directory / "lines.vim").write_text(script)
     vim = start_vim(plugin=False)
 
-    assert "Hello from Vim" == vim.run(f"source {directory}/lines.vim")
+    vim.run(f"source {directory}/lines.vim")
+    vim.shows("## user #2", "Hello from Vim")
     client.add("demo", "more")
-    vim.until(vim.said, ["event 3"])
+
+    vim.shows("## user #2", "Hello from Vim", "## user #3", "more")
 
 
 def test_the_documented_installation_for_vim(start_vim: Start, daemon: Daemon, environment: dict[str, str]) -> None:

@@ -166,4 +166,4 @@ def test_the_documented_lines_for_javascript(built: Path, environment: dict[str,
     assert client.ping()
     said = [node(built, environment, "-e", program) for program in blocks("VS Code and JavaScript", "js")]
 
-    assert ["user What is a reel?\n", {"3"}] == [said[0], {*said[1].split()}]
+    assert ["## user #2\n\nWhat is a reel?\n\n", {"3"}] == [said[0], {*said[1].split()}]

@@ -35,22 +35,21 @@ end
 local function fail(number)
   local call = pending[number]
   pending[number] = nil
-  local message = 'the daemon went away before it answered %s; check whether it was applied'
-  call.done(errors.new('not_running', message:format(call.method)))
+  local check = call.repeatable and '; check whether it was applied' or ''
+  call.done(errors.new('not_running', ('the daemon went away before it answered %s%s'):format(call.method, check)))
 end
 
 local function fail_remaining()
   if not link.is_up() then
-    for _, number in ipairs(vim.tbl_keys(pending)) do
-      fail(number)
-    end
+    vim.tbl_map(fail, vim.tbl_keys(pending))
   end
 end
 
---- Fail the calls that the lost connection will not answer. A call with a key is repeated, because that is safe.
+--- Fail the calls that the lost connection will not answer, but for commands that were sent once: their key makes it safe
+--- to repeat them. See docs/editors.md, "What is repeated after a lost connection".
 local function on_down()
-  for _, number in ipairs(vim.tbl_keys(pending)) do
-    if not (pending[number].repeatable and pending[number].sent <= 1) then
+  for number, call in pairs(vim.tbl_extend('force', pending, {})) do -- `fail` changes it
+    if not call.repeatable or call.sent > 1 then
       fail(number)
     end
   end

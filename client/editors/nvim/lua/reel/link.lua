@@ -15,11 +15,13 @@ local M = {
   server = nil, -- the result of hello
 }
 
-local CHECK_MS, RETRY_MS, GREETING_MS = 200, 250, 10000
+local CHECK_MS, GREETING_MS = 200, 10000
+local FIRST_RETRY_MS, LAST_RETRY_MS = 100, 2000 -- each is twice as long as the one before
 local PROTOCOL = 1
 local GREETING = 'hello' -- the token of the greeting; those of calls are integers
 
 local state, channel, waiting, listeners = 'down', nil, {}, {}
+local retry_ms = FIRST_RETRY_MS
 local watch = vim.loop.new_timer()
 local greeting_timeout = vim.loop.new_timer()
 
@@ -75,7 +77,8 @@ local function stop(problem)
   end
   settle(problem)
   if state == 'down' and needed() then
-    watch:start(RETRY_MS, 0, vim.schedule_wrap(retry))
+    watch:start(retry_ms, 0, vim.schedule_wrap(retry))
+    retry_ms = math.min(2 * retry_ms, LAST_RETRY_MS)
   end
 end
 
@@ -121,7 +124,7 @@ function M.greeted(reply)
     return true
   end
   greeting_timeout:stop()
-  state, M.server = 'up', reply.result
+  state, M.server, retry_ms = 'up', reply.result, FIRST_RETRY_MS
   for _, listener in ipairs(listeners) do
     listener.up()
   end
