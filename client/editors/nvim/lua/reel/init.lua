@@ -40,8 +40,8 @@ function M.status()
 end
 
 --- Follow one conversation, or all. After the daemon was away it continues by itself: each event comes once, in order.
---- @param options table {agent =, since =, view =, kinds =}, as in the protocol
---- @param handler function called with (name, push): begin, event, draft, reset, lost, error
+--- @param options table {agent =, since =, view =, kinds =, at =}, as in the protocol
+--- @param handler function called with (name, push): begin, event, lines, draft, reset, lost, error
 --- @return function ends the subscription
 function M.subscribe(options, handler)
   return require('reel.following').open(options, handler)
