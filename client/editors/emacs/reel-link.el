@@ -113,16 +113,16 @@
 (defun reel-link--configured ()
   "Return the path printed by \"reel socket\", which is called only once.
 Return nil if there is no reeld.toml that could set one."
-  (let ((home (getenv "XDG_CONFIG_HOME"))
-        (default-directory "/")
-        (process-environment (cons (concat "PYTHONPATH=" (reel-link-python-path))
-                                   process-environment)))
+  (let ((home (getenv "XDG_CONFIG_HOME")))
     (when (and (null reel-link--configured)
                (file-exists-p (expand-file-name
                                "reel/reeld.toml"
                                (if (member home '(nil "")) "~/.config" home))))
       (setq reel-link--configured
-            (condition-case nil (process-lines reel-program "socket") (error 'none))))
+            (with-temp-buffer
+              (if (eq 0 (ignore-errors (reel-link--run "socket")))
+                  (list (string-trim (buffer-string)))
+                'none))))
     (car-safe reel-link--configured)))
 
 (defun reel-link--fallback ()
@@ -169,11 +169,8 @@ daemon cannot be reached."
          (condition-case error
              (reel-link--open path)
            (file-error
-            (user-error "No daemon answers on %s (%s)" path (reel-link--reason error)))))))))
-
-(defun reel-link--reason (error)
-  "Return the system's text for ERROR, a `file-error'."
-  (downcase (or (cl-find-if #'stringp (cddr error)) "cannot be opened")))
+            (user-error "No daemon answers on %s (%s)" path
+                        (downcase (or (cl-find-if #'stringp (cddr error)) "cannot be opened"))))))))))
 
 (defun reel-link--open (path)
   "Connect to PATH and send the greeting."
@@ -248,22 +245,22 @@ The daemon has another version of the protocol."
   "Start the daemon on PATH, unless it was stopped with \"reel stop\"."
   (message "Starting the daemon...")
   (with-temp-buffer
-    (let ((status (reel-link--run path)))
+    (let ((status (condition-case nil
+                      (reel-link--run "start" "--unless-stopped")
+                    (file-error
+                     (user-error "No daemon answers on %s, and there is no command %s to start one; set `reel-program'"
+                                 path reel-program)))))
       (unless (eq status 0)
         (user-error "No daemon answers on %s: %s" path
                     (reel-link--last-line (buffer-string) status))))))
 
-(defun reel-link--run (path)
-  "Run the program to start the daemon on PATH; return its exit status.
+(defun reel-link--run (&rest words)
+  "Run `reel-program' with WORDS; return its exit status.
 Its output goes into the current buffer."
   (let ((default-directory "/") ; the current one may be on another machine
         (process-environment (cons (concat "PYTHONPATH=" (reel-link-python-path))
                                    process-environment)))
-    (condition-case nil
-        (call-process reel-program nil t nil "start" "--unless-stopped")
-      (file-error
-       (user-error "No daemon answers on %s, and there is no command %s to start one; set `reel-program'"
-                   path reel-program)))))
+    (apply #'call-process reel-program nil t nil words)))
 
 (defun reel-link-python-path ()
   "Return the entries of $PYTHONPATH that are absolute.
@@ -331,10 +328,12 @@ Signal a `user-error' if the daemon cannot be reached."
 
 (defun reel-link--back-p ()
   "Wait until the daemon is back, without starting it; return whether it is."
-  (let ((until (+ (float-time) reel-timeout)))
+  (let ((until (+ (float-time) reel-timeout))
+        (pause 0.1))
     (while (and (not (reel-link-up-p)) (< (float-time) until))
-      (accept-process-output nil 0.1)
-      (ignore-errors (reel-link-connect)))
+      (accept-process-output nil pause)
+      (ignore-errors (reel-link-connect))
+      (setq pause (min 2 (* 2 pause))))
     (reel-link-up-p)))
 
 (defun reel-link-send (agent name text)

@@ -14,33 +14,15 @@
 ;;   (add-to-list 'load-path "~/reel/client/editors/emacs")
 ;;   (require 'reel)
 ;;
-;; M-x reel-open     shows a conversation; its name is completed
-;; M-x reel-new      creates one (C-u: with a system prompt)
-;; M-x reel-send     sends the region, or asks for a text
-;; M-x reel-compose  opens a buffer to write a message in
-;; M-x reel-ask      sends a text, and runs your own command for an answer
-;; M-x reel-code     copies the last code block of an answer
-;; M-x reel-answer   copies the last answer
-;; M-x reel-list     lists the conversations, to choose one
-;; M-x reel-search   searches everything that was said in all conversations
-;; M-x reel-clone    starts a new one from the current state of this one
-;; M-x reel-mark     sets a mark; M-x reel-rewind goes back to one
-;; M-x reel-undo     undoes the newest command; M-x reel-redo redoes it
-;; M-x reel-clear    removes all messages, but not the system prompt
-;; M-x reel-rename   renames the conversation; M-x reel-title sets its title
-;; M-x reel-info     shows the facts about the conversation
+;; reel-open shows a conversation, reel-new creates one, reel-list lists all,
+;; and reel-search searches them.  reel-send and reel-compose send a message,
+;; reel-ask runs your own command for an answer, reel-code and reel-answer copy
+;; from one.  reel-clone, reel-mark, reel-rewind, reel-undo, reel-redo and
+;; reel-clear navigate; reel-rename, reel-title and reel-info are about the
+;; conversation.  C-h m shows the keys of its buffer, docs/editors.md the rest.
 ;;
-;; In the buffer of a conversation, a command is about that one; in any other
-;; buffer, about the one that was opened last.  A conversation's buffer has
-;; keys: s send, w compose, a ask, k stop asking, y code, Y answer, c clone,
-;; m mark, r rewind, u undo, U redo, C clear, R rename, T title, i info, l list,
-;; / search, n and p the next and the previous message, TAB opens or closes the fold on the
-;; line, g reads everything again, q buries the buffer.
-;;
-;; The daemon's socket is $REEL_SOCKET, or the one that `reel socket' prints.
-;; If no daemon runs, `reel-program' starts it, unless it was stopped with
-;; `reel stop'.  If the daemon goes away, the mode line says `away', and the
-;; buffers continue by themselves when it is back.
+;; A command is about the conversation of the current buffer, in any other
+;; buffer about the one that was opened last.
 
 ;;; Code:
 
@@ -269,7 +251,6 @@ With PAST, the seq of an event, show the conversation as it was then."
 (defun reel--optional (text)
   "Return TEXT, or nil if it is empty."
   (unless (string-empty-p text) text))
-
 
 (defun reel--marks (_prefix)
   "Return the labels that the conversation can be rewound to."

@@ -181,6 +181,14 @@ MORE are other properties of the patch."
         (reel-test-patch 0 0 '("1"))
         (should (equal "1\n" (buffer-string)))))))
 
+(ert-deftest reel-test-older-daemon ()
+  "If the daemon cannot show lines, the buffer says what to do, and nothing is asked."
+  (reel-test-in-buffer
+    (let ((reel-link--features '("drafts")) (inhibit-message t))
+      (cl-letf (((symbol-function 'reel-link-ask) #'error))
+        (reel-lines-follow)))
+    (should (equal "*this reeld cannot show lines; restart the daemon: reel stop; reel start*\n" (buffer-string)))))
+
 (ert-deftest reel-test-preview ()
   "The newest messages are shown until everything has been read; who reads them keeps the place."
   (reel-test-in-buffer

@@ -5,8 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from reel.sync.client import Client
-from tests.editors import alike
-from tests.editors.alike import without_times
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs, Refused
 from tests.editors.texts import texts
@@ -26,19 +24,6 @@ def demo(client: Client, emacs: Emacs, shown: Shown) -> Callable[[], None]:
 
     look()
     return look
-
-
-def test_every_kind_of_block_in_emacs(client: Client, emacs: Emacs) -> None:
-    """A buffer shows what the other editors show; folded text is invisible."""
-    alike.converse(client)
-    emacs.command("reel-open", "demo")
-    emacs.until(lambda: emacs.text().endswith(f"{alike.DRAFT}\n\n"))
-
-    assert alike.SHOWN == without_times(emacs.text().splitlines())
-    emacs.eval("(goto-char 1)")
-    assert emacs.eval('(progn (search-forward "\ntwo") (and (invisible-p (1- (point))) t))')
-    emacs.type("\t")
-    emacs.until(lambda: emacs.eval("(not (invisible-p (1+ (point))))") is True)
 
 
 def test_open_completes_names(client: Client, emacs: Emacs, shown: Shown) -> None:
@@ -62,13 +47,6 @@ def test_a_conversation_has_one_buffer(client: Client, emacs: Emacs, demo: Calla
     demo()
     assert first == emacs.eval("(buffer-name)")
     assert 1 == emacs.eval("(length (reel--buffers))")
-
-
-def test_opening_an_unknown_name_in_emacs(emacs: Emacs) -> None:
-    """Opening an unknown conversation says what creates it."""
-    emacs.command("reel-open", "zed")
-
-    emacs.until_said("no conversation zed (M-x reel-new creates it)")
 
 
 def test_a_command_without_an_open_conversation(emacs: Emacs) -> None:

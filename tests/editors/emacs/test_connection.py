@@ -168,6 +168,23 @@ def test_a_command_with_a_lost_reply_in_emacs(emacs: Emacs, client: Client) -> N
     assert 2 == client.agent("demo").messages
 
 
+def test_a_lost_reading_is_not_repeated_by_emacs(emacs: Emacs, client: Client) -> None:
+    """A call that only reads is not repeated after its connection was lost."""
+    client.add("demo", "Hello", create=True)
+    emacs.command("reel-open", "demo")
+    emacs.until(lambda: "Hello" in emacs.text())
+    emacs.eval(
+        """(ignore (advice-add 'jsonrpc-async-request :after
+              (lambda (&rest _)
+                (advice-remove 'jsonrpc-async-request 'lose)
+                (delete-process (jsonrpc--process reel-link--connection)))
+              '((name . lose))))"""
+    )
+    emacs.type("i")
+
+    emacs.until_said("the daemon went away before it answered agent")
+
+
 def test_a_silent_daemon(emacs: Emacs, client: Client) -> None:
     """A command waits for a silent daemon until `reel-timeout`, or until C-g."""
     client.add("demo", "Hello", create=True)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import Daemon
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs
 from tests.editors.texts import texts
@@ -100,24 +99,6 @@ def test_a_rename_renames_the_buffer(client: Client, emacs: Emacs) -> None:
     emacs.until_said("better: added #")
 
 
-def test_drafts_are_at_the_end_in_emacs(
-    client: Client, emacs: Emacs, demo: Callable[[], None], daemon: Daemon, shown: Shown
-) -> None:
-    """A draft of another client is at the end until its message is added or it is given up."""
-    writing = "## assistant · writing… (python)\n\n"
-    with daemon.client() as other:
-        client.draft("demo", "I th")
-        emacs.until_text(f"{shown('demo')}{writing}I th\n\n")
-        other.draft("demo", "Me too")
-        emacs.until(lambda: emacs.text().endswith(f"I th\n\n{writing}Me too\n\n"))
-        client.draft("demo", "I think")
-        emacs.until(lambda: "I think\n" in emacs.text())
-        client.add("demo", "I think so.")
-        emacs.until_text(f"{shown('demo')}{writing}Me too\n\n")
-
-    demo()
-
-
 @pytest.mark.large
 def test_three_megabytes_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """A message of three megabytes is pushed, read and sent."""
@@ -191,31 +172,3 @@ def test_a_lagging_emacs_subscribes_again(emacs: Emacs, client: Client, demo: Ca
     demo()
 
     assert 1 == client.agent("demo").attached
-
-
-def test_who_reads_a_draft_in_emacs_keeps_the_place(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """Point inside a draft stays in its line when the draft grows, and when its message replaces it."""
-    place = "(list (buffer-substring (line-beginning-position) (point)) (count-lines (window-start) (point)))"
-    lines = [f"line {number}." for number in range(100)]
-    client.draft("demo", "\n".join(lines))
-    emacs.until(lambda: "line 99." in emacs.text())
-    emacs.type("\x1b<\x13line 50.\r\x0c")
-    emacs.until(lambda: emacs.eval(place)[0] == "line 50.")
-    before = emacs.eval(place)
-    client.draft("demo", "\n".join([*lines, "more"]))
-    emacs.until(lambda: "more" in emacs.text())
-    assert before == emacs.eval(place)
-    client.add("demo", [{"role": "assistant", "content": "\n".join(lines)}])
-    demo()
-
-    assert before == emacs.eval(place)
-
-
-def test_a_purged_conversation_leaves_nothing_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """What was purged goes from the buffer."""
-    client.add("demo", [{"role": "system", "content": "secret"}, {"role": "user", "content": "secret"}])
-    demo()
-    client.kill("demo")
-    client.purge("demo")
-
-    emacs.until_text("*the conversation is gone*\n")

@@ -47,16 +47,6 @@ def test_answer_copies_the_last_answer_in_emacs(client: Client, emacs: Emacs) ->
     assert CODE == emacs.eval("(substring-no-properties (car kill-ring))")
 
 
-def test_code_without_a_block_in_emacs(client: Client, emacs: Emacs) -> None:
-    """If no answer has a code block, ``reel-code`` says so."""
-    client.add("demo", [answer("no code"), "```\nmine\n```"], create=True)
-    emacs.command("reel-open", "demo")
-    emacs.until(lambda: "mine" in emacs.text())
-    emacs.type("y")
-
-    emacs.until_said("demo: no code block in an answer")
-
-
 def test_markdown_and_code_have_faces(client: Client, emacs: Emacs) -> None:
     """The code of a known language and the Markdown around it have faces; the headings of messages keep theirs."""
     client.add("demo", answer(CODE), create=True)
