@@ -7,12 +7,9 @@
 ;; The daemon lays a conversation out as lines, and pushes patches of them
 ;; (docs/protocol.md, "Following as lines").  A buffer knows nothing of
 ;; messages: it applies the patches, in order.  Each row of the daemon is a line
-;; of the buffer.  Below the rows may be
-;;
-;; - a line of the buffer's own, the note, or
-;; - while everything is read, what is shown until then: the rows of the
-;;   subscription before, or in a new buffer the newest messages.  So who reads
-;;   keeps the place, and a long conversation is there at once.
+;; of the buffer.  Below the rows may be a line of the buffer's own, the note; or
+;; the rows of the subscription before, until everything has been read again, so
+;; that who reads keeps the place.
 ;;
 ;; The text is other people's.  It is inserted without properties; those are
 ;; made here, from rows.
@@ -23,9 +20,6 @@
 (require 'seq)
 (require 'reel-link)
 (require 'reel-text)
-
-(defconst reel-lines--newest 20
-  "How many messages are shown while all are read.")
 
 (defvar-local reel-lines-agent nil
   "The id of the agent that this buffer shows.")
@@ -52,7 +46,7 @@
   "A row, and where it begins.")
 
 (defvar-local reel-lines--stale 0
-  "How many rows are shown below those until everything has been read.")
+  "How many rows of the subscription before there are below those.")
 
 (defvar-local reel-lines--then nil
   "Function to call once when everything has been read, or nil.")
@@ -114,11 +108,10 @@ PAST is the seq of an event if it shows the conversation as it was then."
         reel-lines--rows 0
         reel-lines--known '(0 . 1))
   (if (reel-link-knows-p "lines")
-      (let ((params (list :agent reel-lines-agent :view "lines" :at reel-lines-past)))
-        (when (= 0 reel-lines--stale)
-          (reel-lines--ask 'messages `(:last ,reel-lines--newest ,@params) #'reel-lines--preview))
-        (reel-lines--ask 'subscribe params
-                         (lambda (reply) (setq reel-lines--subscription (plist-get reply :sub)))))
+      (reel-link-ask 'subscribe
+                     (list :agent reel-lines-agent :view "lines" :at reel-lines-past)
+                     (apply-partially #'reel-lines--subscribed
+                                      (current-buffer) reel-lines--turn (reel-link-number)))
     (reel-lines--fail "this reeld cannot show lines; restart the daemon: reel stop; reel start")))
 
 (defun reel-lines-lost (words)
@@ -145,24 +138,17 @@ PAST is the seq of an event if it shows the conversation as it was then."
   (reel-lines--put-note note)
   (force-mode-line-update))
 
-(defun reel-lines--ask (method params function)
-  "Call METHOD with PARAMS; FUNCTION is called in this buffer with the result."
-  (reel-link-ask method params
-                 (apply-partially #'reel-lines--answered (current-buffer)
-                                  reel-lines--turn (reel-link-number) function)))
-
-(defun reel-lines--answered (buffer turn link function error result)
-  "In BUFFER, call FUNCTION with RESULT, or show ERROR.
-If TURN is over, the reply is ignored; if it began a subscription on the
-connection with the number LINK, that is ended."
+(defun reel-lines--subscribed (buffer turn link error result)
+  "In BUFFER, take RESULT, the subscription, or show ERROR.
+If TURN is over, end it, unless it ended with its connection, LINK."
   (if (and (buffer-live-p buffer)
            (= turn (buffer-local-value 'reel-lines--turn buffer)))
       (with-current-buffer buffer
         (if error
             (reel-lines--fail error)
-          (funcall function result)))
-    (when-let* ((subscription (plist-get result :sub)))
-      (reel-lines--unsubscribe link subscription))))
+          (setq reel-lines--subscription (plist-get result :sub))))
+    (when result
+      (reel-lines--unsubscribe link (plist-get result :sub)))))
 
 (defun reel-lines--leave ()
   "End the subscription."
@@ -197,32 +183,20 @@ connection with the number LINK, that is ended."
               (lines (plist-get patch :lines)))
     (reel-lines--editing
       (reel-lines--replace first last (reel-lines--dated lines first patch))
-      (reel-lines--decorate patch 0))
+      (reel-lines--decorate patch))
     (cl-incf reel-lines--rows (- (length lines) (- last first)))
     (reel-lines--rename (plist-get patch :name))
     (unless (eq (plist-get patch :more) t)
       (reel-lines--complete))
     (force-mode-line-update)))
 
-(defun reel-lines--preview (page)
-  "Show PAGE, the newest messages, until everything has been read."
-  (unless (or (null reel-lines-state)
-              (eq (plist-get page :more) t)) ; they are too large
-    (let ((lines (reel-lines--dated (plist-get page :lines) 0 page)))
-      (reel-lines--editing
-        (reel-lines--goto reel-lines--rows)
-        (insert (mapconcat (lambda (line) (concat line "\n")) lines ""))
-        (reel-lines--decorate page reel-lines--rows))
-      (setq reel-lines--stale (length lines)))))
-
 (defun reel-lines--complete ()
   "Take note that everything has been read."
   (when reel-lines-state
     (setq reel-lines-state nil)
-    (let ((places (reel-lines--places))
-          (first (cdr (get-text-property (save-excursion (reel-lines--goto reel-lines--rows)) 'reel-heading))))
+    (let ((places (reel-lines--places)))
       (reel-lines--put-note (and reel-lines-past (reel-text-past reel-lines-name reel-lines-past)))
-      (reel-lines--return places (if first (reel-lines--row (car (reel-lines-place first))) 0)))
+      (reel-lines--return places))
     (setq reel-lines--stale 0))
   (when reel-lines--then
     (funcall (prog1 reel-lines--then (setq reel-lines--then nil)))))
@@ -263,22 +237,21 @@ A line that is the same is not touched, and point stays in its row."
         (delete-region (point) end)
         (insert (substring line (1- (abs same))))))))
 
-(defun reel-lines--decorate (patch above)
-  "Add headings, folds and the ends of cut lines, as PATCH has them.
-ABOVE is how many rows there are above those of PATCH."
+(defun reel-lines--decorate (patch)
+  "Add headings, folds and the ends of cut lines, as PATCH has them."
   (seq-doseq (heading (plist-get patch :headings))
     (pcase-let ((`[,row ,role ,seq ,_] heading))
-      (reel-lines--goto (+ above row))
+      (reel-lines--goto row)
       (add-text-properties (point) (line-end-position)
                            `(face reel-heading reel-heading ,(cons role seq)))))
   (seq-doseq (fold (plist-get patch :folds))
-    (reel-lines--goto (+ above (aref fold 0)))
+    (reel-lines--goto (aref fold 0))
     (let ((begin (line-end-position)))
       (put-text-property (point) begin 'face 'reel-label)
-      (reel-lines--goto (+ above (aref fold 1)))
+      (reel-lines--goto (aref fold 1))
       (add-text-properties begin (line-end-position) '(reel-fold t invisible reel-fold))))
   (seq-doseq (mark (plist-get patch :marks))
-    (reel-lines--goto (+ above (aref mark 0)))
+    (reel-lines--goto (aref mark 0))
     (put-text-property (line-end-position) (1+ (line-end-position)) 'display
                        (concat " " (propertize (aref mark 1) 'face 'reel-label) "\n"))))
 
@@ -292,24 +265,22 @@ ABOVE is how many rows there are above those of PATCH."
 
 ;;;; Places
 
-(defun reel-lines--row (position)
-  "Return the row of POSITION."
-  (1- (line-number-at-pos position t)))
-
 (defun reel-lines--places ()
   "Return where the windows are: each, the rows of its point and of its start.
-A window is nil for point itself.  A point at the end is nil."
-  (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
-           for point = (if window (window-point window) (point))
-           collect (list window
-                         (and (< point (1- (point-max))) (reel-lines--row point))
-                         (and window (reel-lines--row (window-start window))))))
+A window is nil for point itself, and the row of a point at the end.  A row of
+the subscription before counts from its beginning."
+  (let ((row (lambda (position)
+               (let ((row (1- (line-number-at-pos position t))))
+                 (if (< row reel-lines--rows) row (- row reel-lines--rows))))))
+    (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
+             for point = (if window (window-point window) (point))
+             collect (list window
+                           (and (< point (1- (point-max))) (funcall row point))
+                           (and window (funcall row (window-start window)))))))
 
-(defun reel-lines--return (places first)
-  "Go back to PLACES; the stale rows have become those from the row FIRST on."
-  (let* ((rows reel-lines--rows)
-         (at (lambda (row)
-               (save-excursion (reel-lines--goto (if (< row rows) row (+ first (- row rows))))))))
+(defun reel-lines--return (places)
+  "Go back to PLACES."
+  (let ((at (lambda (row) (save-excursion (reel-lines--goto row)))))
     (pcase-dolist (`(,window ,point ,start) places)
       (when window
         (set-window-start window (funcall at start) t))

@@ -189,26 +189,6 @@ MORE are other properties of the patch."
         (reel-lines-follow)))
     (should (equal "*this reeld cannot show lines; restart the daemon: reel stop; reel start*\n" (buffer-string)))))
 
-(ert-deftest reel-test-preview ()
-  "The newest messages are shown until everything has been read; who reads them keeps the place."
-  (reel-test-in-buffer
-    (let (asked)
-      (cl-letf (((symbol-function 'reel-link-ask) (lambda (&rest call) (push call asked))))
-        (let ((reel-link--features '("lines")))
-          (reel-lines-follow))
-        (should (equal '(subscribe messages) (mapcar #'car asked)))
-        (reel-test-patch 0 0 (reel-test-messages 1 2) :headings (reel-test-headings 0 1 2) :more t)
-        (funcall (nth 2 (cadr asked)) nil (list :lines (vconcat (reel-test-messages 3 4))
-                                         :headings (reel-test-headings 0 3 4) :more :json-false))
-        (should (eobp))
-        (search-backward "## user #4")
-        (should (equal '("user" . 4) (get-text-property (point) 'reel-heading)))
-        (reel-test-patch 6 6 (reel-test-messages 3) :headings (reel-test-headings 6 3) :more t)
-        (should (looking-at "## user #4\na\n\n\\'"))
-        (reel-test-patch 9 9 (append (reel-test-messages 4 5)) :headings (reel-test-headings 9 4 5))
-        (should (equal (concat (string-join (reel-test-messages 1 2 3 4 5) "\n") "\n") (buffer-string)))
-        (should (looking-at "## user #4"))))))
-
 (ert-deftest reel-test-point ()
   "Point stays at the end, in a row that is replaced, and at a text that moves."
   (reel-test-in-buffer
