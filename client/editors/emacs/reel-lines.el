@@ -51,6 +51,12 @@
 (defvar-local reel-lines--then nil
   "Function to call once when everything has been read, or nil.")
 
+(defvar reel-lines--gc-timer nil
+  "The timer that sets `gc-cons-threshold' back, or nil.")
+
+(defvar reel-lines--gc-threshold nil
+  "What `gc-cons-threshold' was before.")
+
 (defmacro reel-lines--editing (&rest body)
   "Change the text with BODY; points on its last line stay at its end."
   (declare (indent 0) (debug t))
@@ -186,9 +192,25 @@ If TURN is over, end it, unless it ended with its connection, LINK."
       (reel-lines--decorate patch))
     (cl-incf reel-lines--rows (- (length lines) (- last first)))
     (reel-lines--rename (plist-get patch :name))
-    (unless (eq (plist-get patch :more) t)
+    (if (eq (plist-get patch :more) t)
+        (reel-lines--put-off-gc)
       (reel-lines--complete))
     (force-mode-line-update)))
+
+(defun reel-lines--put-off-gc ()
+  "Collect garbage less often, until no patch has come for a second.
+Each collection looks at the whole buffer: they took 3.5 of 5 seconds to show
+50,000 messages."
+  (if reel-lines--gc-timer
+      (cancel-timer reel-lines--gc-timer)
+    (setq reel-lines--gc-threshold gc-cons-threshold
+          gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
+  (setq reel-lines--gc-timer (run-at-time 1 nil #'reel-lines--resume-gc)))
+
+(defun reel-lines--resume-gc ()
+  "Collect garbage as often as before."
+  (setq gc-cons-threshold reel-lines--gc-threshold
+        reel-lines--gc-timer nil))
 
 (defun reel-lines--complete ()
   "Take note that everything has been read."

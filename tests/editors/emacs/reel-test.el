@@ -189,6 +189,16 @@ MORE are other properties of the patch."
         (reel-lines-follow)))
     (should (equal "*this reeld cannot show lines; restart the daemon: reel stop; reel start*\n" (buffer-string)))))
 
+(ert-deftest reel-test-garbage ()
+  "While many patches come, garbage is collected less often; afterwards as before."
+  (let ((gc-cons-threshold 800000) reel-lines--gc-timer reel-lines--gc-threshold)
+    (reel-test-in-buffer
+      (reel-test-patch 0 0 '("one") :more t)
+      (reel-test-patch 1 1 '("two") :more t))
+    (should (< 800000 gc-cons-threshold))
+    (timer-event-handler reel-lines--gc-timer)
+    (should (= 800000 gc-cons-threshold))))
+
 (ert-deftest reel-test-point ()
   "Point stays at the end, in a row that is replaced, and at a text that moves."
   (reel-test-in-buffer
