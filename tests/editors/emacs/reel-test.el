@@ -217,7 +217,11 @@ MORE are other properties of the patch."
     (should (looking-at "\nd"))
     (goto-char 1)
     (reel-test-patch 0 0 '("above"))
-    (should (looking-at "prompt"))))
+    (should (looking-at "prompt"))
+    (forward-line 5)
+    (should (looking-at "e\n\n"))
+    (reel-test-patch 3 7 '("x" "y"))
+    (should (= 4 (1- (line-number-at-pos))))))
 
 (ert-deftest reel-test-fold-in-two-patches ()
   "A fold that begins in an earlier patch is closed when its last line comes."
@@ -297,7 +301,7 @@ MORE are other properties of the patch."
 (ert-deftest reel-test-code-faces ()
   "Code has the faces of its language, whatever part of it is shown first; a fold ends a code block."
   (reel-test-in-buffer
-    (reel-test-patch 0 0 '("## user #1" "" "```python" "x = 1" "import os" "```" "`b` **c**" "```" "open" "### thinking" "*" "")
+    (reel-test-patch 0 0 '("## user #1" "" "```python" "x = 1" "import os" "```" "`b` **c**" "```" "open" "### thinking" "*" "" "**after**")
                      :headings (reel-test-headings 0 1) :folds [[9 10]])
     (let ((face (lambda (text) (goto-char 1) (search-forward text) (get-text-property (match-beginning 0) 'face))))
       (goto-char 1)
@@ -306,8 +310,8 @@ MORE are other properties of the patch."
         (reel-markdown-fontify (match-beginning 0) (match-end 0)))
       (should (equal 'font-lock-keyword-face (funcall face "import")))
       (reel-markdown-fontify 1 (point-max))
-      (should (equal '(reel-heading font-lock-constant-face bold nil reel-label)
-                     (mapcar face '("## user" "`b`" "**c" "open" "### thinking")))))))
+      (should (equal '(reel-heading font-lock-constant-face bold nil reel-label bold)
+                     (mapcar face '("## user" "`b`" "**c" "open" "### thinking" "**after")))))))
 
 (provide 'reel-test)
 ;;; reel-test.el ends here
