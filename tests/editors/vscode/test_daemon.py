@@ -79,24 +79,6 @@ def test_the_error_of_a_daemon_that_cannot_start(built: Path, environment: dict[
     assert 0 == editor.close()
 
 
-def test_a_restart_under_an_open_document(daemon: Daemon, editor: VSCode) -> None:
-    """While the daemon is away the document says so; afterwards it has everything once."""
-    with daemon.client() as client:
-        client.add("demo", "before", create=True)
-        editor.run("open", "demo")
-        client.add("demo", "still before")
-    editor.shows("demo", "still before")
-    daemon.kill()
-    assert "*the daemon went away; waiting for it to come back*" in editor.shows("demo", "went away")
-    daemon.start()
-    with daemon.client() as client:
-        client.add("demo", "after")
-    said = laid(("user #2", "before"), ("user #3", "still before"), ("user #4", "after"))
-
-    editor.shows("demo", "went away", gone=True)
-    assert said == editor.shows("demo", "after")
-
-
 def test_an_older_log_is_read_again_by_vs_code(daemon: Daemon, client: Client, editor: VSCode) -> None:
     """If the log is replaced by an older backup, the conversation is read again."""
     client.add("demo", "one", create=True)

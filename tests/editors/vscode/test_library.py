@@ -10,62 +10,18 @@ from tests.patience import PATIENCE
 
 
 def test_pipelined_calls_and_pushes(built: Path, environment: dict[str, str], client: Client) -> None:
-    """Each of many concurrent calls gets its reply, and the copy has the messages in order."""
+    """Each of many concurrent calls gets its reply, and the lines have the messages in order."""
     client.create("demo")
     body = """
         let wake; const changed = () => wake && wake();
         const following = await client.follow('demo', changed);
         const calls = Array.from({length: 200}, (_, i) => client.call('add', {agent: 'demo', messages: `n${i}`}));
         say((await Promise.all(calls)).map(({head}) => head));
-        while (following.copy.messages.length < 200) await new Promise((resolve) => { wake = resolve; });
-        say(following.copy.messages.map(({content}) => content[0].text));
+        while (following.sheet.headings.length < 200) await new Promise((resolve) => { wake = resolve; });
+        say(following.sheet.headings.map(([row]) => following.sheet.lines[row + 2]));
     """
 
     assert [list(range(2, 202)), [f"n{number}" for number in range(200)]] == script(built, environment, body)
-
-
-def test_who_reads_a_draft_in_vs_code_keeps_the_place(built: Path, environment: dict[str, str], client: Client) -> None:
-    """The end of a draft is shown with the message that replaces it; without one, a second later."""
-    client.create("demo")
-    body = """
-        const {mock} = require('node:test');
-        mock.timers.enable({apis: ['setTimeout']});  // no time passes by itself
-        let following, wake = () => {}, shown = [];
-        const until = async (ready) => { while (!ready()) await new Promise((resolve) => { wake = resolve; }); };
-        following = await client.follow('demo', () => {
-            shown.push([following?.copy.drafts.size, following?.copy.messages.length]);
-            wake();
-        });
-        const writer = new Client({command: '', name: 'writer'});
-        const draft = (text) => writer.call('draft', {agent: 'demo', text});
-        await draft('I th');
-        await until(() => following.copy.drafts.size);
-        await draft('');
-        await writer.call('add', {agent: 'demo', messages: 'I think so.'});
-        await until(() => following.copy.messages.length);
-        say(shown.filter(([drafts, messages]) => drafts || messages));
-        shown = [];
-        await draft('And');
-        await until(() => shown.length);
-        const ended = new Promise((resolve) => {
-            const take = following.copy.draft;
-            following.copy.draft = function (push) { take.call(this, push); resolve(); };
-        });
-        await draft('');
-        await ended;
-        await new Promise(setImmediate);
-        say(shown);
-        mock.timers.tick(1000);
-        await until(() => shown.length > 1);
-        say(shown);
-        writer.close();
-    """
-    together, before, after = script(built, environment, body)
-
-    assert [[1, 0], [0, 1]] == together
-    assert [[1, 1]] == before
-    assert isinstance(after, list)
-    assert [0, 1] == after[-1]
 
 
 def test_a_call_without_a_reply_is_repeated_by_node(built: Path, environment: dict[str, str], daemon: Daemon) -> None:
@@ -137,9 +93,9 @@ def test_a_following_closed_while_it_subscribes(built: Path, environment: dict[s
         const connection = await client.connect();
         const {subscribe} = connection.constructor.prototype;
         const subscribed = new Promise((resolve) => {
-            connection.constructor.prototype.subscribe = function (params) {
+            connection.constructor.prototype.subscribe = function (...given) {
                 following.close();
-                const reply = subscribe.call(this, params);
+                const reply = subscribe.apply(this, given);
                 resolve(reply);
                 return reply;
             };

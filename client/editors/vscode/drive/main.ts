@@ -42,6 +42,19 @@ const actions: Record<string, (asked: any) => unknown> = {
     const { asked, said, complained, markup } = user;
     return { asked, said, complained, markup, looksAt: vscode.window.activeTextEditor?.document.uri.path };
   },
+  /** Start a command, and do not wait for its end. */
+  give({ command, given }) {
+    void user.run(command, ...(given == null ? [] : [given]));
+  },
+  heard: () => user.heard,
+  tail({ count }) {
+    const { document } = vscode.window.activeTextEditor!;
+    return [document.lineCount, document.lines.slice(-count)];
+  },
+  go({ line }) {
+    const position = new vscode.Position(line, 0);
+    vscode.window.activeTextEditor!.selection = new vscode.Selection(position, position);
+  },
   async shows({ name, text: wanted, gone = false }) {
     await shown(name, wanted, gone);
     return text(name);
@@ -54,6 +67,10 @@ const actions: Record<string, (asked: any) => unknown> = {
     return user.document(other)?.getText();
   },
   folds: ({ name }) => user.folds(path(name)).map(({ start, end }: { start: number; end: number }) => [start, end]),
+  active_folds() {
+    const { uri } = vscode.window.activeTextEditor!.document;
+    return user.folds(uri.path).map(({ start, end }: { start: number; end: number }) => [start, end]);
+  },
   outline: ({ name }) => user.outline(path(name)).map((symbol: { name: string }) => symbol.name),
   select: ({ text: selected }) => user.select(selected),
   write: ({ text: typed }) => user.write(typed),

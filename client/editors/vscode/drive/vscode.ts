@@ -1,6 +1,6 @@
 /**
  * The part of VS Code that the extension calls, without a user: answers come from a list, and messages are recorded.
- * Documents behave as in VS Code: after each change, the provider is asked for the text again.
+ * As in VS Code, the provider is asked for the text of a document once, and edits may change it.
  */
 
 import { EventEmitter as Emitter } from "node:events";
@@ -8,6 +8,7 @@ import { extname } from "node:path";
 
 type Listener = (value: any) => void;
 const changed = new Emitter();
+const opened = new Emitter();
 const closed = new Emitter();
 const activated = new Emitter();
 const providers = new Map<string, any>();
@@ -70,6 +71,9 @@ export class Selection extends Range {
     super(anchor, active);
     this.active = active;
   }
+  get isEmpty(): boolean {
+    return this.start.line === this.end.line && this.start.character === this.end.character;
+  }
 }
 
 export enum ViewColumn {
@@ -122,17 +126,22 @@ for (const { id, extensions } of require("../../package.json").contributes.langu
 
 class TextDocument {
   readonly languageId: string;
+  lines: string[];
   constructor(
     readonly uri: Uri,
-    public text: string,
+    text: string,
   ) {
     this.languageId = languageIds.get(extname(uri.path)) ?? "plaintext";
+    this.lines = text.split("\n");
   }
   get lineCount(): number {
-    return this.text.split("\n").length;
+    return this.lines.length;
+  }
+  lineAt(line: number): { text: string } {
+    return { text: this.lines[line]! };
   }
   getText(): string {
-    return this.text;
+    return this.lines.join("\n");
   }
 }
 
@@ -150,13 +159,33 @@ class TextEditor {
   }
 }
 
-async function refresh(uri: Uri): Promise<void> {
-  const text = await providers.get(uri.scheme).provideTextDocumentContent(uri);
+export class WorkspaceEdit {
+  readonly replaced: { uri: Uri; range: Range; text: string }[] = [];
+  replace(uri: Uri, range: Range, text: string): void {
+    this.replaced.push({ uri, range, text });
+  }
+}
+
+/** Replace a range, and move the cursors: one inside is then behind the new text, and one below stays on its text. */
+function replace({ uri, range: { start, end }, text }: WorkspaceEdit["replaced"][number]): boolean {
   const document = documents.get(`${uri}`);
-  if (!document || document.text === text) return;
-  document.text = text;
-  const everything = new Range(new Position(0, 0), new Position(document.lineCount, 0));
-  changed.emit("it", { document, contentChanges: [{ range: everything }] });
+  if (!document || end.line >= document.lineCount) return false;
+  const before = document.lines[start.line]!.slice(0, start.character);
+  const made = `${before}${text}${document.lines[end.line]!.slice(end.character)}`.split("\n");
+  document.lines = [...document.lines.slice(0, start.line), ...made, ...document.lines.slice(end.line + 1)];
+  const last = text.split("\n");
+  const behind = start.line + last.length - 1;
+  for (const editor of window.visibleTextEditors.filter((each) => each.document === document)) {
+    const { line, character } = editor.selection.active;
+    if (line < start.line || (line === start.line && character < start.character)) continue;
+    const isBelow = line > end.line || (line === end.line && character > end.character);
+    const position = isBelow
+      ? new Position(behind + line - end.line, character)
+      : new Position(behind, last.at(-1)!.length + (last.length === 1 ? start.character : 0));
+    editor.selection = new Selection(position, position);
+  }
+  changed.emit("it", document);
+  return true;
 }
 
 /** The parts of a text that VS Code does not show as they are: links, which may run commands, and icons. */
@@ -238,6 +267,8 @@ export const user = {
   found: [] as QuickPickItem[],
   said: [] as string[],
   complained: [] as string[],
+  /** What was said and complained of since the beginning. */
+  heard: [] as string[],
   /** The markup in all these texts. */
   markup: [] as string[],
   clipboard: "",
@@ -255,7 +286,7 @@ export const user = {
   },
   /** Type into the active editor. */
   write(text: string): void {
-    window.activeTextEditor!.document.text = text;
+    window.activeTextEditor!.document.lines = text.split("\n");
   },
   select(text: string): void {
     window.activeTextEditor = new TextEditor(new TextDocument(new Uri("file", "/notes.txt"), text));
@@ -290,9 +321,11 @@ export const window = {
   createQuickPick: () => new QuickPick(),
   async showInformationMessage(line: string): Promise<void> {
     user.said.push(show(line));
+    user.heard.push(line);
   },
   async showErrorMessage(line: string): Promise<void> {
     user.complained.push(show(line));
+    user.heard.push(line);
   },
   async showTextDocument(document: TextDocument): Promise<TextEditor> {
     const editor = new TextEditor(document);
@@ -326,7 +359,6 @@ export const workspace = {
   getConfiguration: () => ({ get: (name: string, otherwise: unknown) => process.env[`SETTING_${name}`] ?? otherwise }),
   registerTextDocumentContentProvider(scheme: string, provider: any) {
     providers.set(scheme, provider);
-    provider.onDidChange((uri: Uri) => void refresh(uri));
     return nothing;
   },
   async openTextDocument(uri: Uri | { content: string }): Promise<TextDocument> {
@@ -335,11 +367,16 @@ export const workspace = {
     if (!document) {
       document = new TextDocument(uri, await providers.get(uri.scheme).provideTextDocumentContent(uri));
       documents.set(`${uri}`, document);
+      opened.emit("it", document);
     }
     return document;
   },
+  get textDocuments(): TextDocument[] {
+    return [...documents.values()];
+  },
+  applyEdit: async ({ replaced }: WorkspaceEdit) => replaced.every(replace),
+  onDidOpenTextDocument: on(opened),
   onDidCloseTextDocument: on(closed),
-  onDidChangeTextDocument: on(changed),
 };
 
 export const languages = {

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import type { Hit } from "../src/client/wire";
+import type { Heading, Hit } from "../src/client/wire";
 import { place, shown } from "../src/editor/hits";
 
 const HIT: Hit = {
@@ -18,16 +18,21 @@ const HIT: Hit = {
   snippet: "one\n😀 two tape\nthree",
   matches: [[10, 14]],
 };
+const HEADINGS: Heading[] = [
+  [0, "user", 2, 0],
+  [4, "user", 5, 0],
+];
 const LINES = ["## user #2 · t", "", "tape", "", "## user #5 · t", "", "one", "a 😀 two tape", ""];
 
 test("a match is found in its message, although characters may have two halves", () => {
-  deepEqual(place({ lines: LINES, folds: [], headings: [0, 4] }, HIT), { line: 7, first: 9, last: 13 });
+  deepEqual(place({ lines: LINES, headings: HEADINGS }, HIT), { line: 7, first: 9, last: 13 });
 });
 
 test("the match alone, and the heading, are what is left if the text was laid out in another way", () => {
   const lines = LINES.map((line, at) => (at === 7 ? "two\ttape" : line));
-  deepEqual(place({ lines, folds: [], headings: [0, 4] }, HIT), { line: 7, first: 4, last: 8 });
-  deepEqual(place({ lines: lines.map((line, at) => (at === 7 ? "" : line)), folds: [], headings: [0, 4] }, HIT), { line: 4, first: 0, last: 0 });
+  deepEqual(place({ lines, headings: HEADINGS }, HIT), { line: 7, first: 4, last: 8 });
+  const without = lines.map((line, at) => (at === 7 ? "" : line));
+  deepEqual(place({ lines: without, headings: HEADINGS }, HIT), { line: 4, first: 0, last: 0 });
 });
 
 test("an age is in its largest unit", () => {

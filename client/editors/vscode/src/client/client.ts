@@ -1,25 +1,21 @@
 /** The client: one connection, opened when it is first needed, and again after a loss. */
 
 import { randomUUID } from "node:crypto";
+import { EventEmitter, once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { defaultSocket } from "./address";
 import { Connection } from "./connection";
-import { isTransient, Lost, NotRunning, TooLarge } from "./errors";
+import { Lost, NotRunning, ReelError, TooLarge } from "./errors";
 import { Following } from "./following";
-import { agents, messages } from "./paging";
 import { start } from "./starting";
-import {
-  COMMANDS,
-  MAX_MESSAGE,
-  ONCE,
-  type AgentFilter,
-  type AgentRow,
-  type MessagesPage,
-  type Params,
-} from "./wire";
+import { COMMANDS, MAX_MESSAGE, type AgentFilter, type AgentRow, type Params } from "./wire";
 
 const PROTOCOL = 1;
-const RETRY = 100;
+/** Between two attempts to come back, in milliseconds. */
+const SHORTEST_PAUSE = 100;
+const LONGEST_PAUSE = 2_000;
+/** For how long a command waits to be repeated, in milliseconds. */
+const PATIENCE = 30_000;
 
 export interface Options {
   /** The path of the socket; by default, the one that `reel socket` prints. */
@@ -29,7 +25,7 @@ export interface Options {
   /** The name of this client, which the daemon shows with its events and drafts. */
   name?: string;
   version?: string;
-  /** How long a call that was not answered is repeated, in milliseconds. */
+  /** How long a command that was not answered waits for the daemon, to be repeated; in milliseconds. */
   patience?: number;
 }
 
@@ -39,70 +35,77 @@ export class Client {
   private connection: Connection | undefined;
   private dialling: Promise<Connection> | undefined;
   private starting: Promise<void> | undefined;
-  private closings = 0;
+  private isComingBack = false;
+  private readonly ending = new AbortController();
   private readonly followings = new Set<Following>();
+  /** Emits `connected` with each connection: to the commands that wait to be repeated, in the order they were given. */
+  private readonly events = new EventEmitter().setMaxListeners(0);
 
   constructor({ socket, ...options }: Options = {}) {
-    this.options = { command: "reel", name: "node", version: "0", patience: 5_000, ...options };
+    this.options = { command: "reel", name: "node", version: "0", patience: PATIENCE, ...options };
     this.socket = socket || defaultSocket(process.env, this.options.command);
   }
 
   /**
    * Call a method with parameters by name.
    *
-   * It is repeated when the connection is lost; a command has a key, so it is applied once.
+   * A command has a key. If the connection is lost before it was answered, it is sent once more on the next one.
    *
    * @throws ReelError the daemon's error, or `not_running`.
    */
   async call<R = Params>(method: string, params: Params = {}): Promise<R> {
     const given = COMMANDS.has(method) ? { key: randomUUID(), ...params } : params;
     requireFit(method, given);
-    const until = Date.now() + this.options.patience;
-    for (;;) {
-      try {
-        return await (await this.connect()).request<R>(method, given);
-      } catch (error) {
-        const again = isTransient(error) && !ONCE.has(method) && Date.now() < until;
-        if (!again) throw error;
-        await pause(RETRY);
-      }
+    const connection = await this.connect();
+    try {
+      return await connection.request<R>(method, given);
+    } catch (error) {
+      if (!(error instanceof Lost) || this.ending.signal.aborted) throw error;
+    }
+    const unanswered = new Lost(`the daemon went away before it answered ${method}`);
+    if (!("key" in given)) throw unanswered;
+    try {
+      return await (await this.next()).request<R>(method, given);
+    } catch (error) {
+      if (error instanceof ReelError && !(error instanceof Lost)) throw error;
+      throw new Lost(`${unanswered.words}; check whether it was applied`);
     }
   }
 
   /** Yield every agent, each once; by default in the order of creation. */
-  agents(filter: AgentFilter = {}): AsyncGenerator<AgentRow> {
-    return agents(this.call.bind(this), filter);
-  }
-
-  /** Yield the messages page by page, as they are now or as they were `at` a seq. */
-  messages(agent: string, since?: number, at?: number): AsyncGenerator<MessagesPage> {
-    return messages(this.call.bind(this), agent, since, at);
+  async *agents(filter: AgentFilter = {}): AsyncGenerator<AgentRow> {
+    const seen = new Set<string>(); // in the order `updated`, one that changes meanwhile comes twice
+    for (let [more, after] = [true, undefined as string | undefined]; more; ) {
+      const page: { agents: AgentRow[]; more: boolean } = await this.call("agents", { ...filter, after });
+      for (const agent of page.agents) {
+        if (!seen.has(agent.id)) yield agent;
+        seen.add(agent.id);
+      }
+      more = page.more;
+      after = page.agents.at(-1)?.id;
+    }
   }
 
   /**
-   * Keep a copy of a conversation current, also after the daemon was restarted.
+   * Keep the lines of a conversation current, also after the daemon was restarted.
    *
-   * @param changed is called after each change of `following.copy`.
-   * @throws ReelError if the conversation cannot be read in the first place.
+   * @param changed is called after each change.
+   * @param at a seq, to follow the conversation as it was then.
+   * @throws ReelError if the conversation cannot be shown in the first place.
    */
-  async follow(agent: string, changed: () => void): Promise<Following> {
-    const following = new Following(this, agent, changed);
+  async follow(agent: string, changed: () => void, at?: number): Promise<Following> {
+    const following = new Following(agent, at, changed, (ended) => this.followings.delete(ended));
+    await following.subscribe(await this.connect());
     this.followings.add(following);
-    try {
-      await following.begun;
-    } catch (error) {
-      this.forget(following);
-      throw error;
-    }
     return following;
   }
 
-  /** Return the connection; open one if there is none, and with `starts`, start the daemon if it is not running. */
-  async connect(starts = true): Promise<Connection> {
+  /** Return the connection; open one if there is none, and start the daemon if it is not running. */
+  async connect(): Promise<Connection> {
     try {
       return await this.dial();
     } catch (error) {
-      if (!starts || !this.options.command || !(error instanceof Lost)) throw error;
+      if (!this.options.command || !(error instanceof Lost)) throw error;
     }
     this.starting ??= start(this.options.command, this.socket).finally(() => (this.starting = undefined));
     await this.starting;
@@ -111,15 +114,10 @@ export class Client {
 
   /** End all followings, and close the connection. */
   close(): void {
-    this.closings += 1;
+    this.ending.abort();
     for (const following of this.followings) following.close();
     this.connection?.close();
     this.connection = undefined;
-  }
-
-  /** Drop a following that has ended. */
-  forget(following: Following): void {
-    this.followings.delete(following);
   }
 
   private dial(): Promise<Connection> {
@@ -129,18 +127,52 @@ export class Client {
   }
 
   private async greet(): Promise<Connection> {
-    const closings = this.closings;
-    const connection: Connection = await Connection.dial(this.socket, () => {
-      if (this.connection === connection) this.connection = undefined;
-    });
+    const connection: Connection = await Connection.dial(this.socket, (error) => this.lose(connection, error));
     const { name, version } = this.options;
-    await connection.request("hello", { client: { name, version }, protocol: { min: PROTOCOL, max: PROTOCOL } });
-    if (closings !== this.closings) {
+    const given = { client: { name, version }, protocol: { min: PROTOCOL, max: PROTOCOL } };
+    ({ features: connection.features } = await connection.request<{ features: string[] }>("hello", given));
+    if (this.ending.signal.aborted) {
       connection.close();
       throw new NotRunning("this client was closed");
     }
     this.connection = connection;
+    this.events.emit("connected", connection); // before those who wait for this promise
+    for (const following of this.followings) void following.resume(connection);
     return connection;
+  }
+
+  private lose(connection: Connection, error: Lost): void {
+    if (this.connection === connection) this.connection = undefined;
+    for (const following of this.followings) following.lose(error);
+    void this.comeBack();
+  }
+
+  /** Return the next connection, which is looked for meanwhile. */
+  private async next(): Promise<Connection> {
+    const signal = AbortSignal.any([this.ending.signal, AbortSignal.timeout(this.options.patience)]);
+    const connected = once(this.events, "connected", { signal });
+    void this.comeBack();
+    return (await connected)[0];
+  }
+
+  /** Look for the daemon, as long as a conversation is followed or a command waits; this never starts one. */
+  private async comeBack(): Promise<void> {
+    if (this.isComingBack) return;
+    this.isComingBack = true;
+    for (let wait = SHORTEST_PAUSE; this.isNeeded; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
+      await pause(wait, undefined, { signal: this.ending.signal }).catch(() => {});
+      if (this.isNeeded) await this.dial().catch((error) => this.report(error));
+    }
+    this.isComingBack = false;
+  }
+
+  private get isNeeded(): boolean {
+    const isWaiting = this.followings.size > 0 || this.events.listenerCount("connected") > 0;
+    return isWaiting && !this.connection && !this.ending.signal.aborted;
+  }
+
+  private report(error: ReelError): void {
+    for (const following of this.followings) following.lose(error);
   }
 }
 

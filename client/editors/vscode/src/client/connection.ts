@@ -11,17 +11,7 @@ import {
 } from "vscode-jsonrpc/node";
 import { requireOwn } from "./address";
 import { Lost, ReelError } from "./errors";
-import { Inbox } from "./inbox";
 import type { Params, Push } from "./wire";
-
-/** A subscription on one connection. */
-export interface Subscribed {
-  sub: number;
-  agent: string;
-  /** The newest seq when the subscription began. */
-  head: number;
-  pushes: Inbox<Push>;
-}
 
 /** Ignores failed writes: the library throws where nobody can catch it, and the socket reports the loss anyway. */
 class Writer extends StreamMessageWriter {
@@ -31,7 +21,10 @@ class Writer extends StreamMessageWriter {
 }
 
 export class Connection {
-  private readonly subscribed = new Map<number, Subscribed>();
+  /** What the daemon can do, once it has been greeted. */
+  features: string[] = [];
+  /** What takes the pushes of each subscription. */
+  private readonly subscribed = new Map<number, (push: Push) => void>();
   /** Reject the calls that have no reply yet. */
   private readonly waiting = new Set<(error: Error) => void>();
   private over: Lost | undefined;
@@ -39,14 +32,14 @@ export class Connection {
   private constructor(
     private readonly rpc: MessageConnection,
     private readonly socket: Socket,
-    lost: () => void,
+    lost: (error: Lost) => void,
   ) {
     rpc.onNotification((method: string, params: unknown) => this.push({ method, params } as Push));
     rpc.onError(() => {}); // the socket reports it as well
     rpc.onUnhandledNotification(() => {});
     socket.on("close", () => {
       this.end(new Lost("the daemon closed the connection"));
-      lost();
+      lost(this.over!);
     });
     rpc.listen();
   }
@@ -57,7 +50,7 @@ export class Connection {
    * @param lost is called once, when the connection has ended.
    * @throws Lost if no daemon answers; NotRunning if it is not safe to connect to the socket.
    */
-  static dial(path: string, lost: () => void): Promise<Connection> {
+  static dial(path: string, lost: (error: Lost) => void): Promise<Connection> {
     requireOwn(path);
     return new Promise((resolve, reject) => {
       const socket = connect(path);
@@ -93,20 +86,18 @@ export class Connection {
     }
   }
 
-  /** Subscribe to an agent. Its pushes go into `pushes`, which ends with the connection. */
-  async subscribe(params: Params): Promise<Subscribed> {
-    const reply = await this.request<{ sub: number; agent: string; head: number }>("subscribe", params);
-    const pushes = new Inbox<Push>();
+  /** Subscribe to an agent; `take` gets its pushes. */
+  async subscribe(params: Params, take: (push: Push) => void): Promise<{ sub: number; agent: string }> {
+    const reply = await this.request<{ sub: number; agent: string }>("subscribe", params);
     // vscode-jsonrpc handles one message in each turn of the event loop: no push was handled since the reply.
-    const subscribed = { ...reply, pushes };
-    this.subscribed.set(reply.sub, subscribed);
-    if (this.over) pushes.end(this.over);
-    return subscribed;
+    this.subscribed.set(reply.sub, take);
+    return reply;
   }
 
-  /** End a subscription. */
-  async unsubscribe(sub: number): Promise<void> {
-    if (this.forget(sub) && !this.over) await this.request("unsubscribe", { sub });
+  /** End a subscription. Errors do not matter, because the daemon or the loss of the connection may have ended it. */
+  unsubscribe(sub: number): void {
+    this.subscribed.delete(sub);
+    this.request("unsubscribe", { sub }).catch(() => {});
   }
 
   /** Close the connection. */
@@ -115,18 +106,11 @@ export class Connection {
     this.socket.end();
   }
 
-  /** End the pushes of a subscription after those that have arrived; return whether there was one. */
-  private forget(sub: number): boolean {
-    this.subscribed.get(sub)?.pushes.end();
-    return this.subscribed.delete(sub);
-  }
-
   private push(push: Push): void {
-    const { sub, agent } = push.params as { sub?: number; agent?: string };
-    for (const one of this.subscribed.values()) {
-      if (sub === undefined ? agent === undefined || agent === one.agent : sub === one.sub) one.pushes.put(push);
-    }
-    if (push.method === "lagged") this.forget(sub!);
+    const { sub } = push.params as { sub?: number };
+    const take = this.subscribed.get(sub ?? 0);
+    if (push.method === "lagged") this.subscribed.delete(sub!);
+    take?.(push);
   }
 
   private end(error: Lost): void {
@@ -134,7 +118,6 @@ export class Connection {
     this.over = error;
     this.rpc.dispose();
     for (const giveUp of this.waiting) giveUp(error);
-    for (const { pushes } of this.subscribed.values()) pushes.end(error);
     this.subscribed.clear();
   }
 }

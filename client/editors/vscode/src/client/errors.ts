@@ -33,7 +33,18 @@ export class TooLarge extends ReelError {
   }
 }
 
-/** Return whether the same call may succeed a moment later. */
-export function isTransient(error: unknown): boolean {
-  return error instanceof Lost || (error instanceof ReelError && ["shutting_down", "busy"].includes(error.name));
+/** The daemon is older than this client. */
+export class Outdated extends ReelError {
+  constructor() {
+    super(-32000, "unsupported: this reeld cannot show lines; restart the daemon: reel stop; reel start", {
+      name: "unsupported",
+    });
+  }
+}
+
+/** The conversation was purged. */
+export class Gone extends ReelError {
+  constructor() {
+    super(-32004, "gone: the conversation is gone", { name: "gone" });
+  }
 }

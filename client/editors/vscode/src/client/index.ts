@@ -2,7 +2,7 @@
 
 export { defaultSocket, requireOwn } from "./address";
 export { Client, type Options } from "./client";
-export { Copy } from "./copy";
 export { Lost, NotRunning, ReelError, TooLarge } from "./errors";
 export { Following } from "./following";
+export { localTime, Sheet } from "./sheet";
 export type * from "./wire";

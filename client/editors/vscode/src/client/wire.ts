@@ -2,29 +2,6 @@
 
 export type Params = Record<string, unknown>;
 
-export interface Block {
-  type: string;
-  [field: string]: unknown;
-}
-
-export interface Message {
-  role: "user" | "assistant" | "tool";
-  content: Block[];
-  seq: number;
-  /** Milliseconds since the epoch. */
-  time: number;
-  sent?: number;
-}
-
-export interface MessagesPage {
-  agent: string;
-  head: number;
-  at: number;
-  system: string | null;
-  messages: Message[];
-  more: boolean;
-}
-
 export interface AgentRow {
   id: string;
   name: string;
@@ -93,36 +70,32 @@ export interface HitsPage {
   next?: string;
 }
 
-export interface EventPush {
+/** The first and the last row of what may be folded. */
+export type Fold = [first: number, last: number];
+
+/** Where a message begins; the prompt and drafts have no seq and no time, which is in milliseconds since the epoch. */
+export type Heading = [row: number, role: string, seq: number | null, time: number | null];
+
+/** The rows from `first` up to, but not including, `last` are replaced; the other rows are those after that. */
+export interface Patch {
   sub: number;
   agent: string;
   name: string;
-  seq: number;
-  kind: string;
-  keep: number;
-  count: number;
-  message?: Message;
+  replace: [first: number, last: number];
+  lines: string[];
+  folds: Fold[];
+  headings: Heading[];
+  marks: [row: number, text: string][];
+  /** Whether the lines are not yet the conversation as it is. */
+  more: boolean;
 }
 
-export interface DraftPush {
-  agent: string;
-  connection: number;
-  /** The name of the client that writes; null if it has none. */
-  client: string | null;
-  text: string;
-}
-
-/** A push. Its method decides what `params` is: an `EventPush`, a `DraftPush`, … */
-export type Push =
-  | { method: "event"; params: EventPush }
-  | { method: "draft"; params: DraftPush }
-  | { method: "reset" | "lagged" | "bye"; params: Params };
+/** A push. Its method decides what `params` is. */
+export type Push = { method: "lines"; params: Patch } | { method: "reset" | "lagged" | "bye"; params: Params };
 
 /** The longest call that the daemon accepts, in bytes. */
 export const MAX_MESSAGE = 16 << 20;
 /** The methods that write. The daemon applies calls with the same `key` once. */
 export const COMMANDS: ReadonlySet<string> = new Set(
-  "create add clear clone mark rewind restore undo redo kill revive change redact purge".split(" "),
+  "create add ingest load commit clear clone mark rewind restore undo redo kill revive change redact purge".split(" "),
 );
-/** The methods that mean something else on another connection, so a call is not repeated there. */
-export const ONCE: ReadonlySet<string> = new Set("subscribe unsubscribe draft shutdown".split(" "));

@@ -1,22 +1,18 @@
 /** The commands, without VS Code: what they ask, call and say. */
 
-import { ReelError, type AgentInfo, type AgentRow, type Client, type Hit, type Message, type Params } from "../client";
+import { ReelError, type AgentInfo, type AgentRow, type Client, type Hit } from "../client";
 import type { Asking } from "./asking";
-import { lastAnswer, lastCode } from "./code";
-import type { Documents } from "./documents";
-import { nearest, place, type Place } from "./hits";
-import { naming, parsed, pathTo } from "./naming";
+import type { Conversation, Documents } from "./documents";
+import { place, type Place } from "./hits";
+import { naming, pathTo } from "./naming";
 import { Search, type Found, type OpenList } from "./searching";
 import { count, described, summary } from "./summary";
 
 /** The commands that people know by their kind; all others added messages. */
 const KINDS: ReadonlySet<string> = new Set("clear clone mark restore rewind".split(" "));
-/** How many messages are searched for an answer or a code block. */
-const SEARCHED = 200;
 
 /** A message that is being composed in a document. */
 export interface Composed {
-  conversation: string;
   text: string;
   /** Close the document, whose text was sent. */
   close(): Promise<void>;
@@ -37,8 +33,8 @@ export interface Screen {
   selection(): string | undefined;
   /** The message in the active editor, if that composes one. */
   composed(): Composed | undefined;
-  /** Open a document to compose a message in. */
-  compose(name: string): Promise<void>;
+  /** Open a document to compose a message in, for the conversation that a path names. */
+  compose(path: string | undefined, name: string): Promise<void>;
   copy(text: string): Promise<void>;
   /** The line of the cursor in the active editor, from 0. */
   line(): number;
@@ -90,57 +86,56 @@ export const commands: Record<string, Command> = {
   },
 
   async send(desk, given) {
-    const name = current(desk);
-    const composed = given === undefined ? desk.screen.composed() : undefined;
-    const text = given ?? composed?.text ?? desk.screen.selection() ?? (await desk.screen.ask(`To ${name}`));
-    if (text === undefined) return;
-    if (await sent(desk, name, text)) await composed?.close();
+    const { text: written, close } = taken(desk, given);
+    const to = await current(desk);
+    const text = written ?? (await desk.screen.ask(`To ${to.name}`));
+    if (text !== undefined && (await sent(desk, to, text))) await close?.();
   },
 
   async compose(desk) {
-    await desk.screen.compose(current(desk));
+    const { path, name } = await current(desk);
+    await desk.screen.compose(path, name);
   },
 
   async ask(desk, given) {
-    const name = current(desk);
-    desk.asking.check(name);
-    const prompt = `Ask ${name} (empty: what was sent before)`;
-    const composed = given === undefined ? desk.screen.composed() : undefined;
-    const text = given ?? composed?.text ?? desk.screen.selection() ?? (await desk.screen.ask(prompt));
+    const { text: written, close } = taken(desk, given);
+    const to = await current(desk);
+    desk.asking.check(to.name);
+    const text = written ?? (await desk.screen.ask(`Ask ${to.name} (empty: what was sent before)`));
     if (text === undefined) return;
-    if (text.trim() && (await sent(desk, name, text))) await composed?.close();
-    desk.asking.start(name, (line) => desk.screen.complain(line));
+    if (text.trim() && (await sent(desk, to, text))) await close?.();
+    desk.asking.start(to.name, (line) => desk.screen.complain(line));
   },
 
   async stop(desk) {
-    desk.asking.stop(current(desk));
+    desk.asking.stop((await current(desk)).name);
   },
 
   async code(desk) {
-    const name = current(desk);
-    const block = lastCode(await newest(desk, name));
-    if (!block) throw nothing(`${name}: no code block in an answer`);
-    await desk.screen.copy(`${block.lines.join("\n")}\n`);
-    const language = block.language ? ` of ${block.language}` : "";
-    desk.screen.say(`${name}: copied ${count(block.lines.length, "line")}${language} from #${block.seq}`);
+    const { name, agent } = await current(desk);
+    const { seq, text, language } = await desk.client.call<Answer>("answer", { agent, code: true });
+    if (seq === null) throw nothing(`${name}: no code block in an answer`);
+    await desk.screen.copy(`${text}\n`);
+    const lines = count(text.split("\n").length, "line");
+    desk.screen.say(`${name}: copied ${lines}${language ? ` of ${language}` : ""} from #${seq}`);
   },
 
   async answer(desk) {
-    const name = current(desk);
-    const answer = lastAnswer(await newest(desk, name));
-    if (!answer) throw nothing(`${name}: no answer to copy`);
-    await desk.screen.copy(`${answer.text}\n`);
-    desk.screen.say(`${name}: copied the answer #${answer.seq}`);
+    const { name, agent } = await current(desk);
+    const { seq, text } = await desk.client.call<Answer>("answer", { agent });
+    if (seq === null) throw nothing(`${name}: no answer to copy`);
+    await desk.screen.copy(`${text}\n`);
+    desk.screen.say(`${name}: copied the answer #${seq}`);
   },
 
   async next({ documents, screen }) {
-    const below = documents.shown(screen.current()).headings.find((heading) => heading > screen.line());
-    if (below !== undefined) screen.goTo({ line: below, first: 0, last: 0 });
+    const below = documents.sheet(screen.current()).headings.find(([row]) => row > screen.line());
+    if (below) screen.goTo({ line: below[0], first: 0, last: 0 });
   },
 
   async previous({ documents, screen }) {
-    const above = documents.shown(screen.current()).headings.filter((heading) => heading < screen.line());
-    if (above.length) screen.goTo({ line: above.at(-1)!, first: 0, last: 0 });
+    const above = documents.sheet(screen.current()).headings.findLast(([row]) => row < screen.line());
+    if (above) screen.goTo({ line: above[0], first: 0, last: 0 });
   },
 
   async new(desk, given) {
@@ -151,72 +146,84 @@ export const commands: Record<string, Command> = {
   },
 
   async clone(desk, given) {
-    const from = current(desk);
-    const at = past(desk);
+    const { name: from, agent, past: at } = await current(desk);
     const name = given ?? (await desk.screen.ask(`Name of the clone of ${from} (empty: the daemon chooses one)`));
     if (name === undefined) return;
-    const made = await callOn<AgentInfo>(desk, from, "clone", { ...(name ? { name } : {}), at });
+    const made = await desk.client.call<AgentInfo>("clone", { agent, ...(name ? { name } : {}), at });
     await show(desk, made.name, made);
   },
 
   async mark(desk, given) {
-    const name = current(desk);
+    const { name, agent } = await current(desk);
     const label = given ?? (await desk.screen.ask(`Label of the mark in ${name} (may be empty)`));
     if (label === undefined) return;
-    const { seq } = await callOn<{ seq: number }>(desk, name, "mark", label ? { label } : {});
+    const { seq } = await desk.client.call<{ seq: number }>("mark", { agent, ...(label ? { label } : {}) });
     desk.screen.say(`${name}: marked${label ? ` as ${label}` : ""} (#${seq})`);
   },
 
   async rewind(desk, given) {
-    const name = current(desk);
-    const label = given ?? (await chooseMark(desk, name));
+    const { name, agent } = await current(desk);
+    const label = given ?? (await chooseMark(desk, name, agent));
     if (label === undefined) return;
-    const reply = await callOn<{ target: number; dropped: number }>(desk, name, "rewind", label ? { label } : {});
+    const reply = await desk.client.call<{ target: number; dropped: number }>("rewind", { agent, ...(label ? { label } : {}) });
     const mark = label ? `${label} (#${reply.target})` : `#${reply.target}`;
     desk.screen.say(`${name}: back at mark ${mark}; ${count(reply.dropped, "message")} set aside`);
   },
 
   async undo(desk) {
-    const name = current(desk);
-    const { undone } = await callOn<{ undone: number }>(desk, name, "undo");
-    desk.screen.say(`${name}: undid ${await called(desk, name, undone)}; Reel: Redo brings it back`);
+    const { name, agent } = await current(desk);
+    const { undone } = await desk.client.call<{ undone: number }>("undo", { agent });
+    desk.screen.say(`${name}: undid ${await called(desk, agent, undone)}; Reel: Redo brings it back`);
   },
 
   async redo(desk) {
-    const name = current(desk);
-    const { redone } = await callOn<{ redone: number }>(desk, name, "redo");
-    desk.screen.say(`${name}: redid ${await called(desk, name, redone)}`);
+    const { name, agent } = await current(desk);
+    const { redone } = await desk.client.call<{ redone: number }>("redo", { agent });
+    desk.screen.say(`${name}: redid ${await called(desk, agent, redone)}`);
   },
 
   async clear(desk) {
-    const name = current(desk);
-    await callOn(desk, name, "clear");
+    const { name, agent } = await current(desk);
+    await desk.client.call("clear", { agent });
     desk.screen.say(`${name}: cleared; Reel: Undo brings it back`);
   },
 
   async rename(desk, given) {
-    const name = current(desk);
+    const { name, agent } = await current(desk);
     const to = given ?? (await desk.screen.ask(`Rename ${name} to`));
     if (to === undefined) return;
-    const made = await callOn<AgentInfo>(desk, name, "change", { name: to });
+    const made = await desk.client.call<AgentInfo>("change", { agent, name: to });
     desk.screen.say(`${name} renamed to ${made.name}`);
     await show(desk, made.name, made);
   },
 
   async title(desk, given) {
-    const name = current(desk);
+    const { name, agent } = await current(desk);
     const title = given ?? (await desk.screen.ask(`Title of ${name} (empty: none)`));
     if (title === undefined) return;
-    const made = await callOn<AgentInfo>(desk, name, "change", { title });
+    const made = await desk.client.call<AgentInfo>("change", { agent, title });
     desk.screen.say(`${name}: ${made.title ?? "no title"}`);
   },
 
   async info(desk) {
-    const agent = await callOn<AgentInfo>(desk, current(desk), "agent");
-    const source = agent.source && (await nameOf(desk.client, agent.source.agent));
-    desk.screen.say(summary(agent, source ?? undefined));
+    const found = await desk.client.call<AgentInfo>("agent", { agent: (await current(desk)).agent });
+    const source = found.source && (await nameOf(desk.client, found.source.agent));
+    desk.screen.say(summary(found, source ?? undefined));
   },
 };
+
+interface Answer {
+  /** Null if there is none. */
+  seq: number | null;
+  text: string;
+  language: string | null;
+}
+
+interface Added {
+  first: number;
+  /** How many characters were replaced. */
+  replaced?: number;
+}
 
 /** Run a command; show an error as one line. */
 export async function run(desk: Desk, command: Command, given?: string): Promise<void> {
@@ -229,22 +236,17 @@ export async function run(desk: Desk, command: Command, given?: string): Promise
 }
 
 /**
- * Return the conversation that a command is about. A command calls this once, before it asks anything, because the user
- * may switch to another conversation meanwhile.
+ * Return the conversation that a command is about, with its path. A command calls this once, before it asks anything,
+ * because the user may switch to another conversation meanwhile.
  */
-function current({ screen }: Desk): string {
-  const name = screen.current();
-  if (name === undefined) {
+async function current({ documents, screen }: Desk): Promise<Conversation & { path: string }> {
+  const path = screen.current();
+  if (path === undefined) {
     throw new ReelError(-32602, "invalid_params: no conversation is open (Reel: Open a Conversation opens one)", {
       name: "invalid_params",
     });
   }
-  return parsed(name).name;
-}
-
-/** Return the seq at which the current document shows its conversation; undefined if that is followed. */
-function past({ screen }: Desk): number | undefined {
-  return parsed(screen.current() ?? "").past;
+  return { path, ...(await documents.conversation(path)) };
 }
 
 /**
@@ -260,11 +262,11 @@ async function visit(desk: Desk, hit: Hit): Promise<void> {
   const isNote = hit.kind === "note";
   if (isNote) screen.say(`${agent.name}: #${hit.seq} is a note; reel log ${agent.name} shows it`);
   if (hit.role === null && !isNote) return;
-  const section = documents.shown(path);
-  if (hit.role !== null && hit.role !== "system" && nearest(section, hit) !== hit.seq) {
+  const isThere = await documents.reach(path, hit.role === "system" ? undefined : hit.seq);
+  if (!isThere && hit.role !== null && hit.role !== "system") {
     screen.say(`${agent.name}: #${hit.seq} is not in the conversation any more; search again to see it`);
   }
-  screen.goTo(place(section, hit));
+  screen.goTo(place(documents.sheet(path), hit));
 }
 
 /** Show what a path names: this agent, also if the path has named another one until now. */
@@ -273,26 +275,23 @@ async function show({ documents, screen }: Desk, path: string, { id }: AgentInfo
   await screen.show(path);
 }
 
-/** Call a method on a conversation. */
-async function callOn<R>(desk: Desk, conversation: string, method: string, params: Params = {}): Promise<R> {
-  return desk.client.call<R>(method, { agent: await desk.documents.agent(conversation), ...params });
+/** Return the text to send, if the user need not be asked for it: what is given, composed or selected at this moment. */
+function taken({ screen }: Desk, given: string | undefined): Partial<Composed> {
+  if (given !== undefined) return { text: given };
+  const selected = screen.selection();
+  return screen.composed() ?? (selected === undefined ? {} : { text: selected });
 }
 
 /** Send a text to a conversation, and say which message it is; return whether it was sent. */
-async function sent(desk: Desk, name: string, text: string): Promise<boolean> {
+async function sent(desk: Desk, { name, agent }: Conversation, text: string): Promise<boolean> {
   if (!text.trim()) {
     desk.screen.say("nothing sent");
     return false;
   }
-  const added = await callOn<{ first: number; replaced?: number }>(desk, name, "add", { messages: [text] });
+  const added = await desk.client.call<Added>("add", { agent, messages: [text] });
   const note = added.replaced ? `; ${count(added.replaced, "character")} replaced by U+FFFD` : "";
   desk.screen.say(`${name}: added #${added.first}${note}`);
   return true;
-}
-
-/** Return the newest messages of a conversation. */
-async function newest(desk: Desk, name: string): Promise<Message[]> {
-  return (await callOn<{ messages: Message[] }>(desk, name, "messages", { last: SEARCHED, at: past(desk) })).messages;
 }
 
 function nothing(text: string): ReelError {
@@ -300,9 +299,8 @@ function nothing(text: string): ReelError {
 }
 
 /** Return what to call a command: `the rewind (#7)`, or `#3` if it added messages. */
-async function called(desk: Desk, name: string, seq: number): Promise<string> {
-  const params = { since: seq - 1, limit: 1 };
-  const { events } = await callOn<{ events: { kind: string }[] }>(desk, name, "history", params);
+async function called({ client }: Desk, agent: string, seq: number): Promise<string> {
+  const { events } = await client.call<{ events: { kind: string }[] }>("history", { agent, since: seq - 1, limit: 1 });
   const kind = events[0]?.kind;
   return kind && KINDS.has(kind) ? `the ${kind} (#${seq})` : `#${seq}`;
 }
@@ -322,10 +320,10 @@ async function chooseAgent(client: Client, screen: Screen): Promise<string | und
 }
 
 /** Let the user choose a mark, the newest first; "" is the newest with a message after it. */
-async function chooseMark(desk: Desk, conversation: string): Promise<string | undefined> {
-  const { marks, name } = await callOn<AgentInfo>(desk, conversation, "agent");
+async function chooseMark({ client, screen }: Desk, name: string, agent: string): Promise<string | undefined> {
+  const { marks } = await client.call<AgentInfo>("agent", { agent });
   const newest = { label: "the newest mark", description: "", value: "" };
   const named = marks.filter(({ label }) => label !== null).reverse();
   const choices = named.map(({ label, seq }) => ({ label: label!, description: `#${seq}`, value: label! }));
-  return desk.screen.choose(`Rewind ${name} to`, [newest, ...choices]);
+  return screen.choose(`Rewind ${name} to`, [newest, ...choices]);
 }

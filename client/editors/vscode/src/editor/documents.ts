@@ -1,137 +1,173 @@
-/** The open conversations, each as the text of a document that is kept current. */
+/** The open conversations, each as the lines of a document that is kept current. */
 
-import { Copy, Lost, ReelError, type Client } from "../client";
-import { naming, parsed, pathTo } from "./naming";
-import { notice, Transcript, type Section } from "./transcript";
+import { setTimeout as pause } from "node:timers/promises";
+import { Lost, ReelError, Sheet, type Client, type Following } from "../client";
+import { difference, type Change } from "./difference";
+import { naming, notice, parsed } from "./naming";
 
 /** Changes within this time, in milliseconds, are shown together. */
 const DELAY = 30;
 const AWAY = "the daemon went away; waiting for it to come back";
-const NOTHING: Section = { lines: [], folds: [], headings: [] };
+const NOTHING = new Sheet();
 
-/** A copy of a conversation, which is followed or, if it is of the past, only read. */
-export interface Reading {
-  readonly copy: Copy;
-  readonly agent: string;
-  readonly problem: ReelError | undefined;
-  close(): void;
+/** What the documents need of an editor. */
+export interface Shelf {
+  /** The lines that it shows of a document; undefined if that is not open. */
+  lines(path: string): string[] | undefined;
+  /** Change the lines of a document that is open; return whether they were changed. */
+  change(path: string, change: Change): Promise<boolean>;
+  /** Take note that there is something new about a document. */
+  changed(path: string): void;
+}
+
+/** What a document is about: the conversation, with `past` as it was at this seq. */
+export interface Conversation {
+  name: string;
+  /** Its id, if that is known. */
+  agent: string;
+  past: number | undefined;
 }
 
 interface Document {
-  past: string | undefined;
-  following: Promise<Reading>;
-  begun: Reading | undefined;
-  transcript: Transcript;
-  shown: Section;
-  timer: NodeJS.Timeout | undefined;
+  /** Resolves when there is a `following`, or a `problem`: why there is none. */
+  ready: Promise<void>;
+  following: Following | undefined;
+  problem: ReelError | undefined;
+  /** The lines that the editor has. */
+  shown: string[];
+  isStale: boolean;
+  updating: Promise<void> | undefined;
 }
 
 export class Documents {
   private readonly open = new Map<string, Document>();
 
-  /** @param changed is called with the name of a conversation whose text has changed. */
   constructor(
     private readonly client: Client,
-    private readonly changed: (name: string) => void,
+    private readonly shelf: Shelf,
   ) {}
 
-  /** Return the text of a conversation, which is followed from then on; if it cannot be, the line that says why. */
-  async text(name: string): Promise<string> {
-    const document = this.open.get(name) ?? this.begin(name);
-    try {
-      this.lay(document, await document.following);
-    } catch (error) {
-      if (!(error instanceof ReelError)) throw error;
-      if (this.open.get(name) === document) this.open.delete(name); // the next look tries again
-      document.shown = { ...NOTHING, lines: [notice(naming(error, parsed(name).name).words), ""] };
-    }
-    return document.shown.lines.join("\n");
+  /** Return the first lines of a conversation, which is followed from then on; or the line that says why not. */
+  async text(path: string): Promise<string> {
+    const document = this.open.get(path) ?? this.begin(path, []);
+    await document.ready;
+    const { following } = document;
+    await following?.until(() => following.sheet.lines.length > 0 || !following.isReading);
+    document.shown = wanted(path, document);
+    return document.shown.join("\n");
   }
 
-  /** Return the newest text, with its folds and headings; an empty section if the document is not open. */
-  shown(name: string | undefined): Section {
-    return (name === undefined ? undefined : this.open.get(name)?.shown) ?? NOTHING;
-  }
-
-  /** Return the id of an open conversation, which a rename does not change; otherwise return the name. */
-  async agent(name: string): Promise<string> {
-    const past = [...this.open.keys()].find((path) => path.startsWith(pathTo(name, 0).slice(0, -1)));
-    const document = this.open.get(name) ?? this.open.get(past ?? "");
-    const following = await document?.following.catch(() => undefined);
-    return following?.agent ?? name;
+  /** Return the newest lines, with their folds and headings. */
+  sheet(path: string | undefined): Sheet {
+    return this.following(path ?? "")?.sheet ?? NOTHING;
   }
 
   /** Return the following of an open conversation, once it has begun. */
-  following(name: string): Reading | undefined {
-    return this.open.get(name)?.begun;
+  following(path: string): Following | undefined {
+    return this.open.get(path)?.following;
   }
 
-  /** Have a document read again if it shows another agent than this one, which has the name now. */
-  async correct(name: string, agent: string): Promise<void> {
-    const document = this.open.get(name);
-    const following = await document?.following.catch(() => undefined);
-    if (!following || following.agent === agent || this.open.get(name) !== document) return;
-    this.close(name);
-    this.changed(name);
+  /** Return what a document is about. Once it is open, a rename does not matter. */
+  async conversation(path: string): Promise<Conversation> {
+    await this.open.get(path)?.ready;
+    const [{ name, past }, following] = [parsed(path), this.following(path)];
+    return { name: following?.name ?? name, agent: following?.agent ?? name, past };
+  }
+
+  /**
+   * Wait until a document shows a message, or all there is; return whether the message is there.
+   *
+   * @param seq the message's; undefined: the prompt.
+   */
+  async reach(path: string, seq: number | undefined): Promise<boolean> {
+    const document = this.open.get(path);
+    await document?.ready;
+    const isThere = () => this.sheet(path).headings.some(([, role, each]) => (each ?? role) === (seq ?? "system"));
+    await document?.following?.until(() => isThere() || !this.following(path)?.isReading);
+    this.update(path);
+    await document?.updating;
+    return isThere();
+  }
+
+  /** Have a document read again if it does not show this agent, which has the name now. */
+  async correct(path: string, agent: string): Promise<void> {
+    const document = this.open.get(path);
+    await document?.ready;
+    if (!document || document.following?.agent === agent || this.open.get(path) !== document) return;
+    this.close(path);
+    await this.begin(path, document.shown).ready;
+  }
+
+  /** Bring what the editor shows up to date, together with what changes a little later. */
+  update(path: string): void {
+    const document = this.open.get(path);
+    if (!document) return;
+    document.isStale = true;
+    document.updating ??= this.change(path, document).finally(() => (document.updating = undefined));
+    this.shelf.changed(path);
   }
 
   /** Stop following a conversation. */
-  close(name: string): void {
-    const document = this.open.get(name);
-    this.open.delete(name);
-    clearTimeout(document?.timer);
-    document?.following.then(
-      (following) => following.close(),
-      () => {}, // it never began; `text` has reported why
-    );
+  close(path: string): void {
+    const document = this.open.get(path);
+    this.open.delete(path);
+    void document?.ready.then(() => document.following?.close());
   }
 
-  private begin(name: string): Document {
-    const { name: conversation, past } = parsed(name);
-    const following: Promise<Reading> =
-      past === undefined
-        ? this.client.follow(name, () => this.schedule(name, document))
-        : readPast(this.client, conversation, past);
-    const now = "Reel: Open a Conversation shows it as it is now";
-    const document: Document = {
-      past: past === undefined ? undefined : `${conversation} as it was at #${past} (${now})`,
-      following,
-      begun: undefined,
-      transcript: new Transcript(),
-      shown: NOTHING,
-      timer: undefined,
+  private begin(path: string, shown: string[]): Document {
+    const { name, past } = parsed(path);
+    const changed = () => this.open.get(path) === document && this.update(path);
+    const follow = async () => {
+      try {
+        document.following = await this.client.follow(name, changed, past);
+      } catch (error) {
+        if (!(error instanceof ReelError)) throw error;
+        document.problem = error;
+      }
+      changed();
     };
-    following.then(
-      (begun) => (document.begun = begun),
-      () => {}, // `text` reports why
-    );
-    this.open.set(name, document);
+    const document: Document = {
+      ready: Promise.resolve(),
+      following: undefined,
+      problem: undefined,
+      shown,
+      isStale: false,
+      updating: undefined,
+    };
+    this.open.set(path, document);
+    document.ready = follow();
     return document;
   }
 
-  /** Report a change a little later, together with those that come meanwhile. */
-  private schedule(name: string, document: Document): void {
-    if (this.open.get(name) !== document) return;
-    document.timer ??= setTimeout(() => {
-      document.timer = undefined;
-      this.changed(name);
-    }, DELAY);
-  }
-
-  /** Lay out a copy. While it is incomplete, the newest text remains. */
-  private lay(document: Document, { copy, problem }: Reading): void {
-    const away = problem instanceof Lost ? AWAY : problem?.words;
-    if (copy.whole || problem) document.shown = document.transcript.whole(copy, document.past ?? away);
+  private async change(path: string, document: Document): Promise<void> {
+    while (document.isStale && this.open.get(path) === document) {
+      await pause(DELAY);
+      document.isStale = false;
+      const lines = wanted(path, document);
+      const change = difference(document.shown, lines);
+      if (!change || (await this.shelf.change(path, change))) {
+        document.shown = lines;
+        continue;
+      }
+      const found = this.shelf.lines(path);
+      document.shown = found ?? document.shown;
+      document.isStale = found !== undefined; // a document that is being opened is updated then
+    }
   }
 }
 
-/** Read a conversation as it was at a seq. That never changes, so it is not followed. */
-async function readPast(client: Client, name: string, past: number): Promise<Reading> {
-  const copy = new Copy();
-  let agent = name;
-  for await (const page of client.messages(name, undefined, past)) {
-    copy.page(page);
-    agent = page.agent;
-  }
-  return { copy, agent, problem: undefined, close() {} };
+/** Return the lines that a document should have, at least one. */
+function wanted(path: string, { following, problem }: Document): string[] {
+  const lines = [...(following?.sheet.lines ?? [])];
+  const last = problem ? naming(problem, parsed(path).name).words : below(path, following);
+  if (last !== undefined) lines.push(notice(last));
+  return lines.length ? lines : [""];
+}
+
+/** Return what is said below a conversation: what is wrong, or that it is a past one. */
+function below(path: string, following: Following | undefined): string | undefined {
+  const { name, past } = parsed(path);
+  if (following?.problem instanceof Lost) return AWAY;
+  if (following?.problem) return naming(following.problem, following.name).words;
+  return past === undefined ? undefined : `${name} as it was at #${past} (Reel: Open a Conversation shows it as it is now)`;
 }

@@ -1,15 +1,16 @@
 /** The part that needs VS Code: documents, folds, the outline, commands. */
 
 import * as vscode from "vscode";
-import { Client } from "../client";
+import { Client, type Sheet } from "../client";
 import { Asking } from "./asking";
 import { commands, run, type Choice, type Composed, type Desk, type Screen } from "./commands";
 import type { Place } from "./hits";
 import type { Item, OpenList } from "./searching";
-import { Documents } from "./documents";
+import { cursorAfter, editOf, type Change } from "./difference";
+import { Documents, type Shelf } from "./documents";
 import { literal } from "./literal";
+import { notice } from "./naming";
 import { status } from "./status";
-import { notice, type Section } from "./transcript";
 
 const SCHEME = "reel";
 /**
@@ -23,8 +24,8 @@ function uriOf(name: string): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${name}${ENDING}` });
 }
 
-/** Return the name of a document's conversation; undefined if the document is not a conversation. */
-function nameOf({ scheme, path }: vscode.Uri): string | undefined {
+/** Return the path of a document's conversation; undefined if the document is not a conversation. */
+function pathOf({ scheme, path }: vscode.Uri): string | undefined {
   return scheme === SCHEME && path.endsWith(ENDING) ? path.slice(1, -ENDING.length) : undefined;
 }
 
@@ -35,26 +36,25 @@ class Window implements Screen {
 
   current(): string | undefined {
     const document = vscode.window.activeTextEditor?.document;
-    return (document && (nameOf(document.uri) ?? this.composing.get(document))) ?? this.last;
+    return (document && (pathOf(document.uri) ?? this.composing.get(document))) ?? this.last;
   }
 
   composed(): Composed | undefined {
     const document = vscode.window.activeTextEditor?.document;
-    const conversation = document && this.composing.get(document);
-    if (conversation === undefined) return undefined;
-    const text = document!.getText();
+    if (!document || !this.composing.has(document)) return undefined;
+    const text = document.getText();
     const close = async () => {
       // The user may have typed more, or gone to another editor, while the text was sent.
-      if (document!.getText() !== text || vscode.window.activeTextEditor?.document !== document) return;
+      if (document.getText() !== text || vscode.window.activeTextEditor?.document !== document) return;
       await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
     };
-    return { conversation, text, close };
+    return { text, close };
   }
 
   /** The document is an untitled one. Saving a file could send it, but VS Code may save files while one is typing. */
-  async compose(name: string): Promise<void> {
+  async compose(path: string, name: string): Promise<void> {
     const document = await vscode.workspace.openTextDocument({ language: "markdown", content: "" });
-    this.composing.set(document, name);
+    this.composing.set(document, path);
     await vscode.window.showTextDocument(document, { preview: false, viewColumn: vscode.ViewColumn.Beside });
     this.say(`To ${name}: the command Reel: Send sends this document`);
   }
@@ -69,7 +69,7 @@ class Window implements Screen {
 
   goTo({ line, first, last }: Place): void {
     const editor = vscode.window.activeTextEditor;
-    if (!editor || nameOf(editor.document.uri) === undefined) return;
+    if (!editor || pathOf(editor.document.uri) === undefined) return;
     const [start, end] = [new vscode.Position(line, first), new vscode.Position(line, last)];
     editor.selection = new vscode.Selection(start, end);
     const { AtTop, InCenter } = vscode.TextEditorRevealType;
@@ -131,8 +131,7 @@ class Window implements Screen {
   async show(path: string): Promise<void> {
     this.last = path;
     const document = await vscode.workspace.openTextDocument(uriOf(path));
-    const editor = await vscode.window.showTextDocument(document, { preview: false });
-    revealEnd(editor);
+    goToEnd(await vscode.window.showTextDocument(document, { preview: false }));
   }
 
   say(line: string): void {
@@ -155,29 +154,66 @@ function itemOf({ label, description, detail, separates, value }: Item): vscode.
   };
 }
 
+function goToEnd(editor: vscode.TextEditor): void {
+  setLine(editor, editor.document.lineCount - 1);
+  revealEnd(editor);
+}
+
+function setLine(editor: vscode.TextEditor, line: number): void {
+  const position = new vscode.Position(line, 0);
+  editor.selection = new vscode.Selection(position, position);
+}
+
 function revealEnd(editor: vscode.TextEditor): void {
   const end = new vscode.Position(editor.document.lineCount - 1, 0);
   editor.revealRange(new vscode.Range(end, end));
 }
 
-/** Scroll the editors that show the end of a conversation as it grows. */
-function follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
-  if (document.uri.scheme !== SCHEME) return;
-  const first = Math.min(...contentChanges.map(({ range }) => range.start.line));
-  for (const editor of vscode.window.visibleTextEditors) {
-    const seen = editor.visibleRanges.at(-1)?.end.line ?? 0;
-    if (editor.document === document && seen >= first) revealEnd(editor);
-  }
-}
-
 /** Return the outline of a conversation: its messages. */
-function outline({ lines, headings }: Section): vscode.DocumentSymbol[] {
-  return headings.map((first, index) => {
-    const last = (headings[index + 1] ?? lines.length) - 1;
+function outline({ lines, headings }: Sheet): vscode.DocumentSymbol[] {
+  return headings.map(([first], index) => {
+    const last = (headings[index + 1]?.[0] ?? lines.length) - 1;
     const heading = new vscode.Range(first, 0, first, lines[first]!.length);
     const whole = new vscode.Range(first, 0, last, lines[last]!.length);
     return new vscode.DocumentSymbol(lines[first]!.slice(3), "", vscode.SymbolKind.String, whole, heading);
   });
+}
+
+/**
+ * The documents of VS Code. Their provider gives the whole text once. If it gave it for each change, VS Code 1.91 would
+ * need 3 seconds for one message more below 50,000; a workspace edit of a range takes it 20 to 130 ms. It may also change
+ * a document that the user cannot edit, and leaves it saved.
+ */
+class Virtual implements Shelf {
+  constructor(readonly changed: (path: string) => void) {}
+
+  lines(path: string): string[] | undefined {
+    return this.document(path)?.getText().split(/\r?\n/);
+  }
+
+  async change(path: string, change: Change): Promise<boolean> {
+    const document = this.document(path);
+    if (!document) return false;
+    const { lineCount } = document;
+    const { start, end, text } = editOf(change, lineCount, (line) => document.lineAt(line).text.length);
+    const views = vscode.window.visibleTextEditors.filter((editor) => editor.document === document);
+    const following = views.filter(({ visibleRanges }) => (visibleRanges.at(-1)?.end.line ?? 0) >= lineCount - 1);
+    const cursors = views.map(({ selection }) => cursorAfter(change, selection.active.line, lineCount));
+    const edit = new vscode.WorkspaceEdit();
+    edit.replace(document.uri, new vscode.Range(...start, ...end), text);
+    if (!(await vscode.workspace.applyEdit(edit))) return false;
+    views.forEach((editor, index) => {
+      const line = cursors[index];
+      if (line !== undefined && editor.selection.isEmpty) setLine(editor, line);
+    });
+    following.forEach(revealEnd);
+    return true;
+  }
+
+  private document(path: string): vscode.TextDocument | undefined {
+    const uri = `${uriOf(path)}`;
+    return vscode.workspace.textDocuments.find((document) => `${document.uri}` === uri);
+  }
 }
 
 /** Shows what is going on in the conversation of the active editor. */
@@ -188,7 +224,7 @@ class StatusBar {
 
   update(): void {
     const document = vscode.window.activeTextEditor?.document;
-    const name = document && nameOf(document.uri);
+    const name = document && pathOf(document.uri);
     if (name === undefined) return this.item.hide();
     const { documents, asking } = this.desk;
     this.item.text = literal(status(name, documents.following(name), asking.isRunning(name)));
@@ -208,26 +244,20 @@ export function activate(context: vscode.ExtensionContext): void {
     name: "vscode",
     version: context.extension.packageJSON.version,
   });
-  const changes = new vscode.EventEmitter<vscode.Uri>();
-  const documents = new Documents(client, (name) => {
-    changes.fire(uriOf(name));
-    bar.update();
-  });
+  const documents = new Documents(client, new Virtual(() => bar.update()));
   const asking = new Asking(settings.get("ask", ""), client.socket, () => bar.update());
   const bar = new StatusBar({ client, documents, asking });
   const desk: Desk = { client, documents, asking, screen: new Window() };
 
   context.subscriptions.push(
-    changes,
     bar,
     asking,
     vscode.window.onDidChangeActiveTextEditor(() => bar.update()),
     { dispose: () => client.close() },
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
-      onDidChange: changes.event,
       provideTextDocumentContent(uri) {
-        const name = nameOf(uri);
-        if (name !== undefined) return documents.text(name);
+        const path = pathOf(uri);
+        if (path !== undefined) return documents.text(path);
         return `${notice(`${uri} is not a conversation; its path ends in ${ENDING}`)}\n`;
       },
     }),
@@ -235,18 +265,15 @@ export function activate(context: vscode.ExtensionContext): void {
       { scheme: SCHEME },
       {
         provideFoldingRanges: ({ uri }) =>
-          documents.shown(nameOf(uri)).folds.map(([first, last]) => new vscode.FoldingRange(first, last)),
+          documents.sheet(pathOf(uri)).folds.map(([first, last]) => new vscode.FoldingRange(first, last)),
       },
     ),
     vscode.languages.registerDocumentSymbolProvider(
       { scheme: SCHEME },
-      { provideDocumentSymbols: ({ uri }) => outline(documents.shown(nameOf(uri))) },
+      { provideDocumentSymbols: ({ uri }) => outline(documents.sheet(pathOf(uri))) },
     ),
-    vscode.workspace.onDidCloseTextDocument(({ uri }) => {
-      const name = nameOf(uri);
-      if (name !== undefined) documents.close(name);
-    }),
-    vscode.workspace.onDidChangeTextDocument(follow),
+    vscode.workspace.onDidOpenTextDocument(({ uri }) => documents.update(pathOf(uri) ?? "")),
+    vscode.workspace.onDidCloseTextDocument(({ uri }) => documents.close(pathOf(uri) ?? "")),
     ...Object.entries(commands).map(([name, command]) =>
       vscode.commands.registerCommand(`${SCHEME}.${name}`, (given?: unknown) =>
         run(desk, command, typeof given === "string" ? given : undefined),

@@ -1,7 +1,6 @@
 /** The hits of a search: what a list shows of each, and where one is in its conversation. Pure. */
 
-import type { Hit } from "../client";
-import type { Section } from "./transcript";
+import type { Hit, Sheet } from "../client";
 
 const DAY = 24 * 3600;
 const AGES: [unit: string, seconds: number][] = [
@@ -12,7 +11,6 @@ const AGES: [unit: string, seconds: number][] = [
   ["m", 60],
   ["s", 1],
 ];
-const HEADING = /^## \w+ #(\d+) /;
 
 /** A place in a document: a line and two columns, from 0. */
 export interface Place {
@@ -49,22 +47,16 @@ export function grouped(hits: Hit[]): Hit[][] {
   return [...groups.values()];
 }
 
-/** Return the seq of the message that a hit is in, or of the one before; undefined if there is none. */
-export function nearest(section: Section, hit: Hit): number | undefined {
-  const seqs = section.headings.map((heading) => seqOf(section.lines[heading]!));
-  return seqs.filter((seq) => seq !== undefined && seq <= hit.seq).at(-1);
-}
-
 /** Return where the first match of a hit is; if it is not there, where its message begins, or the one before. */
-export function place(section: Section, hit: Hit): Place {
-  const wanted = hit.role === "system" ? undefined : nearest(section, hit);
-  const found = section.headings.findIndex((heading) => seqOf(section.lines[heading]!) === wanted);
-  const begin = section.headings[found] ?? 0;
-  const lines = section.lines.slice(begin, section.headings[found + 1]);
+export function place({ lines, headings }: Pick<Sheet, "lines" | "headings">, hit: Hit): Place {
+  const most = hit.role === "system" ? 0 : hit.seq;
+  const found = headings.findLastIndex(([, role, seq]) => role !== "draft" && (seq ?? 0) <= most);
+  const begin = headings[found]?.[0] ?? 0;
+  const section = lines.slice(begin, headings[found + 1]?.[0]);
   for (const { text, first, last } of contexts(hit)) {
-    const number = lines.findIndex((line) => line.includes(text));
+    const number = section.findIndex((line) => line.includes(text));
     if (number < 0) continue;
-    const column = lines[number]!.indexOf(text);
+    const column = section[number]!.indexOf(text);
     return { line: begin + number, first: column + first, last: column + last };
   }
   return { line: begin, first: 0, last: 0 };
@@ -82,11 +74,6 @@ function contexts({ snippet, matches: [match] }: Hit): Context[] {
     { text: before + after, first: before.length, last: before.length + word.length },
     { text: word, first: 0, last: word.length },
   ];
-}
-
-function seqOf(heading: string): number | undefined {
-  const seq = HEADING.exec(heading)?.[1];
-  return seq === undefined ? undefined : Number(seq);
 }
 
 /** Return how long ago a time was, in its largest unit. */

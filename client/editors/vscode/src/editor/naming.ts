@@ -1,4 +1,4 @@
-/** The names of conversations and of their past states, and errors about them. */
+/** The names of conversations and of their past states, and what is said about them. */
 
 import { ReelError } from "../client";
 
@@ -24,4 +24,14 @@ export function parsed(path: string): Shown {
 /** Return the path that names a conversation, or a past state of it. */
 export function pathTo(name: string, past?: number): string {
   return past === undefined ? name : `${name}#${past}`;
+}
+
+/** Return the line that shows a problem. */
+export function notice(text: string): string {
+  return `*${oneLine(text)}*`;
+}
+
+/** Join the lines of a text: names and ids are other people's, and a line break would begin another line. */
+export function oneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, " ");
 }

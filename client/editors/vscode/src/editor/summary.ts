@@ -1,7 +1,7 @@
 /** A conversation in the words of a list or a notification. Pure. */
 
-import type { AgentInfo, AgentRow } from "../client";
-import { localTime, oneLine } from "./transcript";
+import { localTime, type AgentInfo, type AgentRow } from "../client";
+import { oneLine } from "./naming";
 
 const MINUTES = "2026-11-22 10:29".length;
 
