@@ -167,9 +167,9 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
 @pytest.mark.parametrize(
     ("package", "allowed"),
     [
-        ("reeld.wire", ("reel", "reeld.wire")),
+        ("reeld.wire", ("reel", "reeld.wire", "msgpack")),
         ("reeld.core", ("reel", "reeld.core")),
-        ("reeld.formats", ("reel", "reeld.core", "reeld.formats")),
+        ("reeld.formats", ("reel", "reeld.wire", "reeld.core", "reeld.formats")),
         ("reeld.answer", ("anyio",)),
         ("reeld.poller", ("reeld.core", "anyio")),
         ("reeld.protocol", ("reel", "reeld.core", "reeld.protocol")),
@@ -192,7 +192,10 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
         ("reeld.search", ("reel", "reeld.core", "reeld.protocol", "reeld.store", "reeld.search", "anyio")),
         (
             "reeld.agents",
-            ("reel", "reeld.core", "reeld.protocol", "reeld.answer", "reeld.store", "reeld.agents", "anyio", "msgpack"),
+            (
+                *("reel", "reeld.wire", "reeld.core", "reeld.protocol", "reeld.answer", "reeld.store", "reeld.agents"),
+                *("anyio", "msgpack"),
+            ),
         ),
         (
             "reeld.backups",

@@ -17,7 +17,7 @@ import reel
 from reel.aio import Client
 from reel.base.errors import ReelError
 from reel.wire.frames import Request
-from reel.wire.session import MessagePack
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests import daemon_fixtures
 from tests.daemon import Daemon
 from tests.patience import PATIENCE
@@ -189,7 +189,7 @@ async def test_the_async_client_finds_a_daemon_that_is_stopping(tmp_path: Path) 
             async def play() -> None:
                 await _answer_one(listener, None)
                 async with await listener.accept() as stream:
-                    framing = MessagePack(error_maps=True)
+                    framing = ServerMessagePack(error_maps=True)
                     greeting = await _request(stream, framing)
                     await stream.send(framing.refuse(greeting.id, reel.ShuttingDown("it ends")))
                 await _answer_one(listener, PONG)
@@ -341,7 +341,7 @@ async def test_the_async_client_waits_for_no_subscription(tmp_path: Path) -> Non
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
 
             async def greet_once() -> None:
-                stream, framing = await listener.accept(), MessagePack(error_maps=True)
+                stream, framing = await listener.accept(), ServerMessagePack(error_maps=True)
                 await stream.send(framing.answer((await _request(stream, framing)).id, HELLO))
                 async with stream, await listener.accept():
                     await anyio.sleep_forever()
@@ -399,7 +399,7 @@ async def _answer(
 
 async def _answer_one(listener: SocketListener, part: _Part) -> Request:
     async with await listener.accept() as stream:
-        framing = MessagePack(error_maps=True)
+        framing = ServerMessagePack(error_maps=True)
         await stream.send(framing.answer((await _request(stream, framing)).id, HELLO))
         request = await _request(stream, framing)
         if isinstance(part, dict):
@@ -411,7 +411,7 @@ async def _answer_one(listener: SocketListener, part: _Part) -> Request:
         return request
 
 
-async def _request(stream: SocketStream, framing: MessagePack) -> Request:
+async def _request(stream: SocketStream, framing: ServerMessagePack) -> Request:
     (request,) = framing.feed(await stream.receive())
     assert isinstance(request, Request)
     return request

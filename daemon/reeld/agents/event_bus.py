@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from reel.wire.frames import SharedPush
 from reeld.core.conversation import Conversation
 from reeld.core.events import Event
 from reeld.core.milestones import Extent
 from reeld.core.state import Profile
+from reeld.wire.shared_pushes import SharedPush
 
 log = logging.getLogger(__name__)
 

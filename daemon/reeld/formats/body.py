@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple
 from reel.base.errors import TooLarge
 from reel.base.strict_json import Json, encode
 from reel.providers.changes import Change
-from reel.wire.frames import EncodedText
 from reeld.core.recent import Recent
 from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
@@ -17,6 +16,7 @@ from reeld.formats.naming import sent_name
 from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, ServerState, TurnExtents, digest
 from reeld.formats.repair import PLACEHOLDER_TURN
 from reeld.formats.tool_names import rename_tools
+from reeld.wire.encoded import EncodedText
 
 # The bytes around the list of items and its key.
 _BRACKETS = len(',"":[]}')

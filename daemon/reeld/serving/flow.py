@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from reel.stats.histograms import Recorder
-from reel.wire.frames import MAX_MESSAGE, MAX_VALUES
+from reel.wire.frames import MAX_MESSAGE
 from reeld.core.batch import Batch
+from reeld.wire.sizes import MAX_VALUES
 
 log = logging.getLogger(__name__)
 

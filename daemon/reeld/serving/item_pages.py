@@ -11,7 +11,6 @@ from itertools import chain, dropwhile
 from typing import Any
 
 from reel.base.strict_json import Json
-from reel.wire.frames import PackedList
 from reel.wire.msgpack_codec import packer, unpack
 from reeld.core.events import Entry, Pack
 from reeld.core.item_forms import place_of
@@ -20,6 +19,7 @@ from reeld.formats.items.writing import PART, WrittenItems, calls_in, is_alone, 
 from reeld.protocol.params import PAGE_BYTES, PAGE_ITEMS
 from reeld.serving.call import Services
 from reeld.serving.pages import View, Window, page_head, read_entries
+from reeld.wire.encoded import PackedList
 
 # How many seqs before a page are searched for the call of a result.
 _BACK = 200

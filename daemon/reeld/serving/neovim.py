@@ -12,7 +12,7 @@ import anyio
 
 from reel.base.wakeup import Signal
 from reel.version import __version__
-from reel.wire.session import MessagePack
+from reeld.wire.msgpack_framing import ServerMessagePack
 
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
 _ANY_ORDER_SINCE = (0, 10)
@@ -33,7 +33,7 @@ def needs_lifo_replies(client: str | None, version: str | None) -> bool:
     return found is None or (int(found[1]), int(found[2])) < _ANY_ORDER_SINCE
 
 
-def set_client_info(framing: MessagePack) -> bytes:
+def set_client_info(framing: ServerMessagePack) -> bytes:
     """Return the notification that tells Neovim who we are."""
     found = _VERSION.match(__version__)
     numbers = [int(number or 0) for number in found.groups()] if found else [0, 0, 0]

@@ -7,7 +7,6 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from reel.wire.frames import PackedList
 from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Event, Pack, system_of
@@ -16,6 +15,7 @@ from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
 from reeld.protocol.params import PAGE_BYTES, PAGE_ITEMS
 from reeld.store.store import Store
+from reeld.wire.encoded import PackedList
 
 T = TypeVar("T")
 # Runs a function, and returns its result: a method of :class:`reeld.serving.long_work.LongWork`.

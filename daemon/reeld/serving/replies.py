@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from reel.base.errors import Internal, MethodNotFound, ReelError, no_memory
 from reel.base.wakeup import Signal
 from reel.wire.frames import Id
-from reel.wire.session import MessagePack
 from reeld.serving import neovim
 from reeld.serving.call import Call, ClientInfo, Outcome, Result
 from reeld.serving.flow import ClientWarnings, do_nothing
 from reeld.serving.outbox import Outbox
 from reeld.wire.framing import Framing
+from reeld.wire.msgpack_framing import ServerMessagePack
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class ReplyWriter:
     def __init__(
         self, number: int, outbox: Outbox, max_held: int, give_up: Callable[[], None], warnings: ClientWarnings
     ) -> None:
-        self.framing: Framing = MessagePack()
+        self.framing: Framing = ServerMessagePack()
         self._number = number
         self._outbox = outbox
         self._max_held = max_held
@@ -69,7 +69,7 @@ class ReplyWriter:
         """
         if info.notify is not None:
             self.framing.push_target = info.notify
-        if not isinstance(self.framing, MessagePack):
+        if not isinstance(self.framing, ServerMessagePack):
             return
         if info.errors is not None:
             self.framing.error_maps = info.errors == "map"

@@ -23,7 +23,6 @@ import anyio
 
 from reel.base.errors import Busy, NotFound, ReelError
 from reel.said.kinds import CONVERSATION
-from reel.wire.frames import SharedPush
 from reel.wire.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.agents.packing import loop_packer
@@ -33,6 +32,7 @@ from reeld.serving.pages import record
 from reeld.store import history
 from reeld.store.store import Store
 from reeld.wire.framing import Framing
+from reeld.wire.shared_pushes import SharedPush
 
 log = logging.getLogger(__name__)
 

@@ -1,8 +1,9 @@
 """Which framing a peer speaks, judging by its first byte."""
 
-from reel.wire.frames import MAX_MESSAGE, MAX_VALUES
-from reel.wire.session import MessagePack
+from reel.wire.frames import MAX_MESSAGE
 from reeld.wire.framing import Framing
+from reeld.wire.msgpack_framing import ServerMessagePack
+from reeld.wire.sizes import MAX_VALUES
 
 _ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
 
@@ -10,7 +11,7 @@ _ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
 def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:
     """Return the framing that a peer speaks, judging by its first byte; ``None`` if it is not one of ours."""
     if first in _ARRAY_HEADERS:
-        return MessagePack(max_message, max_values)
+        return ServerMessagePack(max_message, max_values)
     if first in b"Cc{[ \t\r\n":
         from reeld.wire.json_framing import ContentLength, Lines  # noqa: PLC0415 - our own clients never use it
 

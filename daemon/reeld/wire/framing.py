@@ -1,7 +1,7 @@
 """The interface of a framing: one way to encode calls and responses in a stream of bytes.
 
-Both ends use the same classes. The daemon detects from the first byte of a connection which framing its peer
-speaks (:func:`reeld.wire.detection.detect`). Theory of operation, for every :class:`Framing`:
+The daemon detects from the first byte of a connection which framing its peer speaks
+(:func:`reeld.wire.detection.detect`). Theory of operation, for every :class:`Framing`:
 
 * ``feed`` processes received data, in pieces of any size, and returns the frames that are complete.
 * ``end`` processes the end of the stream, which may complete or truncate a frame.
@@ -18,7 +18,8 @@ The framings do no I/O.
 from typing import Any, Protocol
 
 from reel.base.errors import ReelError
-from reel.wire.frames import Frame, Id, SharedPush
+from reel.wire.frames import Frame, Id
+from reeld.wire.shared_pushes import SharedPush
 
 
 class Framing(Protocol):

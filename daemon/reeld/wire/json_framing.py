@@ -16,25 +16,11 @@ from typing import Any
 from reel.base.errors import InvalidRequest, ParseError, ReelError, as_map, no_memory
 from reel.base.strict_json import encode, parse
 from reel.base.values import REPLACING, clean_deep, is_clean
-from reel.wire.frames import (
-    MAX_MESSAGE,
-    MAX_VALUES,
-    UNCOUNTED_VALUES,
-    EncodedText,
-    Frame,
-    Id,
-    InvalidFrame,
-    Notification,
-    PackedList,
-    Request,
-    Response,
-    SharedPush,
-    SharedPushes,
-    memory_cost,
-    too_large,
-    too_many,
-)
+from reel.wire.frames import MAX_MESSAGE, Frame, Id, InvalidFrame, Notification, Request, Response, too_large
 from reel.wire.msgpack_codec import unpack
+from reeld.wire.encoded import EncodedText, PackedList
+from reeld.wire.shared_pushes import SharedPush, SharedPushes
+from reeld.wire.sizes import MAX_VALUES, UNCOUNTED_VALUES, memory_cost, too_many
 
 # The longest header that is accepted, in bytes; the protocols of editors have two short fields.
 _MAX_HEADER = 4096

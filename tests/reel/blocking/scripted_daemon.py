@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from reel.base.errors import ReelError
 from reel.wire.frames import Request
-from reel.wire.session import MessagePack
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.patience import PATIENCE
 
 HELLO = {
@@ -26,7 +26,7 @@ class Line:
 
     def __init__(self, connection: socket.socket, seen: list[Request]) -> None:
         self.socket = connection
-        self.framing = MessagePack(64 << 20, error_maps=True)
+        self.framing = ServerMessagePack(64 << 20, error_maps=True)
         self._seen = seen
         self._waiting: list[Request] = []
 

@@ -13,16 +13,16 @@ from reel.base.errors import NotFound, ParseError
 from reel.machines.subscription_state import SubscriptionState
 from reel.wire.frames import Request
 from reel.wire.pushes import DraftPush, EventPush, Push, ResetPush
-from reel.wire.session import MessagePack
+from reeld.wire.msgpack_framing import ServerMessagePack
 
 pytestmark = pytest.mark.slow
 
-wire = MessagePack()
+wire = ServerMessagePack()
 
 
 def opened(following: SubscriptionState) -> dict[str, Any]:
     """Begin on a new connection; return the parameters of the request."""
-    hello, subscribe = MessagePack().feed(following.open())
+    hello, subscribe = ServerMessagePack().feed(following.open())
     assert isinstance(hello, Request)
     assert isinstance(subscribe, Request)
     assert ("hello", "subscribe") == (hello.method, subscribe.method)

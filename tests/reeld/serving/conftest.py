@@ -14,7 +14,6 @@ from msgpack import Unpacker
 
 from reel.base.errors import ReelError, from_wire
 from reel.wire.frames import Id, Notification, Response
-from reel.wire.session import MessagePack
 from reeld.agents.clock import now
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
@@ -34,6 +33,7 @@ from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.store.retention import Retention
 from reeld.store.store import open_store
 from reeld.wire.framing import Framing
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.empty_database import empty_database
 from tests.patience import PATIENCE
 
@@ -215,7 +215,7 @@ async def connect(services: Services) -> AsyncIterator[Connect]:
             its_end = daemon_end(StapledObjectStream(to_peer, from_peer))
             connection = Connection(its_end, len(peers) + 1, services, load, limits or Limits())
             my_end = BufferedByteStream(StapledObjectStream(to_daemon, from_daemon))
-            peer = Peer(my_end, connection, load, framing or MessagePack(64 << 20))
+            peer = Peer(my_end, connection, load, framing or ServerMessagePack(64 << 20))
             peers.append(peer)
             tasks.start_soon(serve, peer)
             return peer

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from reel.wire.session import MessagePack
 from reeld.serving.flow import ClientWarnings, Traffic
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect
 
-_REFUSED = MessagePack().notify("no_such_method", [])
-_COMPLAINT = MessagePack().notify("nvim_error_event", [0, "no such function"])
+_REFUSED = ServerMessagePack().notify("no_such_method", [])
+_COMPLAINT = ServerMessagePack().notify("nvim_error_event", [0, "no such function"])
 
 
 class Bearing:

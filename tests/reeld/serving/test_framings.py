@@ -13,17 +13,17 @@ from anyio.streams.stapled import StapledObjectStream
 
 from reel.base.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, ReelError, TooLarge
 from reel.wire.frames import Id
-from reel.wire.session import MessagePack
 from reeld.serving.flow import Limits
 from reeld.wire.framing import Framing
 from reeld.wire.json_framing import ContentLength, Lines
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
 
 LARGE = 64 << 20
 Make: TypeAlias = Callable[[int], Framing]
 in_json = pytest.mark.parametrize("make", [ContentLength, Lines])
-in_all = pytest.mark.parametrize("make", [MessagePack, ContentLength, Lines])
+in_all = pytest.mark.parametrize("make", [ServerMessagePack, ContentLength, Lines])
 
 TOOL = {"type": "tool_call", "id": "c1", "name": "ls", "arguments": '{"a": [1, 2.50, "\\u0000"]}'}
 RICH = [

@@ -9,8 +9,8 @@ from msgpack import packb
 
 from reel.base.errors import InvalidParams
 from reel.version import __version__
-from reel.wire.session import MessagePack
 from reeld.serving.neovim import needs_lifo_replies, set_client_info
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, unpacked
 
@@ -37,7 +37,7 @@ def test_needs_lifo_replies(client: str | None, version: str | None, expected: b
 
 def test_the_introduction() -> None:
     """Neovim is told our name, our version in numbers, and that we speak plain MessagePack-RPC."""
-    kind, method, (name, version, speaks, methods, attributes) = msgpack.unpackb(set_client_info(MessagePack()))
+    kind, method, (name, version, speaks, methods, attributes) = msgpack.unpackb(set_client_info(ServerMessagePack()))
     major, minor, patch = __version__.split(".")[:3]
 
     assert (2, "nvim_set_client_info", "reeld", "msgpack-rpc", {}, {}) == (
@@ -53,7 +53,7 @@ def test_the_introduction() -> None:
 
 def test_the_introduction_is_no_push() -> None:
     """The introduction calls Neovim's own function, whatever function pushes are sent to."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
     framing.push_target = ["nvim_exec_lua", "x"]
 
     assert "nvim_set_client_info" == msgpack.unpackb(set_client_info(framing))[1]

@@ -11,8 +11,8 @@ from anyio.abc import ByteStream
 from trio.testing import wait_all_tasks_blocked
 
 from reel.wire.frames import Response
-from reel.wire.session import MessagePack
 from reeld.serving.call import Call, Services
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.reeld.serving.test_closed_connection import garbage, served
 
 # Read in a thread.
@@ -33,7 +33,7 @@ class Peer:
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
-        self._framing = MessagePack()
+        self._framing = ServerMessagePack()
 
     async def add(self, size: int, role: str = "user") -> Response:
         """Add a message with a text of some characters; return the reply once the daemon has nothing left to do."""

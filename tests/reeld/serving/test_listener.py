@@ -19,11 +19,11 @@ from reel.base.errors import from_wire
 from reel.daemon import peer
 from reel.daemon.address import MAX_PATH
 from reel.wire.frames import Notification, Response
-from reel.wire.session import MessagePack
 from reeld.serving import listener
 from reeld.serving.call import Services
 from reeld.serving.listener import PathListener, Server, is_trusted_peer, open_listener, require_path
 from reeld.startup import StartupError
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.daemon import full_listener, short_directory
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker
@@ -72,7 +72,7 @@ async def refused(path: str) -> str:
 
 async def ping(stream: SocketStream) -> Response:
     """Send a ping and return the answer."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
     await stream.send(framing.request(1, "ping", []))
     (frame,) = framing.feed(await stream.receive())
     assert isinstance(frame, Response)
@@ -244,7 +244,7 @@ async def test_closing_answers_what_is_in_flight(
     path: str, opened: PathListener, services: Services, blocker: Blocker
 ) -> None:
     """A closed server answers requests in flight, refuses later ones, and takes no new connection."""
-    server, framing = Server(), MessagePack()
+    server, framing = Server(), ServerMessagePack()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             await tasks.start(server.run, opened, services)
@@ -265,7 +265,7 @@ async def test_bye_beside_one_that_does_not_read(
 ) -> None:
     """Subscribers get ``bye`` when the daemon stops, although another peer does not read its answers."""
     monkeypatch.setattr(listener, "_GRACE", PATIENCE)
-    server, framing = Server(), MessagePack()
+    server, framing = Server(), ServerMessagePack()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             await tasks.start(server.run, opened, services)

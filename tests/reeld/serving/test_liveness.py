@@ -8,11 +8,11 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from reel.wire.frames import Response
-from reel.wire.session import MessagePack
 from reeld.serving import connection
 from reeld.serving.call import Services
 from reeld.serving.connection import until_closed
 from reeld.serving.listener import PathListener, Server, open_listener
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.daemon import short_directory
 from tests.patience import PATIENCE
 
@@ -67,7 +67,7 @@ async def serve(server: Server, services: Services, path: str, *, task_status: t
 async def test_a_wait_ends_when_its_peer_closes(services: Services) -> None:
     """A waiting request ends when its peer closes, and so does the connection; others go on."""
     with anyio.fail_after(PATIENCE), short_directory() as directory:
-        path, server, framing = str(directory / "s"), Server(), MessagePack()
+        path, server, framing = str(directory / "s"), Server(), ServerMessagePack()
         wait = framing.request(1, "wait", ["demo", 1, None, 3_600_000])
         async with trio.open_nursery() as nursery:
             await nursery.start(lambda task_status: serve(server, services, path, task_status=task_status))

@@ -4,8 +4,8 @@ import pytest
 
 from reel.base.errors import TooLarge
 from reel.wire.frames import InvalidFrame
-from reel.wire.session import MessagePack
 from reeld.wire.detection import detect
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.reeld.wire.messagepack import PING
 
 pytestmark = pytest.mark.slow
@@ -46,6 +46,6 @@ def test_a_detected_framing_has_its_limit(message: bytes, limit: int) -> None:
 def test_errors_are_as_neovim_shows_them() -> None:
     """Errors are pairs until maps are requested."""
     framing = detect(PING[0])
-    assert isinstance(framing, MessagePack)
+    assert isinstance(framing, ServerMessagePack)
 
     assert not framing.error_maps

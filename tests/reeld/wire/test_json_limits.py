@@ -5,8 +5,9 @@ import json
 import pytest
 
 from reel.base.errors import TooLarge
-from reel.wire.frames import MAX_MESSAGE, MAX_VALUES, InvalidFrame, Request
+from reel.wire.frames import MAX_MESSAGE, InvalidFrame, Request
 from reeld.wire.json_framing import ContentLength, Lines
+from reeld.wire.sizes import MAX_VALUES
 from tests.reeld.wire.json_rpc import LAY, Json, both
 
 pytestmark = pytest.mark.slow

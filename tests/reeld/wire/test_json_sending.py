@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.base.errors import BY_NAME, NotFound, ReelError, as_map, from_wire
-from reel.wire.frames import Notification, PackedList, Request, Response, SharedPush
+from reel.wire.frames import Notification, Request, Response
+from reeld.wire.encoded import PackedList
+from reeld.wire.shared_pushes import SharedPush
 from tests.reeld.wire.json_rpc import Json, body, both, ids, makes, plain, texts
 
 pytestmark = pytest.mark.slow

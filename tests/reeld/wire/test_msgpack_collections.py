@@ -7,7 +7,7 @@ import msgpack
 import pytest
 
 from reel.wire.frames import MAX_MESSAGE, Response
-from reel.wire.session import MessagePack
+from reeld.wire.msgpack_framing import ServerMessagePack
 
 REPLY = msgpack.packb([1, 5, None, {"messages": [{"content": [{"text": "hi"}]}] * 10_000}])
 
@@ -27,7 +27,7 @@ def collections() -> Iterator[list[str]]:
 
 def test_nothing_is_collected_while_a_long_reply_is_decoded(collections: list[str]) -> None:
     """Ten thousand messages are decoded without a look at what the program has beside them."""
-    framing = MessagePack(MAX_MESSAGE)
+    framing = ServerMessagePack(MAX_MESSAGE)
     gc.collect()
     collections.clear()
     frames = framing.feed(REPLY)
@@ -41,12 +41,12 @@ def test_nothing_is_collected_while_a_long_reply_is_decoded(collections: list[st
 def test_the_collector_is_left_as_it_was(data: bytes) -> None:
     """A program that has switched the collector off, or not, finds it so after any bytes."""
     before = gc.isenabled()
-    MessagePack(MAX_MESSAGE).feed(data)
+    ServerMessagePack(MAX_MESSAGE).feed(data)
     assert before is gc.isenabled()
 
     gc.disable()
     try:
-        MessagePack(MAX_MESSAGE).feed(data)
+        ServerMessagePack(MAX_MESSAGE).feed(data)
         assert not gc.isenabled()
     finally:
         gc.enable()

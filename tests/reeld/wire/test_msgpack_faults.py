@@ -7,7 +7,7 @@ import pytest
 
 from reel.base.errors import InvalidRequest, ParseError
 from reel.wire.frames import InvalidFrame
-from reel.wire.session import MessagePack
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.reeld.wire.frames import fed, one_by_one
 from tests.reeld.wire.messagepack import PING, PINGED
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 )
 def test_nothing_comes_after_a_fatal_frame(data: bytes) -> None:
     """After a fatal frame nothing more is read, and the error comes once."""
-    framing = MessagePack(100)
+    framing = ServerMessagePack(100)
     (broken,) = framing.feed(data + PING)
     assert isinstance(broken, InvalidFrame)
 
@@ -50,7 +50,7 @@ def test_nothing_comes_after_a_fatal_frame(data: bytes) -> None:
 @pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
 def test_the_place_is_lost(data: bytes, cut: Any) -> None:
     """Bytes that no decoder can recover from end the stream: earlier messages count, later ones are not read."""
-    first, (error, text, fatal) = fed(MessagePack(), cut(PING + data + PING))
+    first, (error, text, fatal) = fed(ServerMessagePack(), cut(PING + data + PING))
 
     assert first == PINGED
     assert (ParseError, True) == (error, fatal)
@@ -59,7 +59,7 @@ def test_the_place_is_lost(data: bytes, cut: Any) -> None:
 
 def test_the_place_is_lost_early_in_a_long_piece() -> None:
     """Nothing behind a fatal frame is read, however much has arrived."""
-    ((error, _, fatal),) = fed(MessagePack(), [b"\xc1" + PING * 50_000])
+    ((error, _, fatal),) = fed(ServerMessagePack(), [b"\xc1" + PING * 50_000])
 
     assert (ParseError, True) == (error, fatal)
 
@@ -79,7 +79,7 @@ def test_the_place_is_lost_early_in_a_long_piece() -> None:
 )
 def test_a_message_that_is_no_request_in_msgpack(message: Any) -> None:
     """A message that is not a request is refused alone, and the stream continues."""
-    (error, text, fatal), second = fed(MessagePack(), [msgpack.packb(message) + PING])
+    (error, text, fatal), second = fed(ServerMessagePack(), [msgpack.packb(message) + PING])
 
     assert (InvalidRequest, False) == (error, fatal)
     assert "[0, id, method, params]" in text

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.base.errors import TooLarge
-from reel.wire.frames import MAX_MESSAGE, MAX_VALUES, InvalidFrame, Request
-from reel.wire.session import MessagePack
+from reel.wire.frames import MAX_MESSAGE, InvalidFrame, Request
+from reeld.wire.msgpack_framing import ServerMessagePack
+from reeld.wire.sizes import MAX_VALUES
 
 MEGABYTE = 1 << 20
 PIECE = 1 << 16
@@ -31,7 +32,7 @@ def pieces(data: bytes, size: int = PIECE) -> Iterator[bytes]:
 @pytest.mark.parametrize("texts", [["a" * 8 * MEGABYTE], [b"a" * 8 * MEGABYTE], [1, "b", ["a" * 8 * MEGABYTE]]])
 def test_half_a_text_is_kept_once(texts: list[Any]) -> None:
     """An incomplete text takes its bytes in memory, and not a copy of them."""
-    data, framing = message(*texts), MessagePack(MAX_MESSAGE, MAX_VALUES)
+    data, framing = message(*texts), ServerMessagePack(MAX_MESSAGE, MAX_VALUES)
     halves = list(pieces(data[: len(data) // 2]))
     tracemalloc.start()
     for piece in halves:
@@ -44,7 +45,7 @@ def test_half_a_text_is_kept_once(texts: list[Any]) -> None:
 
 def test_copies_are_counted() -> None:
     """What the decoder has copied of texts before the incomplete one counts as well."""
-    data, framing = message("a" * 4 * MEGABYTE, "b" * 4 * MEGABYTE), MessagePack(MAX_MESSAGE, MAX_VALUES)
+    data, framing = message("a" * 4 * MEGABYTE, "b" * 4 * MEGABYTE), ServerMessagePack(MAX_MESSAGE, MAX_VALUES)
     tracemalloc.start()
     for piece in pieces(data[:-PIECE]):
         assert [] == framing.feed(piece)
@@ -56,7 +57,7 @@ def test_copies_are_counted() -> None:
 
 def test_a_text_that_can_never_fit() -> None:
     """A text that is longer than a message may be is refused as soon as its length is known."""
-    framing = MessagePack(MEGABYTE, MAX_VALUES)
+    framing = ServerMessagePack(MEGABYTE, MAX_VALUES)
     data = message("a" * 2 * MEGABYTE)
     frames = [frame for piece in pieces(data[: 4 * PIECE]) for frame in framing.feed(piece)]
 
@@ -77,7 +78,7 @@ TEXTS = st.one_of(
 @given(st.lists(st.lists(TEXTS, max_size=4), min_size=1, max_size=3), st.integers(1000, 3 * PIECE))
 def test_every_message_ends_where_it_ends(calls: list[list[Any]], size: int) -> None:
     """However the bytes are cut, and whatever they look like, each message comes as soon as its last byte is there."""
-    framing = MessagePack(MAX_MESSAGE, MAX_VALUES)
+    framing = ServerMessagePack(MAX_MESSAGE, MAX_VALUES)
     for texts in calls:
         data = message(*texts)
         frames = [frame for piece in pieces(data[:-1], size) for frame in framing.feed(piece)]

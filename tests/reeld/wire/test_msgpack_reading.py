@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.wire.frames import MAX_MESSAGE, MAX_VALUES, Frame, Notification, Request, Response
-from reel.wire.session import MessagePack
+from reel.wire.frames import MAX_MESSAGE, Frame, Notification, Request, Response
+from reeld.wire.msgpack_framing import ServerMessagePack
+from reeld.wire.sizes import MAX_VALUES
 from tests.reeld.wire.frames import fed, one_by_one
 from tests.reeld.wire.messagepack import PING, PINGED, ids, names, plain
 
@@ -41,7 +42,7 @@ def test_what_was_sent_comes_in_in_msgpack(sent: list[Any]) -> None:
     """A stream of messages becomes their frames, in order, each with its length."""
     stream = b"".join(map(msgpack.packb, sent))
 
-    assert [frame_of(message) for message in sent] == fed(MessagePack(), [stream])
+    assert [frame_of(message) for message in sent] == fed(ServerMessagePack(), [stream])
 
 
 @pytest.mark.parametrize("values", [None, MAX_VALUES])
@@ -50,7 +51,7 @@ def test_one_byte_at_a_time_in_msgpack(values: int | None, sent: list[Any]) -> N
     """Bytes that arrive one at a time make the same frames as all at once."""
     stream = b"".join(map(msgpack.packb, sent))
 
-    assert [frame_of(message) for message in sent] == fed(MessagePack(MAX_MESSAGE, values), one_by_one(stream))
+    assert [frame_of(message) for message in sent] == fed(ServerMessagePack(MAX_MESSAGE, values), one_by_one(stream))
 
 
 @pytest.mark.parametrize("values", [None, MAX_VALUES])
@@ -63,21 +64,21 @@ def test_junk_reads_the_same_in_any_pieces_in_msgpack(values: int | None, parts:
         pieces.append(rest[:cut])
         rest = rest[cut:]
 
-    at_once = fed(MessagePack(MAX_MESSAGE, values), [stream])
-    assert at_once == fed(MessagePack(MAX_MESSAGE, values), [*pieces, rest])
-    assert at_once == fed(MessagePack(MAX_MESSAGE, values), one_by_one(stream))
+    at_once = fed(ServerMessagePack(MAX_MESSAGE, values), [stream])
+    assert at_once == fed(ServerMessagePack(MAX_MESSAGE, values), [*pieces, rest])
+    assert at_once == fed(ServerMessagePack(MAX_MESSAGE, values), one_by_one(stream))
 
 
 @pytest.mark.parametrize("values", [None, MAX_VALUES])
 @pytest.mark.parametrize("pieces", [[], [b""], [b"", b""], [PING[:-1]], one_by_one(PING[:-1]), [b"\xdd"]])
 def test_a_truncated_frame_is_silent(pieces: list[bytes], values: int | None) -> None:
     """Half a message makes no frame yet."""
-    assert [] == fed(MessagePack(MAX_MESSAGE, values), pieces)
+    assert [] == fed(ServerMessagePack(MAX_MESSAGE, values), pieces)
 
 
 def test_a_frame_over_two_pieces() -> None:
     """The end of one message and the beginning of the next may arrive together."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
 
     assert [PINGED] == fed(framing, [PING + PING[:3]])
     assert [PINGED] == fed(framing, [PING[3:]])
@@ -89,7 +90,7 @@ def test_a_long_message_in_msgpack(length: int, values: int | None) -> None:
     """A message much longer than one read arrives whole, and so does the one behind it."""
     message = msgpack.packb([2, "x", "y" * length])
 
-    assert fed(MessagePack(MAX_MESSAGE, values), [message + PING]) == [
+    assert fed(ServerMessagePack(MAX_MESSAGE, values), [message + PING]) == [
         Notification("x", "y" * length, len(message)),
         PINGED,
     ]
@@ -97,7 +98,7 @@ def test_a_long_message_in_msgpack(length: int, values: int | None) -> None:
 
 def test_what_comes_is_had_at_once() -> None:
     """Feeding returns a list, so bytes are read even if nobody looks at the frames."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
 
     assert [PINGED, PINGED] == framing.feed(PING + PING)
     assert [] == framing.feed(b"")
@@ -106,7 +107,7 @@ def test_what_comes_is_had_at_once() -> None:
 @pytest.mark.parametrize("values", [None, MAX_VALUES])
 def test_what_is_held_in_msgpack(values: int | None) -> None:
     """A framing reports how many bytes of an incomplete message it keeps, and drops them after a fatal frame."""
-    framing = MessagePack(MAX_MESSAGE, values)
+    framing = ServerMessagePack(MAX_MESSAGE, values)
 
     assert 0 == framing.held
     framing.feed(PING + PING[:-1])
@@ -122,13 +123,13 @@ def test_a_large_array_that_comes() -> None:
     """Arrays may be large if their elements arrive."""
     message = msgpack.packb([2, "x", [None] * 65_536])
 
-    assert fed(MessagePack(), [message]) == [Notification("x", [None] * 65_536, len(message))]
+    assert fed(ServerMessagePack(), [message]) == [Notification("x", [None] * 65_536, len(message))]
 
 
 @pytest.mark.parametrize("levels", [17, 600, 1_000])
 def test_a_message_that_is_deep(levels: int) -> None:
     """Deep values arrive, so that the one request can be refused and the stream continues."""
-    first, second = fed(MessagePack(), [b"\x94\x00\x07\xa1x" + b"\x91" * levels + b"\xc0" + PING])
+    first, second = fed(ServerMessagePack(), [b"\x94\x00\x07\xa1x" + b"\x91" * levels + b"\xc0" + PING])
     value, found = first.params, 0
     while isinstance(value, list):
         (value,) = value
@@ -155,7 +156,7 @@ def test_bytes_that_are_no_utf8(data: bytes, expected: str) -> None:
     text = bytes([0xA0 + len(data)]) + data
     message = b"\x93\x02" + text + b"\x82" + text + b"\x01\x01" + text
 
-    assert fed(MessagePack(), [message]) == [Notification(expected, {expected: 1, 1: expected}, len(message))]
+    assert fed(ServerMessagePack(), [message]) == [Notification(expected, {expected: 1, 1: expected}, len(message))]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_bytes_that_are_no_utf8(data: bytes, expected: str) -> None:
 )
 def test_what_no_other_framing_has(value: Any) -> None:
     """Values that are not plain arrive, so that the one request can be refused by its field."""
-    (frame,) = MessagePack().feed(msgpack.packb([0, 1, "x", value]))
+    (frame,) = ServerMessagePack().feed(msgpack.packb([0, 1, "x", value]))
 
     assert isinstance(frame, Request)
     assert value == frame.params
@@ -171,7 +172,7 @@ def test_what_no_other_framing_has(value: Any) -> None:
 
 def test_both_directions_are_apart() -> None:
     """Sending during an incoming message affects neither."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
 
     assert [] == fed(framing, [PING[:3]])
     assert framing.request(1, "ping", []) == PING
@@ -180,6 +181,6 @@ def test_both_directions_are_apart() -> None:
 
 def test_the_end_of_the_stream_says_nothing() -> None:
     """A message that is cut off at the end is dropped."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
 
     assert [] == framing.feed(PING[:3]) + framing.end()

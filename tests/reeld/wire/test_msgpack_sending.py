@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from reel.base.errors import InvalidParams, NotFound
 from reel.base.values import is_clean
-from reel.wire.frames import EncodedText, Notification, PackedList, Request, Response, SharedPush
-from reel.wire.session import MessagePack
+from reel.wire.frames import Notification, Request, Response
+from reeld.wire.encoded import EncodedText, PackedList
 from reeld.wire.json_framing import ContentLength, Lines
+from reeld.wire.msgpack_framing import ServerMessagePack
+from reeld.wire.shared_pushes import SharedPush
 from tests.reeld.wire.messagepack import PING, ids, names, plain
 
 pytestmark = pytest.mark.slow
@@ -22,34 +24,34 @@ small = st.none() | st.integers(0, 2**32) | names
 @given(ids, names, plain)
 def test_a_request_goes_from_end_to_end_in_msgpack(request_id: int, method: str, params: Any) -> None:
     """A request of one end is read by the other."""
-    data = MessagePack().request(request_id, method, params)
+    data = ServerMessagePack().request(request_id, method, params)
 
     assert [0, request_id, method, params] == msgpack.unpackb(data, strict_map_key=False)
-    assert [Request(request_id, method, params, len(data))] == list(MessagePack().feed(data))
+    assert [Request(request_id, method, params, len(data))] == list(ServerMessagePack().feed(data))
 
 
 @given(names, st.lists(plain))
 def test_a_notification_goes_from_end_to_end_in_msgpack(method: str, params: list[Any]) -> None:
     """A notification of one end is read by the other."""
-    data = MessagePack().notify(method, params)
+    data = ServerMessagePack().notify(method, params)
 
     assert [2, method, params] == msgpack.unpackb(data, strict_map_key=False)
-    assert [Notification(method, params, len(data))] == list(MessagePack().feed(data))
+    assert [Notification(method, params, len(data))] == list(ServerMessagePack().feed(data))
 
 
 @given(names, st.dictionaries(names, plain))
 def test_a_push_travels_in_a_list(method: str, params: dict[str, Any]) -> None:
     """Parameters by name are the only element of a list: Neovim closes the channel on anything else."""
-    assert [2, method, [params]] == msgpack.unpackb(MessagePack().notify(method, params), strict_map_key=False)
+    assert [2, method, [params]] == msgpack.unpackb(ServerMessagePack().notify(method, params), strict_map_key=False)
 
 
 @given(ids, st.dictionaries(names, plain))
 def test_an_answer_goes_from_end_to_end_in_msgpack(request_id: int, result: dict[str, Any]) -> None:
     """A reply of one end is read by the other."""
-    data = MessagePack().answer(request_id, result)
+    data = ServerMessagePack().answer(request_id, result)
 
     assert [1, request_id, None, result] == msgpack.unpackb(data, strict_map_key=False)
-    assert [Response(request_id, None, result)] == list(MessagePack().feed(data))
+    assert [Response(request_id, None, result)] == list(ServerMessagePack().feed(data))
 
 
 @pytest.mark.parametrize(
@@ -58,15 +60,15 @@ def test_an_answer_goes_from_end_to_end_in_msgpack(request_id: int, result: dict
 )
 def test_lone_surrogates_are_sent(number: int, came: str) -> None:
     """A client may send lone surrogates: each arrives as three, one per byte."""
-    framing, bad = MessagePack(), chr(number)
+    framing, bad = ServerMessagePack(), chr(number)
     asked, told = framing.request(1, "x", {"a": f"é{bad}"}), framing.notify("x", [bad])
 
     assert framing.feed(asked) == [Request(1, "x", {"a": f"é{came}"}, len(asked))]
     assert framing.feed(told) == [Notification("x", [came], len(told))]
 
 
-@pytest.mark.parametrize("framing", [MessagePack(), MessagePack(error_maps=True), Lines(), ContentLength()])
-def test_what_the_daemon_sends_is_utf_8(framing: MessagePack | Lines | ContentLength) -> None:
+@pytest.mark.parametrize("framing", [ServerMessagePack(), ServerMessagePack(error_maps=True), Lines(), ContentLength()])
+def test_what_the_daemon_sends_is_utf_8(framing: ServerMessagePack | Lines | ContentLength) -> None:
     """U+FFFD stands for each half of a character, wherever it is in a reply or in a push."""
     half = "a\ud83db"
     framing.push_target = [half]
@@ -97,7 +99,7 @@ def test_splicing_is_packing(request_id: int, values: dict[str, tuple[bool, list
         for key, (cut, items) in values.items()
     }
 
-    assert msgpack.packb([1, request_id, None, whole]) == MessagePack().answer(request_id, spliced)
+    assert msgpack.packb([1, request_id, None, whole]) == ServerMessagePack().answer(request_id, spliced)
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 65_535, 65_536])
@@ -105,11 +107,13 @@ def test_splicing_a_list_of_any_length(count: int) -> None:
     """Short, medium and long lists have different headers, and each is right."""
     expected = msgpack.packb([1, 300, None, {"head": 9, "messages": [7] * count, "more": False}])
 
-    assert expected == MessagePack().answer(300, {"head": 9, "messages": PackedList([b"\x07"] * count), "more": False})
+    assert expected == ServerMessagePack().answer(
+        300, {"head": 9, "messages": PackedList([b"\x07"] * count), "more": False}
+    )
 
 
-@pytest.mark.parametrize("framing", [MessagePack(), Lines()])
-def test_an_encoded_text_is_spliced(framing: MessagePack | Lines) -> None:
+@pytest.mark.parametrize("framing", [ServerMessagePack(), Lines()])
+def test_an_encoded_text_is_spliced(framing: ServerMessagePack | Lines) -> None:
     """It arrives as the text that it is, in an answer and in a later one."""
     text = EncodedText([b'{"a":', memoryview("é".encode()), b"}"])
     answer, reply = framing.feed(framing.answer(3, {"body": text}) + framing.reply(4, {"body": text}))
@@ -133,7 +137,7 @@ def test_encoded_texts_are_equal_if_they_are_the_same_text() -> None:
 )
 def test_what_cannot_be_sent_leaves_nothing_behind(value: Any, error: type[Exception]) -> None:
     """A value that cannot be packed raises an error in the caller, and does not affect the next message."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
     with pytest.raises(error):
         framing.request(1, "x", {"fine": 1, "bad": value})
 
@@ -142,7 +146,7 @@ def test_what_cannot_be_sent_leaves_nothing_behind(value: Any, error: type[Excep
 
 def test_a_push_as_the_peer_wants_it_in_msgpack() -> None:
     """A peer may name the method for pushes and its first arguments; calls by position are unchanged."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
     framing.push_target = ["nvim_exec_lua", "_reel_push(...)"]
     expected = [2, "nvim_exec_lua", ["_reel_push(...)", ["event", {"sub": 1}]]]
 
@@ -155,7 +159,7 @@ def test_a_push_as_the_peer_wants_it_in_msgpack() -> None:
 @pytest.mark.parametrize("token", [7, "seven"])
 def test_a_later_answer_in_msgpack(wrapper: list[str], token: int | str) -> None:
     """A reply to a call with a token arrives as a push that names it, wrapped like any other."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
     framing.push_target = wrapper
     result = {"head": 9, "messages": PackedList([b"\x07", b"\x08"])}
     said = {"token": token, "result": {"head": 9, "messages": [7, 8]}}
@@ -167,7 +171,7 @@ def test_a_later_answer_in_msgpack(wrapper: list[str], token: int | str) -> None
 @given(ids, st.dictionaries(names, plain), st.lists(names, max_size=2))
 def test_a_result_that_is_encoded_already_in_msgpack(number: int, result: dict[str, Any], target: list[str]) -> None:
     """A result may be MessagePack already, in an answer and in a later one."""
-    framing = MessagePack()
+    framing = ServerMessagePack()
     framing.push_target = target
     packed = msgpack.packb(result)
 

@@ -8,10 +8,10 @@ import pytest
 from reel.base.errors import Busy
 from reel.wire import msgpack_reader
 from reel.wire.frames import InvalidFrame
-from reel.wire.session import MessagePack
 from reeld.wire import json_framing
 from reeld.wire.framing import Framing
 from reeld.wire.json_framing import ContentLength, Lines
+from reeld.wire.msgpack_framing import ServerMessagePack
 
 
 def fail(*_: object, **__: object) -> None:
@@ -22,7 +22,7 @@ def fail(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("make", "data"),
     [
-        (MessagePack, msgpack.packb([0, 1, "ping", []]) * 9000),
+        (ServerMessagePack, msgpack.packb([0, 1, "ping", []]) * 9000),
         (Lines, b'{"id":1,"method":"ping"}\n'),
         (ContentLength, b'Content-Length: 24\r\n\r\n{"id":1,"method":"ping"}'),
     ],

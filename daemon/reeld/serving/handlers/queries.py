@@ -6,7 +6,7 @@ from functools import partial
 
 from reel.base.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.version import PROTOCOL, __version__
-from reel.wire.frames import MAX_ELEMENTS, PackedList
+from reel.wire.frames import MAX_ELEMENTS
 from reel.wire.msgpack_codec import packer
 from reeld.agents import replaying
 from reeld.agents.agent import Agent
@@ -29,6 +29,7 @@ from reeld.store import history as log
 from reeld.store import listing, queries, states, values
 from reeld.store.listing import Listing
 from reeld.store.states import Skip
+from reeld.wire.encoded import PackedList
 
 
 def hello(_services: Services, call: Call, asked: params.Hello) -> Result:

@@ -8,7 +8,6 @@ import anyio
 
 from reel.base.errors import InvalidParams, TooLarge
 from reel.base.wakeup import Signal
-from reel.wire.frames import PackedList
 from reel.wire.msgpack_codec import packer, unpack
 from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
@@ -21,6 +20,7 @@ from reeld.serving.line_view import MOST_MESSAGES, LineView
 from reeld.serving.pages import View
 from reeld.serving.subscriptions import Subscription
 from reeld.store import history
+from reeld.wire.encoded import PackedList
 
 
 def subscribe(services: Services, call: Call, agent: Agent | None, asked: params.Subscribe) -> Work:

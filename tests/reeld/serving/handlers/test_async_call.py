@@ -11,17 +11,17 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.base.errors import Internal, InvalidParams, ReelError
-from reel.wire.session import MessagePack
 from reeld.protocol.signature import Signature
 from reeld.serving.flow import Limits
 from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method
 from reeld.wire.framing import Framing
 from reeld.wire.json_framing import ContentLength, Lines
+from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker, Connect, Peer
 
-in_all = pytest.mark.parametrize("make", [MessagePack, ContentLength, Lines])
+in_all = pytest.mark.parametrize("make", [ServerMessagePack, ContentLength, Lines])
 
 
 async def later(peer: Peer, *params: Any) -> list[Any]:
