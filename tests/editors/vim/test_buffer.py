@@ -97,7 +97,7 @@ def test_a_cursor_at_the_end_follows_in_vim(vim: Vim, client: Client) -> None:
     vim.until(lambda: vim.lines()[-2], "more")
 
     assert [before + 8, before + 8] == vim.eval("[line('.'), line('$')]")
-    assert [5, -1] == vim.eval("[line('.', win_getid(winnr('#'))), foldclosed(2)]")
+    assert [9, -1] == vim.eval("[line('.', win_getid(winnr('#'))), foldclosed(6)]")
 
 
 def test_open_reuses_a_window_that_shows_it(vim: Vim, client: Client) -> None:
@@ -191,5 +191,5 @@ def test_a_purged_conversation_leaves_nothing_in_vim(vim: Vim, client: Client) -
     client.purge("demo")
     vim.until(vim.lines, [""])
 
-    assert ["no conversation demo (:Reel new demo creates it)"] == vim.said()
+    assert ["the conversation is gone"] == vim.said()
     assert "demo · away" == vim.eval("reel#status#Text()")

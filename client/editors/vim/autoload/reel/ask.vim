@@ -2,9 +2,9 @@ vim9script
 
 # Runs the user's own command, which lets a model answer: the plug-in calls no provider.
 
-import autoload './environment.vim'
-import autoload './link.vim'
+import autoload './program.vim'
 import autoload './socket.vim'
+import autoload './words.vim'
 
 # The jobs that run, by the agent's id.
 final jobs: dict<job> = {}
@@ -24,7 +24,7 @@ export def Start(conversation: dict<any>)
   final errors: list<string> = []
   const command = type(g:reel_ask) == v:t_list ? g:reel_ask : [&shell, &shellcmdflag, g:reel_ask]
   jobs[conversation.agent] = job_start(command, {
-    env: {REEL_AGENT: conversation.name, REEL_SOCKET: socket.Path(), PYTHONPATH: environment.PythonPath()},
+    env: {REEL_AGENT: conversation.name, REEL_SOCKET: socket.Path(), PYTHONPATH: program.PythonPath()},
     in_io: 'null',
     out_io: 'null',
     err_cb: (_, line) => {
@@ -43,17 +43,18 @@ def Exited(conversation: dict<any>, status: number, errors: list<string>)
   if status != 0 && !stopped
     # Later: what the command printed may come after its exit.
     timer_start(100, (_) => {
-      link.Complain($'reel: ask: {conversation.name}: {errors->get(-1, $'the command ended with status {status}')}')
+      words.Complain($'reel: ask: {conversation.name}: {errors->get(-1, $'the command ended with status {status}')}')
     })
   endif
 enddef
 
 # Stops the command of a conversation.
-export def Stop(conversation: dict<any>)
+export def Stop(conversation: dict<any>): string
   if !IsRunning(conversation)
     throw $'reel: usage: {conversation.name}: no command is running'
   endif
   job_stop(jobs->remove(conversation.agent))
+  return ''
 enddef
 
 # Returns whether the command of a conversation is running.

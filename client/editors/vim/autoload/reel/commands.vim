@@ -4,13 +4,11 @@ vim9script
 
 import autoload './ask.vim'
 import autoload './buffers.vim'
-import autoload './code.vim'
 import autoload './compose.vim'
-import autoload './layout.vim'
 import autoload './link.vim'
 import autoload './listing.vim'
 import autoload './search.vim'
-import autoload './sending.vim'
+import autoload './words.vim'
 
 # The commands that people know by their kind; all others added messages.
 const KINDS = ['clear', 'clone', 'mark', 'restore', 'rewind']
@@ -18,184 +16,68 @@ const KINDS = ['clear', 'clone', 'mark', 'restore', 'rewind']
 # Runs :Reel NAME REST.
 export def Run(typed: string, range: number, first: number, last: number)
   const [_, name, rest; _] = matchlist(typed, '^\s*\(\S*\)\s*\(.\{-}\)\s*$')
-  try
-    if name != '' && !COMMANDS->has_key(name)
-      throw $'reel: usage: no command "{name}"; there are: {Names()->join()}'
-    endif
-    const message = COMMANDS[name ?? 'list'](rest, range == 0 ? [] : getline(first, last))
-    if message != ''
-      echo message
-    endif
-  catch /^reel: /
-    link.Complain(v:exception)
-  endtry
+  words.Say(() => Do(name ?? 'list', rest, range == 0 ? [] : getline(first, last)))
+enddef
+
+def Do(name: string, rest: string, lines: list<string>): string
+  if OTHERS->has_key(name)
+    return OTHERS[name](rest)
+  elseif !COMMANDS->has_key(name)
+    throw $'reel: usage: no command "{name}"; there are: {Names()->join()}'
+  endif
+  return COMMANDS[name](Current(), rest, lines)
 enddef
 
 export def Names(): list<string>
-  return COMMANDS->keys()->sort()
+  return (OTHERS->keys() + COMMANDS->keys())->sort()
 enddef
 
 # Fills a buffer that is edited by its name, reel://NAME, or reel://NAME#SEQ for the conversation as it was then.
 export def Read(name: string)
-  try
+  words.Say(() => {
     const [_, agent, past; _] = matchlist(name, '^reel://\(.\{-1,}\)\%(#\(\d\+\)\)\=$')
     buffers.Attach(bufnr(), Find(agent), str2nr(past))
     buffers.Dress()
     buffers.Enter(bufnr())
-  catch /^reel: /
-    link.Complain(v:exception)
-  endtry
+    return ''
+  })
 enddef
 
-# --- the commands
+def Current(): dict<any>
+  const conversation = buffers.Current()
+  if empty(conversation)
+    throw 'reel: usage: no conversation is open (:Reel open NAME opens one)'
+  endif
+  return conversation
+enddef
+
+# Returns an agent by its name. If there is none, the error says what creates it.
+def Find(name: string): dict<any>
+  const reply = link.Ask('agent', {agent: name})
+  if reply->has_key('error')
+    throw 'reel: ' .. (reply.error.data.name == 'not_found' ? words.Unknown(name) : reply.error.message)
+  endif
+  return reply.result
+enddef
+
+# Returns a parameter that is left out if it is empty.
+def Given(name: string, value: string): dict<any>
+  return value == '' ? {} : {[name]: value}
+enddef
+
+# --- commands about any conversation
 
 def Open(name: string): string
   if name == ''
-    return List('')
+    return listing.Show('')
   endif
   buffers.Show(Find(name))
   return ''
 enddef
 
-# Returns a conversation by its name. If there is none, the error says what creates it.
-def Find(name: string): dict<any>
-  const reply = link.Ask('agent', {agent: name})
-  if reply->has_key('error')
-    throw 'reel: ' .. (reply.error.data.name == 'not_found' ? layout.Unknown(name) : reply.error.message)
-  endif
-  return reply.result
-enddef
-
-def Send(text: string, lines: list<string>): string
-  const conversation = Current()
-  const typed = text == '' && empty(lines) ? input($'To {conversation.name}: ') : Joined(text, lines)
-  return sending.Send(conversation, typed)
-enddef
-
-def Joined(text: string, lines: list<string>): string
-  return [text, lines->join("\n")]->filter((_, part) => part != '')->join("\n\n")
-enddef
-
-def Compose(): string
-  compose.Open(Current())
-  return ''
-enddef
-
-def Ask(text: string, lines: list<string>): string
-  const conversation = Current()
-  ask.Check(conversation)
-  const message = text == '' && empty(lines) ? '' : sending.Send(conversation, Joined(text, lines))
-  ask.Start(conversation)
-  return message
-enddef
-
-def Stop(): string
-  ask.Stop(Current())
-  return ''
-enddef
-
-def Code(register: string): string
-  const conversation = Current()
-  const block = code.Last(conversation.copy.messages)
-  if empty(block)
-    throw $'reel: usage: {conversation.name}: no code block in an answer'
-  endif
-  setreg(register ?? v:register, block.lines, 'l')
-  const language = block.language == '' ? '' : ' of ' .. block.language
-  return $'{conversation.name}: copied {sending.Count(len(block.lines), 'line')}{language} from #{block.seq}'
-enddef
-
-def Answer(register: string): string
-  const conversation = Current()
-  const answer = code.Answer(conversation.copy.messages)
-  if empty(answer)
-    throw $'reel: usage: {conversation.name}: no answer to copy'
-  endif
-  setreg(register ?? v:register, answer.text->split("\n", true), 'l')
-  return $'{conversation.name}: copied the answer #{answer.seq}'
-enddef
-
 def New(word: string): string
   const [_, name, system; _] = matchlist(word, '^\(\S*\)\s*\(.*\)$')
-  final params = {}
-  if name != ''
-    params.agent = name
-  endif
-  if system != ''
-    params.system = system
-  endif
-  buffers.Show(link.Command('create', params))
-  return ''
-enddef
-
-def Clone(name: string): string
-  const from = Current()
-  final params = {agent: from.agent}
-  if name != ''
-    params.name = name
-  endif
-  if from.past > 0
-    params.at = from.past
-  endif
-  buffers.Show(link.Command('clone', params))
-  return ''
-enddef
-
-def Mark(label: string): string
-  const conversation = Current()
-  const reply = link.Command('mark', {agent: conversation.agent}->extend(label == '' ? {} : {label: label}))
-  return $'{conversation.name}: marked{label == '' ? '' : ' as ' .. label} (#{reply.seq})'
-enddef
-
-def Rewind(label: string): string
-  const conversation = Current()
-  const reply = link.Command('rewind', {agent: conversation.agent}->extend(label == '' ? {} : {label: label}))
-  const mark = label == '' ? $'#{reply.target}' : $'{label} (#{reply.target})'
-  return $'{conversation.name}: back at mark {mark}; {sending.Count(reply.dropped, 'message')} set aside'
-enddef
-
-def Undo(): string
-  const conversation = Current()
-  const reply = link.Command('undo', {agent: conversation.agent})
-  return $'{conversation.name}: undid {Called(conversation, reply.undone)}; :Reel redo brings it back'
-enddef
-
-# Returns what to call a command: `the rewind (#7)`, or `#3` if it added messages.
-def Called(conversation: dict<any>, seq: number): string
-  const events = link.Call('history', {agent: conversation.agent, since: seq - 1, limit: 1}).events
-  const kind = empty(events) ? '' : events[0].kind
-  return KINDS->index(kind) < 0 ? $'#{seq}' : $'the {kind} (#{seq})'
-enddef
-
-def Redo(): string
-  const conversation = Current()
-  const reply = link.Command('redo', {agent: conversation.agent})
-  return $'{conversation.name}: redid {Called(conversation, reply.redone)}'
-enddef
-
-def Clear(): string
-  const conversation = Current()
-  link.Command('clear', {agent: conversation.agent})
-  return $'{conversation.name}: cleared; :Reel undo brings it back'
-enddef
-
-def Rename(name: string): string
-  const conversation = Current()
-  if name == ''
-    throw 'reel: usage: rename: the new name is missing (:Reel rename NAME)'
-  endif
-  const agent = link.Command('change', {agent: conversation.agent, name: name})
-  return $'{conversation.name} renamed to {agent.name}'
-enddef
-
-def Title(title: string): string
-  const conversation = Current()
-  const agent = link.Command('change', {agent: conversation.agent, title: title})
-  return $'{conversation.name}: {agent.title ?? 'no title'}'
-enddef
-
-def List(prefix: string): string
-  listing.Show(prefix)
+  buffers.Show(link.Command('create', Given('agent', name)->extend(Given('system', system))))
   return ''
 enddef
 
@@ -207,7 +89,7 @@ enddef
 def Info(name: string): string
   return Facts(name == '' ? link.Call('agent', {agent: Current().agent}) : Find(name))
     ->filter((_, fact) => fact[1] != '')
-    ->mapnew((_, fact) => printf('%-12s %s', fact[0], layout.OneLine(fact[1])))
+    ->mapnew((_, fact) => printf('%-12s %s', fact[0], words.OneLine(fact[1])))
     ->join("\n")
 enddef
 
@@ -227,8 +109,8 @@ def Facts(agent: dict<any>): list<list<string>>
     ['waiting for', calls->join(', ')],
     ['tags', agent.tags->items()->mapnew((_, tag) => tag->join('='))->sort()->join(', ')],
     ['cloned from', empty(source) ? '' : $'{NameOf(source.agent)} at #{source.at}'],
-    ['created', layout.Time(agent.created)],
-    ['updated', layout.Time(agent.updated)],
+    ['created', words.Time(agent.created)],
+    ['updated', words.Time(agent.updated)],
     ['followers', string(agent.attached)],
     ['prompt', agent.system ?? ''],
   ]
@@ -240,34 +122,119 @@ def NameOf(id: string): string
   return reply->has_key('error') ? id : reply.result.name
 enddef
 
-def Current(): dict<any>
-  const conversation = buffers.Current()
-  if empty(conversation)
-    throw 'reel: usage: no conversation is open (:Reel open NAME opens one)'
-  endif
-  return conversation
+# --- commands about the current conversation
+
+def Send(its: dict<any>, text: string, lines: list<string>): string
+  return compose.Send(its, text == '' && empty(lines) ? input($'To {its.name}: ') : Joined(text, lines))
 enddef
 
-# A function takes the text after the sub-command's name, and the lines of the range (empty without a range). It returns
-# the message to show.
-const COMMANDS: dict<func(string, list<string>): string> = {
-  open: (word, _) => Open(word),
-  send: (word, lines) => Send(word, lines),
-  compose: (_, _) => Compose(),
-  ask: (word, lines) => Ask(word, lines),
-  stop: (_, _) => Stop(),
-  code: (word, _) => Code(word),
-  answer: (word, _) => Answer(word),
-  rename: (word, _) => Rename(word),
-  title: (word, _) => Title(word),
-  new: (word, _) => New(word),
-  clone: (word, _) => Clone(word),
-  mark: (word, _) => Mark(word),
-  rewind: (word, _) => Rewind(word),
-  undo: (_, _) => Undo(),
-  redo: (_, _) => Redo(),
-  clear: (_, _) => Clear(),
-  list: (word, _) => List(word),
-  search: (word, _) => Search(word),
-  info: (word, _) => Info(word),
+def Joined(text: string, lines: list<string>): string
+  return [text, lines->join("\n")]->filter((_, part) => part != '')->join("\n\n")
+enddef
+
+def Ask(its: dict<any>, text: string, lines: list<string>): string
+  ask.Check(its)
+  const message = text == '' && empty(lines) ? '' : compose.Send(its, Joined(text, lines))
+  ask.Start(its)
+  return message
+enddef
+
+def Code(its: dict<any>, register: string): string
+  const found = Copied(its, {code: true}, register, 'no code block in an answer')
+  const language = found.language == '' ? '' : ' of ' .. found.language
+  return $'{its.name}: copied {words.Count(found.size, 'line')}{language} from #{found.seq}'
+enddef
+
+def Answer(its: dict<any>, register: string): string
+  return $'{its.name}: copied the answer #{Copied(its, {}, register, 'no answer to copy').seq}'
+enddef
+
+# Copies a text of the last answer to a register, and returns it with its number of lines.
+def Copied(its: dict<any>, what: dict<any>, register: string, missing: string): dict<any>
+  final found = link.Call('answer', {agent: its.agent}->extend(what))
+  if found.seq == null
+    throw $'reel: usage: {its.name}: {missing}'
+  endif
+  const lines = found.text == '' ? [] : found.text->split("\n", true)
+  setreg(register ?? v:register, lines, 'l')
+  return found->extend({size: len(lines)})
+enddef
+
+def Clone(its: dict<any>, name: string): string
+  const at = its.past == 0 ? {} : {at: its.past}
+  buffers.Show(Change(its, 'clone', Given('name', name)->extend(at)))
+  return ''
+enddef
+
+# Gives a command to a conversation, and returns the reply.
+def Change(its: dict<any>, method: string, params: dict<any> = {}): dict<any>
+  return link.Command(method, {agent: its.agent}->extend(params))
+enddef
+
+def Mark(its: dict<any>, label: string): string
+  const reply = Change(its, 'mark', Given('label', label))
+  return $'{its.name}: marked{label == '' ? '' : ' as ' .. label} (#{reply.seq})'
+enddef
+
+def Rewind(its: dict<any>, label: string): string
+  const reply = Change(its, 'rewind', Given('label', label))
+  const mark = label == '' ? $'#{reply.target}' : $'{label} (#{reply.target})'
+  return $'{its.name}: back at mark {mark}; {words.Count(reply.dropped, 'message')} set aside'
+enddef
+
+def Undo(its: dict<any>): string
+  return $'{its.name}: undid {Called(its, Change(its, 'undo').undone)}; :Reel redo brings it back'
+enddef
+
+def Redo(its: dict<any>): string
+  return $'{its.name}: redid {Called(its, Change(its, 'redo').redone)}'
+enddef
+
+# Returns what to call a command: `the rewind (#7)`, or `#3` if it added messages.
+def Called(its: dict<any>, seq: number): string
+  const events = link.Call('history', {agent: its.agent, since: seq - 1, limit: 1}).events
+  const kind = empty(events) ? '' : events[0].kind
+  return KINDS->index(kind) < 0 ? $'#{seq}' : $'the {kind} (#{seq})'
+enddef
+
+def Clear(its: dict<any>): string
+  Change(its, 'clear')
+  return $'{its.name}: cleared; :Reel undo brings it back'
+enddef
+
+def Rename(its: dict<any>, name: string): string
+  if name == ''
+    throw 'reel: usage: rename: the new name is missing (:Reel rename NAME)'
+  endif
+  return $'{its.name} renamed to {Change(its, 'change', {name: name}).name}'
+enddef
+
+def Title(its: dict<any>, title: string): string
+  return $'{its.name}: {Change(its, 'change', {title: title}).title ?? 'no title'}'
+enddef
+
+# A function takes the text after the sub-command's name, and returns the message to show.
+const OTHERS: dict<func(string): string> = {
+  open: (word) => Open(word),
+  new: (word) => New(word),
+  list: (word): string => listing.Show(word),
+  search: (word) => Search(word),
+  info: (word) => Info(word),
+}
+# These take the conversation, the text, and the lines of the range (empty without a range).
+const COMMANDS: dict<func(dict<any>, string, list<string>): string> = {
+  send: (its, word, lines) => Send(its, word, lines),
+  compose: (its, _, _): string => compose.Open(its),
+  ask: (its, word, lines) => Ask(its, word, lines),
+  stop: (its, _, _): string => ask.Stop(its),
+  code: (its, word, _) => Code(its, word),
+  answer: (its, word, _) => Answer(its, word),
+  clone: (its, word, _) => Clone(its, word),
+  mark: (its, word, _) => Mark(its, word),
+  rewind: (its, word, _) => Rewind(its, word),
+  undo: (its, _, _) => Undo(its),
+  redo: (its, _, _) => Redo(its),
+  clear: (its, _, _) => Clear(its),
+  rename: (its, word, _) => Rename(its, word),
+  title: (its, word, _) => Title(its, word),
 }

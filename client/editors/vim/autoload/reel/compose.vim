@@ -1,14 +1,24 @@
 vim9script
 
-# Compose buffers, reel-compose://NAME: a message is written in a buffer, and :write sends it.
+# Sends messages of the user. A message can be written in a compose buffer, reel-compose://NAME: :write sends it.
 
 import autoload './link.vim'
-import autoload './sending.vim'
+import autoload './words.vim'
 
 const SCHEME = 'reel-compose://'
 
+# Sends a text to a conversation, and returns the line to show; nothing is sent if the text is blank.
+export def Send(conversation: dict<any>, text: string): string
+  if trim(text) == ''
+    return 'nothing sent'
+  endif
+  const reply = link.Command('add', {agent: conversation.agent, messages: [{role: 'user', content: text}]})
+  const replaced = reply->has_key('replaced') ? $'; {words.Count(reply.replaced, 'character')} replaced by U+FFFD' : ''
+  return $'{conversation.name}: added #{reply.first}{replaced}'
+enddef
+
 # Shows the compose buffer of a conversation in a window below; text that was not sent is still in it.
-export def Open(conversation: dict<any>)
+export def Open(conversation: dict<any>): string
   const buffer = BufferOf(conversation)
   const new = !bufloaded(buffer) || getbufvar(buffer, 'reel_compose', {}) isnot conversation
   # This comes before loading: otherwise Vim looks for a file of this name.
@@ -23,7 +33,7 @@ export def Open(conversation: dict<any>)
     b:reel_compose = conversation
     autocmd_add([{group: 'reel', event: 'BufWriteCmd', bufnr: buffer, cmd: 'call reel#compose#Write()', replace: true}])
   endif
-  echo $'To {conversation.name}: :write sends this buffer'
+  return $'To {conversation.name}: :write sends this buffer'
 enddef
 
 # Returns the compose buffer of a conversation. It stays with that conversation, whatever name this gets.
@@ -49,14 +59,12 @@ export def Write()
     Save(path)
     return
   endif
-  try
-    const message = sending.Send(b:reel_compose, getline(1, '$')->join("\n"))
+  words.Say(() => {
+    const message = Send(b:reel_compose, getline(1, '$')->join("\n"))
     silent :%delete _
     setlocal nomodified
-    echo message
-  catch /^reel: /
-    link.Complain(v:exception)
-  endtry
+    return message
+  })
 enddef
 
 # Writes the lines of the current buffer to a file. With :saveas, the buffer has the name of the file already, and
@@ -65,7 +73,7 @@ def Save(path: string)
   try
     writefile(getline(1, '$'), path)
   catch /^Vim\%((\a\+)\)\=:E482/
-    link.Complain($'reel: storage: cannot write {path}')
+    words.Complain($'reel: storage: cannot write {path}')
     return
   endtry
   if expand('%:p') ==# path

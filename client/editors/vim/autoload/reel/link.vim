@@ -1,149 +1,111 @@
 vim9script
 
-# The connection to the daemon: one for the whole editor, opened again after a loss as long as the listener needs it.
+# The connection to the daemon: one for the whole editor, opened again after a loss as long as the listener needs it. What
+# is repeated after a loss, and when, is the same in all editors; docs/editors.md has the rule.
 #
 # The channel has the mode 'nl', and each line is a message: in its JSON modes, Vim drops the part of a message that has
-# arrived if the rest takes longer than a tenth of a second. Replies and pushes go into a queue, which one timer drains:
-# if a channel's callback makes a call, Vim mixes up the replies.
+# arrived if the rest takes longer than a tenth of a second. Replies and pushes go into a queue, which a timer drains: if a
+# channel's callback makes a call, Vim mixes up the replies.
 
-import autoload './environment.vim'
+import autoload './program.vim'
 import autoload './socket.vim'
+import autoload './words.vim'
 
+# All in milliseconds: for how long a reply is awaited, before which an attempt to come back is made, and for how long the
+# queue is handled before keys are.
 const TIMEOUT = 30'000
-const HELLO = {client: {name: 'vim', version: string(v:versionlong)}, protocol: {min: 1, max: 1}}
 const FIRST_DELAY = 100
-const LAST_DELAY = 5'000
+const LAST_DELAY = 2'000
+const SLICE = 20
+const HELLO = {client: {name: 'vim', version: string(v:versionlong)}, protocol: {min: 1, max: 1}}
 
 var channel: channel = null_channel
-var connections = 0
+# The number of the request `hello` as long as it is not answered, else 0.
+var greeting = 0
+var features: list<string> = []
 var requests = 0
 # The callbacks for the replies to requests that do not block, by the number of the request.
 var waiting: dict<func> = {}
 var queue: list<list<any>> = []
 var draining = false
 var retrying = false
-var listener: dict<func> = {push: (_, _) => null, settled: () => null, connect: () => null, needed: () => false}
+var delay = FIRST_DELAY
+# Whether the user knows that the daemon went away.
+var away = false
+var listener: dict<func> = {push: (_, _) => null, connect: () => null, needed: () => false}
 
-# Sets the listener: OnPush(method, params) is called with each push, OnSettled() after each batch from the queue,
-# OnConnect() when a connection was opened. IsNeeded() returns whether to open it again after a loss.
-export def Listen(OnPush: func, OnSettled: func, OnConnect: func, IsNeeded: func)
-  listener = {push: OnPush, settled: OnSettled, connect: OnConnect, needed: IsNeeded}
+# Sets the listener: OnPush(method, params) is called with each push, OnConnect() when a connection was opened. IsNeeded()
+# returns whether to open it again after a loss.
+export def Listen(OnPush: func, OnConnect: func, IsNeeded: func)
+  listener = {push: OnPush, connect: OnConnect, needed: IsNeeded}
 enddef
 
-# Calls a method and returns its result; throws 'reel: name: what and where'.
-export def Call(method: string, params: dict<any>): dict<any>
-  const reply = Ask(method, params)
-  if reply->has_key('error')
-    throw 'reel: ' .. reply.error.message
-  endif
-  return reply.result
-enddef
-
-# Calls a method and returns the reply, with a result or an error. Starts the daemon if it is not running. Throws
-# 'reel: name: what and where' if there is no reply. A call that was under way when the connection broke is repeated;
-# a command has a key, so it is applied once.
-export def Ask(method: string, params: dict<any>): dict<any>
-  Connect(true)
-  var reply = Exchange(method, params)
-  if empty(reply) && !IsOpen()
-    Connect(true)
-    reply = Exchange(method, params)
-  endif
-  if empty(reply)
-    throw $'reel: timeout: no answer to {method} from {socket.Path()}; it may have been applied; see: reel doctor'
-  endif
-  return reply
-enddef
-
-# As Call, for commands that write: each gets a key of its own.
-export def Command(method: string, params: dict<any>): dict<any>
-  return Call(method, params->extendnew({key: sha256($'{reltimestr(reltime())} {getpid()} {rand()}')[: 31]}))
-enddef
-
-# Calls a method without waiting. Done is called with the reply, a result or an error, from the queue. Without a
-# connection, or if that is lost, it is never called: the listener hears of the next connection.
-export def Send(method: string, params: dict<any>, Done: func = null_function)
-  if IsOpen()
-    waiting[string(Request(method, params))] = Done
-  endif
-enddef
-
-# Sends a request, if there is a connection, and returns its number.
-def Request(method: string, params: dict<any>): number
-  requests += 1
-  try
-    ch_sendraw(channel, json_encode({id: requests, method: method, params: params}) .. "\n")
-  catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/ # it was lost just now; close_cb handles that
-  endtry
-  return requests
-enddef
-
-# Returns the number of the connection; no other has the same.
-export def Number(): number
-  return connections
+# Returns whether the daemon has a feature.
+export def Knows(feature: string): bool
+  return features->index(feature) >= 0
 enddef
 
 export def IsOpen(): bool
   return channel != null_channel && ch_status(channel) == 'open'
 enddef
 
-# Opens a connection unless there is one; with start, starts the daemon if it is not running. Throws if that fails.
-export def Connect(start: bool = false)
-  if IsOpen()
-    return
+# --- calls
+
+# Calls a method and returns its result; throws 'reel: name: what and where'.
+export def Call(method: string, params: dict<any>): dict<any>
+  final reply = Ask(method, params)
+  if reply->has_key('error')
+    throw 'reel: ' .. reply.error.message
   endif
-  var flaw = Open()
-  if flaw =~ '^not_running: no daemon' && start
-    Start(flaw)
-    flaw = Open()
-  endif
-  if flaw != ''
-    throw 'reel: ' .. flaw
-  endif
-  connections += 1
-  waiting = {}
-  Send('hello', HELLO, (reply) => {
-    if reply->has_key('error')
-      Complain(reply.error.message)
-    endif
-  })
-  listener.connect()
+  return reply.result
 enddef
 
-def Open(): string
-  const path = socket.Path()
-  const flaw = socket.Flaw(path)
-  if flaw != ''
-    return flaw
+# As Call, for commands that write: each gets a key of its own, with which it is applied once.
+export def Command(method: string, params: dict<any>): dict<any>
+  return Call(method, params->extendnew({key: sha256($'vim {reltimestr(reltime())} {getpid()} {rand()}')[: 31]}))
+enddef
+
+# Calls a method and returns the reply, with a result or an error. Starts the daemon if it is not running. Throws
+# 'reel: name: what and where' if there is no reply; a command is sent once more before, with its key.
+export def Ask(method: string, params: dict<any>): dict<any>
+  const has_key = params->has_key('key')
+  Connect(true)
+  var reply = Exchange(method, params)
+  if empty(reply) && has_key && !IsOpen()
+    reply = Repeat(method, params)
   endif
+  if empty(reply)
+    const what = IsOpen() ? $'timeout: no answer to {method} from {socket.Path()}' : $'not_running: the daemon went away before it answered {method}'
+    throw $'reel: {what}{has_key ? '; check whether it was applied' : ''}'
+  endif
+  return reply
+enddef
+
+def Repeat(method: string, params: dict<any>): dict<any>
   try
-    channel = ch_open('unix:' .. path, {mode: 'nl', callback: Hear, close_cb: Lost})
-  catch /^Vim\%((\a\+)\)\=:E902/
+    Connect(true)
+  catch /^reel: / # why is less important than that the command may have been applied
+    return {}
   endtry
-  return IsOpen() ? '' : $'not_running: no daemon answers on {path}'
+  return Exchange(method, params)
 enddef
 
-def Start(flaw: string)
-  const command = get(g:, 'reel_command', 'reel')
-  if !executable(command)
-    throw $"reel: {flaw}, and there is no command {command} to start one: install reel as its README says, or set g:reel_command"
-  endif
-  const output = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} start --unless-stopped 2>&1')
-  if v:shell_error != 0
-    const last = trim(output)->split("\n")->get(-1, $'{command} start ended with status {v:shell_error}')
-    throw $'reel: {flaw}: {last->substitute('^reel: \([a-z_]\+: \)\=', '', '')}'
-  endif
-enddef
-
+# Sends a request and returns the reply; {} if the connection was lost, or nothing came in time.
 def Exchange(method: string, params: dict<any>): dict<any>
-  const request = Request(method, params)
+  var request = Request(method, params)
+  if request == 0 # the connection was lost before, and nothing was sent
+    Connect(true)
+    request = Request(method, params)
+  endif
+  return Await(request)
+enddef
+
+def Await(request: number): dict<any>
   const began = reltime()
   var left = TIMEOUT
   while left > 0
-    const message = Decode(Line(left))
-    if empty(message)
-      break
-    elseif message->get('id') == request
+    final message = Decode(Line(left)) # a const would be locked for all
+    if empty(message) || message->get('id') == request
       return message
     endif
     Take(message)
@@ -161,10 +123,132 @@ def Line(timeout: number): string
   return ''
 enddef
 
+# Calls a method without waiting. Done is called with the reply, a result or an error, from the queue. Without a
+# connection, or if that is lost, it is never called: the listener hears of the next connection.
+export def Send(method: string, params: dict<any>, Done: func = null_function)
+  const request = IsOpen() ? Request(method, params) : 0
+  if request > 0
+    waiting[request] = Done
+  endif
+enddef
+
+# Sends a request, and returns its number; 0 if the connection turns out to be lost.
+def Request(method: string, params: dict<any>): number
+  requests += 1
+  try
+    ch_sendraw(channel, json_encode({id: requests, method: method, params: params}) .. "\n")
+  catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/
+    ch_close(channel)
+    Retry()
+    return 0
+  endtry
+  return requests
+enddef
+
+# --- connecting
+
+# Opens a connection unless there is one. If the user waits, starts the daemon if it is not running, and returns when the
+# daemon has answered; else it may answer later. Throws if that fails.
+export def Connect(waits: bool = false)
+  if !IsOpen()
+    Open(waits)
+    [waiting, queue] = [{}, []]
+    greeting = Request('hello', HELLO)
+  endif
+  if waits && greeting > 0
+    final reply = Await(greeting)
+    if empty(reply)
+      throw $'reel: not_running: no daemon answers on {socket.Path()}'
+    endif
+    Greet(reply)
+  endif
+enddef
+
+def Open(start: bool)
+  var flaw = Opened()
+  if start && flaw =~ '^not_running: no daemon'
+    Start(flaw)
+    flaw = Opened()
+  endif
+  if flaw != ''
+    throw $'reel: {flaw}'
+  endif
+enddef
+
+# Opens the channel; returns why it could not.
+def Opened(): string
+  const path = socket.Path()
+  const flaw = socket.Flaw(path)
+  if flaw != ''
+    return flaw
+  endif
+  try
+    channel = ch_open('unix:' .. path, {mode: 'nl', callback: Hear, close_cb: Lost})
+  catch /^Vim\%((\a\+)\)\=:E902/
+  endtry
+  return IsOpen() ? '' : $'not_running: no daemon answers on {path}'
+enddef
+
+def Start(flaw: string)
+  const command = program.Name()
+  if !executable(command)
+    throw $"reel: {flaw}, and there is no command {command} to start one: install reel as its README says, or set g:reel_command"
+  endif
+  const said = program.Run('start --unless-stopped 2>&1')
+  if v:shell_error != 0
+    throw $'reel: {flaw}: {words.Plain(said ?? $'{command} start ended with status {v:shell_error}')}'
+  endif
+enddef
+
+# Takes the reply to `hello`. Throws if the daemon refuses it.
+def Greet(reply: dict<any>)
+  greeting = 0
+  if reply->has_key('error')
+    ch_close(channel)
+    throw $'reel: {reply.error.message}'
+  endif
+  features = reply.result->get('features', [])
+  [delay, away] = [FIRST_DELAY, false]
+  listener.connect()
+enddef
+
+def Lost(lost: channel)
+  if lost == channel
+    Retry()
+  endif
+enddef
+
+def Retry()
+  if !retrying && listener.needed()
+    retrying = true
+    timer_start(delay, (_) => Reconnect())
+    delay = min([delay * 2, LAST_DELAY])
+  endif
+enddef
+
+def Reconnect()
+  retrying = false
+  if IsOpen() || !listener.needed()
+    return
+  endif
+  try
+    Connect()
+  catch /^reel: /
+    if !away
+      const gone = v:exception =~ '^reel: not_running: no daemon'
+      words.Complain(gone ? 'the daemon went away; waiting for it to come back' : v:exception)
+    endif
+    away = true
+    Retry()
+  endtry
+enddef
+
 # --- the queue
 
-def Hear(_: channel, line: string)
-  Take(Decode(line))
+def Hear(from: channel, line: string)
+  if from == channel
+    Take(Decode(line))
+  endif
 enddef
 
 def Decode(line: string): dict<any>
@@ -175,13 +259,25 @@ enddef
 def Take(message: dict<any>)
   if message->has_key('method')
     Defer([null_function, message])
-  elseif waiting->has_key(string(message->get('id')))
-    Defer([waiting->remove(string(message.id)), message])
+  elseif greeting > 0 && message->get('id') == greeting
+    Return(message)
+  elseif waiting->has_key(message->get('id'))
+    Defer([waiting->remove(message.id), message])
   endif
 enddef
 
-def Lost(_: channel)
-  Retry(FIRST_DELAY)
+# Takes the reply to `hello` after a loss.
+def Return(reply: dict<any>)
+  const was_away = away
+  try
+    Greet(reply)
+  catch /^reel: /
+    words.Complain(v:exception)
+    return
+  endtry
+  if was_away
+    echomsg 'the daemon is back'
+  endif
 enddef
 
 def Defer(item: list<any>)
@@ -193,13 +289,19 @@ def Defer(item: list<any>)
 enddef
 
 def Drain()
-  const items = queue
-  queue = []
-  draining = false
-  for [Done, message] in items
-    Try(() => Deliver(Done, message))
-  endfor
-  Try(() => listener.settled())
+  const began = reltime()
+  while !empty(queue) && reltimefloat(reltime(began)) * 1000 < SLICE
+    final [Done, message] = queue->remove(0)
+    try
+      Deliver(Done, message)
+    catch # so that the rest is handled all the same
+      words.Complain(v:exception =~ '^reel: ' ? v:exception : $'{v:exception}, at {v:throwpoint}')
+    endtry
+  endwhile
+  draining = !empty(queue)
+  if draining
+    timer_start(1, (_) => Drain())
+  endif
 enddef
 
 def Deliver(Done: func, message: dict<any>)
@@ -208,48 +310,4 @@ def Deliver(Done: func, message: dict<any>)
   elseif Done != null_function
     Done(message)
   endif
-enddef
-
-# Calls a function and shows its error, so that the rest of the queue is handled all the same.
-def Try(Do: func)
-  try
-    Do()
-  catch
-    Complain($'{v:exception}, at {v:throwpoint}')
-  endtry
-enddef
-
-# --- coming back
-
-def Retry(delay: number)
-  if !retrying && listener.needed()
-    retrying = true
-    timer_start(delay, (_) => Reconnect(delay))
-  endif
-enddef
-
-def Reconnect(delay: number)
-  retrying = false
-  if !listener.needed()
-    return
-  endif
-  try
-    Connect()
-    if delay > FIRST_DELAY
-      echomsg 'the daemon is back'
-    endif
-  catch /^reel: /
-    if delay == FIRST_DELAY
-      const gone = v:exception =~ '^reel: not_running: no daemon'
-      Complain(gone ? 'the daemon went away; waiting for it to come back' : v:exception)
-    endif
-    Retry(min([delay * 2, LAST_DELAY]))
-  endtry
-enddef
-
-# Shows an error in one line, without its name, which is for programs.
-export def Complain(what: string)
-  echohl ErrorMsg
-  echomsg what->substitute('^\(reel: \)\=[a-z_]\+: ', '', '')->substitute('\n', ' ', 'g')
-  echohl None
 enddef

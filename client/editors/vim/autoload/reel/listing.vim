@@ -2,34 +2,23 @@ vim9script
 
 # The buffer that lists the conversations, to choose one.
 
-import autoload './layout.vim'
 import autoload './link.vim'
+import autoload './panel.vim'
+import autoload './words.vim'
 
-const NAME = 'reel-list://'
 const PAGE = 1'000
 # The widest column for names.
 const WIDEST = 36
 
 # Shows the live conversations whose names begin with a prefix, the last changed first; <CR> opens the one under the
 # cursor, q closes the list.
-export def Show(prefix: string)
+export def Show(prefix: string): string
   const agents = Agents(prefix)
-  const buffer = bufadd(NAME)
-  # This comes before loading: otherwise Vim looks for a file of this name, and reports a directory because of the slash
-  # at its end.
-  setbufvar(buffer, '&buftype', 'nofile')
-  bufload(buffer)
-  if !win_gotoid(bufwinid(buffer))
-    execute 'silent sbuffer' buffer
-  endif
-  # The titles are other people's text: a modeline in one must not set options.
-  setlocal bufhidden=wipe noswapfile nomodeline modifiable
-  silent deletebufline(buffer, 1, '$')
-  setline(1, empty(agents) ? [Nothing(prefix)] : Lines(agents))
-  setlocal nomodifiable nomodified
+  panel.Show('reel-list://', {'<CR>': 'reel#listing#Open()'})
+  setlocal bufhidden=wipe
+  panel.Put(0, empty(agents) ? [Nothing(prefix)] : Lines(agents))
   b:reel_names = agents->mapnew((_, agent) => agent.name)
-  nnoremap <buffer> <silent> <nowait> <CR> <ScriptCmd>reel#listing#Open()<CR>
-  nnoremap <buffer> <silent> <nowait> q <ScriptCmd>silent! close<CR>
+  return ''
 enddef
 
 # Opens the conversation on the cursor's line.
@@ -78,20 +67,20 @@ enddef
 def Lines(agents: list<dict<any>>): list<string>
   const widest = min([WIDEST, max(agents->mapnew((_, agent) => strdisplaywidth(agent.name)))])
   return agents->mapnew((_, agent) => {
-    const [time, count] = [layout.Minute(agent.updated), agent.messages]
+    const [time, count] = [words.Minute(agent.updated), agent.messages]
     const line = printf($'%-{widest}S  %s  %5d  %s', agent.name, time, count, About(agent))
-    return layout.OneLine(line)->trim(' ', 2)
+    return words.OneLine(line)->trim(' ', 2)
   })
 enddef
 
 # Returns what a conversation is about: its title, else its first words; and who is writing.
 def About(agent: dict<any>): string
-  final words = [agent.title ?? agent.first_words ?? '']
+  final parts = [agent.title ?? agent.first_words ?? '']
   if agent.turn == 'tool'
-    words->add('(waits for a tool)')
+    parts->add('(waits for a tool)')
   endif
   for client in agent.drafts
-    words->add($'(writing: {client ?? 'somebody'})')
+    parts->add($'(writing: {client ?? 'somebody'})')
   endfor
-  return words->join('  ')->trim(' ', 1)
+  return parts->join('  ')->trim(' ', 1)
 enddef

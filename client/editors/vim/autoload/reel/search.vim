@@ -5,9 +5,9 @@ vim9script
 import autoload './buffers.vim'
 import autoload './hits.vim'
 import autoload './link.vim'
-import autoload './sending.vim'
+import autoload './panel.vim'
+import autoload './words.vim'
 
-const NAME = 'reel-search://'
 const PAGE = 50
 const MORE = 'm shows more hits'
 const COLOURS = {
@@ -21,54 +21,33 @@ export def Show(query: string): string
   if empty(page.hits)
     return $'no matches for {query}'
   endif
-  const buffer = bufadd(NAME)
-  # This comes before loading: otherwise Vim looks for a file of this name, and reports a directory because of the slash
-  # at its end.
-  setbufvar(buffer, '&buftype', 'nofile')
-  bufload(buffer)
-  if !win_gotoid(bufwinid(buffer))
-    execute 'silent sbuffer' buffer
-  endif
-  # The hits are other people's text: a modeline in one must not set options.
-  setlocal bufhidden=hide noswapfile nomodeline wrap linebreak breakindent
-  nnoremap <buffer> <silent> <nowait> <CR> <ScriptCmd>reel#search#Open()<CR>
-  nnoremap <buffer> <silent> <nowait> m <ScriptCmd>reel#search#More()<CR>
-  nnoremap <buffer> <silent> <nowait> q <ScriptCmd>silent! close<CR>
+  panel.Show('reel-search://', {'<CR>': 'reel#search#Open()', m: 'reel#search#More()'})
+  setlocal bufhidden=hide wrap linebreak breakindent
   b:reel_search = {query: query, hits: [], last: ''}
   Put(page, 0)
   cursor(2, 1)
-  return page.behind == 0 ? '' : $'the index is behind: {sending.Count(page.behind, 'event')} cannot be found yet;'
+  return page.behind == 0 ? '' : $'the index is behind: {words.Count(page.behind, 'event')} cannot be found yet;'
     .. ' repeat the search later'
 enddef
 
 # Shows more hits, if there are any.
 export def More()
-  try
+  words.Say(() => {
     if b:reel_search.after != ''
       Put(Read(b:reel_search.query, b:reel_search.after), line('$') - 2)
     endif
-  catch /^reel: /
-    link.Complain(v:exception)
-  endtry
+    return ''
+  })
 enddef
 
 # Opens the hit on the cursor's line, in another window than that of the hits.
 export def Open()
   const hit = get(b:reel_search.hits, line('.') - 1, {})
-  if empty(hit)
-    if getline('.') == MORE
-      More()
-    endif
-    return
+  if !empty(hit)
+    words.Say(() => Visit(hit))
+  elseif getline('.') == MORE
+    More()
   endif
-  try
-    const message = Visit(hit)
-    if message != ''
-      echo message
-    endif
-  catch /^reel: /
-    link.Complain(v:exception)
-  endtry
 enddef
 
 # Shows the conversation of a hit, and goes to its message. What is not in the conversation any more is shown in the
@@ -110,10 +89,7 @@ def Put(page: dict<any>, below: number)
     laid->extend([{spans: [], hit: {}}, {spans: [[MORE, 'ReelNote']], hit: {}}])
   endif
   search.hits = search.hits->slice(0, below) + laid->mapnew((_, each) => each.hit)
-  setlocal modifiable
-  silent deletebufline('%', below + 1, '$')
-  setline(below + 1, laid->mapnew((_, each) => each.spans->mapnew((_, span) => span[0])->join('')))
-  setlocal nomodifiable nomodified
+  panel.Put(below, laid->mapnew((_, each) => each.spans->mapnew((_, span) => span[0])->join('')))
   if has('textprop')
     for [number, each] in laid->items()
       Colour(below + number + 1, each.spans)

@@ -2,7 +2,7 @@ vim9script
 
 # The path of the daemon's socket, and whether it is safe to connect to it.
 
-import autoload './environment.vim'
+import autoload './program.vim'
 
 # Returns the path: $REEL_SOCKET, else the one in reeld.toml, else one in the runtime directory, else one in /tmp.
 export def Path(): string
@@ -41,11 +41,10 @@ enddef
 # Returns the path that `reel socket` prints, or '' if there is no reeld.toml that could set one. The command runs once.
 def FromFile(): string
   const home = $XDG_CONFIG_HOME != '' ? $XDG_CONFIG_HOME : $HOME .. '/.config'
-  const command = get(g:, 'reel_command', 'reel')
-  if !asked && filereadable(home .. '/reel/reeld.toml') && executable(command)
+  if !asked && filereadable(home .. '/reel/reeld.toml') && executable(program.Name())
     asked = true
-    const output = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} socket 2>/dev/null')
-    configured = v:shell_error == 0 ? trim(output) : ''
+    const output = program.Run('socket 2>/dev/null')
+    configured = v:shell_error == 0 ? output : ''
   endif
   return configured
 enddef

@@ -22,10 +22,7 @@ export def Text(buffer: number = bufnr()): string
   elseif conversation.reading
     words->add('reading')
   endif
-  for draft in conversation.copy.drafts->values()
-    const client = get(draft, 'client', '') ?? ''
-    words->add('writing…' .. (client == '' ? '' : $' ({client})'))
-  endfor
+  words->extend(conversation.writers)
   if ask.IsRunning(conversation)
     words->add('asking')
   endif

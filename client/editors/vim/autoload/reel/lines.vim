@@ -1,0 +1,170 @@
+vim9script
+
+# The lines of a buffer that shows a conversation, and the patches that change them.
+#
+# A sheet has the buffer, its rows, how many of these its subscription knows (size), and the line below that is none of
+# them, or ''. What is below the size was left by an earlier subscription, and is replaced as the new one proceeds: so
+# neither the cursor nor a fold moves when a lost connection comes back.
+#
+# There is an entry for each row: its fold level as 'foldexpr' has it, or the heading that it is, [role, seq], which
+# 'foldexpr' takes for 0. A list in Vim is linked: this one is changed in a moment near its ends and near the last change,
+# however long it is; nothing in it has to be renumbered.
+
+import autoload './fences.vim'
+import autoload './words.vim'
+
+# Goes to the end. By itself, Vim scrolls to the cursor only in the current window; line('w0') makes it do so in any.
+const END = "call cursor('$', 1) | call line('w0')"
+
+# Returns an empty sheet for a buffer.
+export def New(buffer: number): dict<any>
+  final sheet: dict<any> = {buffer: buffer, rows: []}
+  setbufvar(buffer, 'reel_rows', sheet.rows)
+  Clear(sheet)
+  return sheet
+enddef
+
+# Removes everything.
+export def Clear(sheet: dict<any>)
+  setbufvar(sheet.buffer, '&modifiable', true)
+  silent deletebufline(sheet.buffer, 1, '$')
+  setbufvar(sheet.buffer, '&modifiable', false)
+  sheet.rows->filter((_, _) => false)
+  sheet->extend({size: 0, below: '', writers: []})
+enddef
+
+# Applies a push of lines.
+export def Apply(sheet: dict<any>, patch: dict<any>)
+  final lines: list<string> = patch.lines
+  final [first, last] = patch.replace
+  const more = len(lines) - (last - first)
+  const left = last == sheet.size ? max([0, min([more, len(sheet.rows) - sheet.size])]) : 0
+  sheet.size += more
+  Label(lines, patch)
+  Replace(sheet, first, last + left, lines, Entries(patch))
+  for [begin, end] in patch.folds
+    if begin < first
+      Fold(sheet, begin, first)
+    endif
+  endfor
+  fences.Highlight(sheet.buffer, lines)
+  if !patch.more
+    Replace(sheet, sheet.size, len(sheet.rows), [], [])
+    sheet.writers = Writers(sheet)
+  endif
+enddef
+
+# Sets the line below the rows; '' removes it.
+export def SetBelow(sheet: dict<any>, text: string)
+  if text !=# sheet.below
+    const [first, last] = [len(sheet.rows), len(sheet.rows) + Size(sheet.below)]
+    sheet.below = text
+    Write(sheet, first, last, text == '' ? [] : [text])
+  endif
+enddef
+
+# Appends to lines what is shown at their ends: the times of headings, and the marks.
+def Label(lines: list<string>, patch: dict<any>)
+  const first = patch.replace[0]
+  for [row, _, _, time] in patch.headings
+    if time != null
+      lines[row - first] ..= $' · {words.Time(time)}'
+    endif
+  endfor
+  for [row, text] in patch.marks
+    lines[row - first] ..= $' {text}'
+  endfor
+enddef
+
+# Returns the entries of the lines of a patch.
+def Entries(patch: dict<any>): list<any>
+  const first = patch.replace[0]
+  final entries: list<any> = repeat([0], len(patch.lines))
+  for [begin, end] in patch.folds
+    for row in range(max([begin, first]), end)
+      entries[row - first] = row == begin ? '>1' : 1
+    endfor
+  endfor
+  for [row, role, seq, _] in patch.headings
+    entries[row - first] = [role, seq ?? 0]
+  endfor
+  return entries
+enddef
+
+# Folds rows whose last one came with a later patch: from one up to, but not including, another.
+def Fold(sheet: dict<any>, first: number, last: number)
+  sheet.rows[first] = '>1'
+  for row in range(first + 1, last - 1)
+    sheet.rows[row] = 1
+  endfor
+  Write(sheet, first, last, getbufline(sheet.buffer, first + 1, last))
+enddef
+
+# Returns who is writing the drafts at the end, as their headings say it.
+def Writers(sheet: dict<any>): list<string>
+  final writers: list<string> = []
+  for row in range(sheet.size - 1, 0, -1)
+    if type(sheet.rows[row]) == v:t_list
+      if sheet.rows[row][0] != 'draft'
+        break
+      endif
+      writers->insert(getbufline(sheet.buffer, row + 1)[0]->substitute('^## assistant · ', '', ''))
+    endif
+  endfor
+  return writers
+enddef
+
+def Replace(sheet: dict<any>, first: number, last: number, lines: list<string>, entries: list<any>)
+  if last > first
+    sheet.rows->remove(first, last - 1)
+  endif
+  if last > first || !empty(lines)
+    sheet.rows->extend(entries, first)
+    Write(sheet, first, last, lines)
+  endif
+enddef
+
+# Returns how many lines a text below the rows has.
+def Size(below: string): number
+  return below == '' ? 0 : 1
+enddef
+
+# Replaces rows of the buffer, from one up to, but not including, another. The entries are replaced before: Vim looks at
+# the fold levels of lines as they are written.
+def Write(sheet: dict<any>, first: number, last: number, lines: list<string>)
+  const buffer = sheet.buffer
+  const views = win_findbuf(buffer)->mapnew((_, window) => [window, View(window, first, last, len(lines))])
+  const both = min([last - first, len(lines)])
+  setbufvar(buffer, '&modifiable', true)
+  if both > 0
+    setbufline(buffer, first + 1, lines[: both - 1])
+  endif
+  if len(lines) > both
+    appendbufline(buffer, first + both, lines[both :])
+  elseif last > first + both
+    silent deletebufline(buffer, first + both + 1, last)
+  endif
+  if getbufinfo(buffer)[0].linecount > max([1, len(sheet.rows) + Size(sheet.below)])
+    silent deletebufline(buffer, '$') # it was empty, which for Vim is one line
+  endif
+  setbufvar(buffer, '&modifiable', false)
+  setbufvar(buffer, '&modified', false)
+  for [window, command] in views
+    win_execute(window, command)
+  endfor
+enddef
+
+# Returns the command that keeps the view of a window when rows are replaced by others. A cursor on the last line stays on
+# the last line, one in the rows keeps its row, and all other lines keep their place.
+def View(window: number, first: number, last: number, size: number): string
+  const [row, top] = [line('.', window), line('w0', window)]
+  if row == line('$', window)
+    return END
+  endif
+  return $'call winrestview({{lnum: {Moved(row, first, last, size)}, topline: {Moved(top, first, last, size)}}})'
+enddef
+
+# Returns where a line is after rows were replaced.
+def Moved(line: number, first: number, last: number, size: number): number
+  return line <= first ? line : line > last ? line + size - (last - first) : max([1, min([line, first + size])])
+enddef
