@@ -1,21 +1,12 @@
 """Reading a conversation in Vim: motions, code blocks, highlighted code, the status line."""
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from reel.said.messages import NewMessage
 from reel.sync.client import Client
-from tests.editors.vim.driver import PLUGIN, Start, Vim
+from tests.editors.vim.driver import Vim
 
 CODE = "Look:\n\n```sh\nls\n```\n\n````python\nprint('```')\n```\n````\n\nDone."
-
-
-def vim_string(text: str) -> str:
-    """Return a text as a literal string of Vim script."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def answer(text: str) -> NewMessage:
@@ -75,30 +66,6 @@ def test_answer_yanks_the_last_answer_in_vim(talk: Vim) -> None:
 def test_code_without_a_block_in_vim(talk: Vim) -> None:
     """If no answer has a code block, ``:Reel code`` says so."""
     assert "demo: no code block in an answer" == talk.run("Reel code")
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("~~~\na\n```\n~~~", ["a", "```"]),
-        ("   ```  lua x\nopen", ["open"]),
-        ("```a`b\nno block", None),
-        ("    ```\nno block", None),
-        ("```\na\n``` x\n```", ["a", "``` x"]),
-    ],
-)
-def test_the_fences_of_code_blocks_in_vim(
-    start_vim: Start, directory: Path, text: str, lines: list[str] | None
-) -> None:
-    """A fence opens and closes a code block as in CommonMark."""
-    script = directory / "code.vim"
-    script.write_text(f"vim9script\nimport '{PLUGIN}/autoload/reel/code.vim'\ng:Last = code.Last\n")
-    vim = start_vim()
-    vim.run(f"source {script}")
-    messages = [{"role": "assistant", "seq": 1, "content": [{"type": "text", "text": text}]}]
-    block: dict[str, Any] = vim.eval(f"g:Last(json_decode({vim_string(json.dumps(messages))}))")
-
-    assert lines == block.get("lines")
 
 
 def test_code_in_fences_is_highlighted_in_vim(vim: Vim, client: Client) -> None:

@@ -13,19 +13,40 @@ const SYNTAX = {
   yaml: 'yaml',
 }
 
+# The longest line in bytes of a buffer that is highlighted. The patterns of a syntax file need time that grows with the
+# square of a line, so Vim stands still: for minutes with a call of 64 KB.
+const LONGEST = 3'000
+# A fence, and the word behind it.
+const FENCE = '^\s*`\{3,}\s*\zs\w\+'
+
 # Highlights the languages of fences that are new among some lines of a buffer.
 export def Highlight(buffer: number, lines: list<string>)
-  if getbufvar(buffer, '&syntax') != 'markdown'
+  final known: dict<bool> = getbufvar(buffer, 'reel_languages')
+  const window = win_findbuf(buffer)->get(0, -1)
+  if getbufvar(buffer, '&syntax') != 'markdown' || window < 0 || known->has_key('')
     return
   endif
-  final known: dict<bool> = getbufvar(buffer, 'reel_languages')
-  for line in lines
-    const word = matchstr(line, '^\s*`\{3,}\s*\zs\w\+')
-    if SYNTAX->has_key(word) && !known->has_key(word) && !empty(win_findbuf(buffer))
+  if max(lines->mapnew((_, line) => strlen(line))) > LONGEST
+    known[''] = true
+    win_execute(window, 'call reel#fences#Simplify()')
+    return
+  endif
+  var row = match(lines, FENCE)
+  while row >= 0
+    const word = matchstr(lines[row], FENCE)
+    if SYNTAX->has_key(word) && !known->has_key(word)
       known[word] = true
-      win_execute(win_findbuf(buffer)[0], $'call reel#fences#Include("{word}")')
+      win_execute(window, $'call reel#fences#Include("{word}")')
     endif
-  endfor
+    row = match(lines, FENCE, row + 1)
+  endwhile
+enddef
+
+# Highlights nothing but headings in the current buffer.
+export def Simplify()
+  syntax clear
+  syntax match reelHeading /^##\{1,2} .*/
+  highlight default link reelHeading Title
 enddef
 
 # Highlights the fences of a language in the current buffer.

@@ -83,8 +83,13 @@ enddef
 
 def Fail(its: dict<any>, error: string)
   its.reading = false
-  lines.SetBelow(its, $'*{words.Plain(error)}*')
+  Warn(its, error)
   words.Complain(error)
+enddef
+
+# Says below the lines of a conversation why it does not go on.
+def Warn(its: dict<any>, error: string)
+  lines.SetBelow(its, $'*{words.Plain(error)}*')
 enddef
 
 def Hear(method: string, params: dict<any>)
@@ -96,11 +101,11 @@ def Hear(method: string, params: dict<any>)
     for its in Where((each) => each.sub == params.sub)
       Subscribe(its)
     endfor
-  elseif method == 'reset' && !empty(Where((each) => each.agent == params.agent))
-    for its in Where((each) => each.agent == params.agent)
+  elseif method == 'reset'
+    for its in Where((each) => each.sub == params->get('sub', -1))
       Lose(its)
+      Fail(its, 'the conversation is gone')
     endfor
-    words.Complain('the conversation is gone')
   endif
 enddef
 
@@ -125,9 +130,20 @@ enddef
 
 # Continues all conversations on a new connection.
 def Resume()
-  for its in Where((each) => !each.gone)
+  for its in Alive()
     Subscribe(its)
   endfor
 enddef
 
-link.Listen(Hear, Resume, () => !empty(followed))
+def Pause(error: string)
+  for its in Alive()
+    Warn(its, error)
+  endfor
+  words.Complain(error)
+enddef
+
+def Alive(): list<dict<any>>
+  return Where((each) => !each.gone)
+enddef
+
+link.Listen(Hear, Resume, Pause, () => !empty(Alive()))

@@ -2,13 +2,14 @@ vim9script
 
 # The lines of a buffer that shows a conversation, and the patches that change them.
 #
-# A sheet has the buffer, its rows, how many of these its subscription knows (size), and the line below that is none of
-# them, or ''. What is below the size was left by an earlier subscription, and is replaced as the new one proceeds: so
-# neither the cursor nor a fold moves when a lost connection comes back.
+# A sheet has the buffer, how many of its rows its subscription knows (size), and the line below that is no row, or ''.
+# Rows below the size were left by an earlier subscription, and are replaced as the new one proceeds: so neither the cursor
+# nor a fold moves when a lost connection comes back.
 #
-# There is an entry for each row: its fold level as 'foldexpr' has it, or the heading that it is, [role, seq], which
+# b:reel_rows has an entry for each row: its fold level as 'foldexpr' has it, or the heading that it is, [role, seq], which
 # 'foldexpr' takes for 0. A list in Vim is linked: this one is changed in a moment near its ends and near the last change,
-# however long it is; nothing in it has to be renumbered.
+# however long it is, and nothing in it has to be renumbered. It is no part of the sheet, and no variable for it has a type:
+# to check a type, Vim looks at each entry.
 
 import autoload './fences.vim'
 import autoload './words.vim'
@@ -18,8 +19,7 @@ const END = "call cursor('$', 1) | call line('w0')"
 
 # Returns an empty sheet for a buffer.
 export def New(buffer: number): dict<any>
-  final sheet: dict<any> = {buffer: buffer, rows: []}
-  setbufvar(buffer, 'reel_rows', sheet.rows)
+  final sheet: dict<any> = {buffer: buffer}
   Clear(sheet)
   return sheet
 enddef
@@ -29,8 +29,13 @@ export def Clear(sheet: dict<any>)
   setbufvar(sheet.buffer, '&modifiable', true)
   silent deletebufline(sheet.buffer, 1, '$')
   setbufvar(sheet.buffer, '&modifiable', false)
-  sheet.rows->filter((_, _) => false)
+  setbufvar(sheet.buffer, 'reel_rows', [])
   sheet->extend({size: 0, below: '', writers: []})
+enddef
+
+# Returns the entries of the rows of a sheet.
+export def Rows(sheet: dict<any>): any
+  return getbufvar(sheet.buffer, 'reel_rows')
 enddef
 
 # Applies a push of lines.
@@ -38,7 +43,7 @@ export def Apply(sheet: dict<any>, patch: dict<any>)
   final lines: list<string> = patch.lines
   final [first, last] = patch.replace
   const more = len(lines) - (last - first)
-  const left = last == sheet.size ? max([0, min([more, len(sheet.rows) - sheet.size])]) : 0
+  const left = last == sheet.size ? max([0, min([more, len(Rows(sheet)) - sheet.size])]) : 0
   sheet.size += more
   Label(lines, patch)
   Replace(sheet, first, last + left, lines, Entries(patch))
@@ -49,7 +54,7 @@ export def Apply(sheet: dict<any>, patch: dict<any>)
   endfor
   fences.Highlight(sheet.buffer, lines)
   if !patch.more
-    Replace(sheet, sheet.size, len(sheet.rows), [], [])
+    Replace(sheet, sheet.size, len(Rows(sheet)), [], [])
     sheet.writers = Writers(sheet)
   endif
 enddef
@@ -57,7 +62,8 @@ enddef
 # Sets the line below the rows; '' removes it.
 export def SetBelow(sheet: dict<any>, text: string)
   if text !=# sheet.below
-    const [first, last] = [len(sheet.rows), len(sheet.rows) + Size(sheet.below)]
+    const first = len(Rows(sheet))
+    const last = first + Size(sheet.below)
     sheet.below = text
     Write(sheet, first, last, text == '' ? [] : [text])
   endif
@@ -93,19 +99,21 @@ enddef
 
 # Folds rows whose last one came with a later patch: from one up to, but not including, another.
 def Fold(sheet: dict<any>, first: number, last: number)
-  sheet.rows[first] = '>1'
+  final rows = Rows(sheet)
+  rows[first] = '>1'
   for row in range(first + 1, last - 1)
-    sheet.rows[row] = 1
+    rows[row] = 1
   endfor
   Write(sheet, first, last, getbufline(sheet.buffer, first + 1, last))
 enddef
 
 # Returns who is writing the drafts at the end, as their headings say it.
 def Writers(sheet: dict<any>): list<string>
+  final rows = Rows(sheet)
   final writers: list<string> = []
   for row in range(sheet.size - 1, 0, -1)
-    if type(sheet.rows[row]) == v:t_list
-      if sheet.rows[row][0] != 'draft'
+    if type(rows[row]) == v:t_list
+      if rows[row][0] != 'draft'
         break
       endif
       writers->insert(getbufline(sheet.buffer, row + 1)[0]->substitute('^## assistant · ', '', ''))
@@ -115,11 +123,12 @@ def Writers(sheet: dict<any>): list<string>
 enddef
 
 def Replace(sheet: dict<any>, first: number, last: number, lines: list<string>, entries: list<any>)
+  final rows = Rows(sheet)
   if last > first
-    sheet.rows->remove(first, last - 1)
+    rows->remove(first, last - 1)
   endif
   if last > first || !empty(lines)
-    sheet.rows->extend(entries, first)
+    rows->extend(entries, first)
     Write(sheet, first, last, lines)
   endif
 enddef
@@ -144,7 +153,7 @@ def Write(sheet: dict<any>, first: number, last: number, lines: list<string>)
   elseif last > first + both
     silent deletebufline(buffer, first + both + 1, last)
   endif
-  if getbufinfo(buffer)[0].linecount > max([1, len(sheet.rows) + Size(sheet.below)])
+  if getbufinfo(buffer)[0].linecount > max([1, len(Rows(sheet)) + Size(sheet.below)])
     silent deletebufline(buffer, '$') # it was empty, which for Vim is one line
   endif
   setbufvar(buffer, '&modifiable', false)

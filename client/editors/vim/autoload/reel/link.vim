@@ -32,12 +32,12 @@ var retrying = false
 var delay = FIRST_DELAY
 # Whether the user knows that the daemon went away.
 var away = false
-var listener: dict<func> = {push: (_, _) => null, connect: () => null, needed: () => false}
+var listener: dict<func> = {push: (_, _) => null, connect: () => null, lost: (_) => null, needed: () => false}
 
-# Sets the listener: OnPush(method, params) is called with each push, OnConnect() when a connection was opened. IsNeeded()
-# returns whether to open it again after a loss.
-export def Listen(OnPush: func, OnConnect: func, IsNeeded: func)
-  listener = {push: OnPush, connect: OnConnect, needed: IsNeeded}
+# Sets the listener: OnPush(method, params) is called with each push, OnConnect() when a connection was opened, OnLoss(error)
+# when one was lost and cannot be opened again at once. IsNeeded() returns whether to open it again.
+export def Listen(OnPush: func, OnConnect: func, OnLoss: func, IsNeeded: func)
+  listener = {push: OnPush, connect: OnConnect, lost: OnLoss, needed: IsNeeded}
 enddef
 
 # Returns whether the daemon has a feature.
@@ -82,6 +82,13 @@ export def Ask(method: string, params: dict<any>): dict<any>
 enddef
 
 def Repeat(method: string, params: dict<any>): dict<any>
+  # Others may be starting the daemon again.
+  for pause in [100, 200, 400, 800]
+    if !IsOpen()
+      execute $'sleep {pause}m'
+      Reconnect()
+    endif
+  endfor
   try
     Connect(true)
   catch /^reel: / # why is less important than that the command may have been applied
@@ -221,26 +228,28 @@ enddef
 def Retry()
   if !retrying && listener.needed()
     retrying = true
-    timer_start(delay, (_) => Reconnect())
+    timer_start(delay, (_) => {
+      retrying = false
+      if !IsOpen() && listener.needed() && !Reconnect()
+        Retry()
+      endif
+    })
     delay = min([delay * 2, LAST_DELAY])
   endif
 enddef
 
-def Reconnect()
-  retrying = false
-  if IsOpen() || !listener.needed()
-    return
-  endif
+# Tries to connect, without starting the daemon, and returns whether that succeeded.
+def Reconnect(): bool
   try
     Connect()
   catch /^reel: /
     if !away
       const gone = v:exception =~ '^reel: not_running: no daemon'
-      words.Complain(gone ? 'the daemon went away; waiting for it to come back' : v:exception)
+      listener.lost(gone ? 'not_running: the daemon went away; waiting for it to come back' : v:exception)
     endif
     away = true
-    Retry()
   endtry
+  return IsOpen()
 enddef
 
 # --- the queue

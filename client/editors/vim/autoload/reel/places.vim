@@ -3,10 +3,11 @@ vim9script
 # Goes to messages in the buffer of a conversation: the next one, or that of a hit.
 
 import autoload './hits.vim'
+import autoload './lines.vim'
 
 # Moves the cursor by v:count1 headings; stays if there is none.
 export def Go(direction: number)
-  const rows: list<any> = b:reel_rows
+  final rows = b:reel_rows
   var [row, found, left] = [line('.') - 1 + direction, -1, v:count1]
   while left > 0 && row >= 0 && row < len(rows)
     if type(rows[row]) == v:t_list
@@ -33,7 +34,8 @@ enddef
 export def Arrive(conversation: dict<any>, patch: dict<any>)
   const hit = conversation.target
   const window = bufwinid(conversation.buffer)
-  if empty(hit) || window < 0 || (patch.more && indexof(patch.headings, (_, each) => (each[2] ?? 0) > hit.seq) < 0)
+  const later = patch.headings->copy()->filter((_, heading) => (heading[2] ?? 0) > hit->get('seq'))
+  if empty(hit) || window < 0 || (patch.more && empty(later))
     return
   endif
   conversation.target = {}
@@ -46,7 +48,7 @@ enddef
 # Returns the first and the last line of a hit's message; if that is not there, of the message before.
 def Place(conversation: dict<any>, hit: dict<any>): list<number>
   var [first, last, seq, line] = [1, conversation.size, 0, 0]
-  for entry in conversation.rows
+  for entry in lines.Rows(conversation)
     line += 1
     if type(entry) == v:t_list && (hit.role == 'system' ? entry[0] == 'system' : entry[0] != 'draft' && entry[1] <= hit.seq)
       [first, seq] = [line, entry[1]]
@@ -63,9 +65,9 @@ enddef
 
 # Returns the number of the first line, from 0, that has one of some texts, and how many bytes come before the match in it;
 # [-1, 0] if there is none.
-def Found(lines: list<string>, contexts: list<list<any>>): list<number>
+def Found(shown: list<string>, contexts: list<list<any>>): list<number>
   for [text, offset] in contexts
-    for [number, line] in lines->items()
+    for [number, line] in shown->items()
       const column = stridx(line, text)
       if column >= 0
         return [number, column + offset]
