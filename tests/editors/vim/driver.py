@@ -66,6 +66,7 @@ class Vim:
             self._reader.start()
             self._connection = listener.accept()[0]
         self._connection.settimeout(PATIENCE)
+        self._turn = threading.Lock()
         self._answers = self._connection.makefile("rb")
 
     def _drain(self) -> None:
@@ -80,8 +81,9 @@ class Vim:
             VimError: the evaluation failed; the message is Vim's.
         """
         trying = f"ReelTestEval({json.dumps(expression)})"
-        self._connection.sendall(json.dumps(["expr", trying, _ANSWER]).encode() + b"\n")
-        _, answer = json.loads(self._answers.readline())
+        with self._turn:
+            self._connection.sendall(json.dumps(["expr", trying, _ANSWER]).encode() + b"\n")
+            _, answer = json.loads(self._answers.readline())
         # Anything but a pair is Vim's own text for an error that cannot be caught.
         fine, value = answer if isinstance(answer, list) else (False, answer)
         if not fine:

@@ -182,14 +182,14 @@ def test_who_reads_a_draft_in_vim_keeps_the_place(vim: Vim, client: Client) -> N
 
 
 def test_a_purged_conversation_leaves_nothing_in_vim(vim: Vim, client: Client) -> None:
-    """What was purged goes from the buffer, and the message says that there is no such conversation."""
+    """What was purged goes from the buffer, and the message and the status line say so."""
     client.create("demo", system="secret")
     client.add("demo", "secret")
     vim.run("Reel open demo")
     vim.until(lambda: vim.eval("search('secret', 'nw') > 0"), 1)
     client.kill("demo")
     client.purge("demo")
-    vim.until(vim.lines, [""])
+    vim.until(vim.lines, ["*the conversation is gone*"])
 
     assert ["the conversation is gone"] == vim.said()
     assert "demo · away" == vim.eval("reel#status#Text()")

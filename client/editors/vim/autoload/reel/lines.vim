@@ -104,7 +104,8 @@ def Fold(sheet: dict<any>, first: number, last: number)
   for row in range(first + 1, last - 1)
     rows[row] = 1
   endfor
-  Write(sheet, first, last, getbufline(sheet.buffer, first + 1, last))
+  # From a line that is written on, Vim looks for where its fold ends.
+  Write(sheet, first, first + 1, getbufline(sheet.buffer, first + 1))
 enddef
 
 # Returns who is writing the drafts at the end, as their headings say it.

@@ -104,14 +104,14 @@ def Exchange(method: string, params: dict<any>): dict<any>
     Connect(true)
     request = Request(method, params)
   endif
-  return Await(request)
+  return request == 0 ? {} : Await(request)
 enddef
 
 def Await(request: number): dict<any>
   const began = reltime()
   var left = TIMEOUT
   while left > 0
-    final message = Decode(Line(left)) # a const would be locked for all
+    final message = Next(left) # a const would be locked for all
     if empty(message) || message->get('id') == request
       return message
     endif
@@ -121,13 +121,14 @@ def Await(request: number): dict<any>
   return {}
 enddef
 
-# Returns the next line, or '' if there is none within the timeout (in milliseconds) or the connection is lost.
-def Line(timeout: number): string
+# Returns the next message; {} if there is none within the timeout (in milliseconds) or the connection is lost.
+def Next(timeout: number): dict<any>
   try
-    return ch_read(channel, {timeout: timeout})
+    const line = ch_read(channel, {timeout: timeout})
+    return line == '' ? {} : json_decode(line)
   catch /^Vim\%((\a\+)\)\=:E906/ # it was lost just now
   endtry
-  return ''
+  return {}
 enddef
 
 # Calls a method without waiting. Done is called with the reply, a result or an error, from the queue. Without a
@@ -256,12 +257,8 @@ enddef
 
 def Hear(from: channel, line: string)
   if from == channel
-    Take(Decode(line))
+    Take(json_decode(line))
   endif
-enddef
-
-def Decode(line: string): dict<any>
-  return line == '' ? {} : json_decode(line)
 enddef
 
 # Puts a push into the queue, or a reply that has a callback.
