@@ -50,7 +50,8 @@ def Leave(its: dict<any>)
 enddef
 
 def Subscribe(its: dict<any>)
-  its->extend({sub: 0, size: 0, writers: [], reading: true})
+  its->extend({sub: 0, reading: true})
+  lines.Begin(its)
   lines.SetBelow(its, its.past == 0 ? '' : $'*{its.name} as it was at #{its.past} (:Reel open {its.name} shows it as it is now)*')
   if !link.Knows('lines')
     Fail(its, 'usage: this reeld cannot show lines; restart the daemon: reel stop; reel start')

@@ -2,14 +2,15 @@ vim9script
 
 # The lines of a buffer that shows a conversation, and the patches that change them.
 #
-# A sheet has the buffer, how many of its rows its subscription knows (size), and the line below that is no row, or ''.
-# Rows below the size were left by an earlier subscription, and are replaced as the new one proceeds: so neither the cursor
-# nor a fold moves when a lost connection comes back.
+# A sheet has the buffer, the line below the rows that is none of them, or '' (below), who is writing, and whether it returns:
+# then the buffer keeps what an earlier subscription left, and what the new one sends is collected in b:reel_new_lines and
+# b:reel_new_rows; once that is whole, only what differs is replaced. So neither a cursor nor a fold moves when a lost
+# connection comes back.
 #
 # b:reel_rows has an entry for each row: its fold level as 'foldexpr' has it, or the heading that it is, [role, seq], which
 # 'foldexpr' takes for 0. A list in Vim is linked: this one is changed in a moment near its ends and near the last change,
-# however long it is, and nothing in it has to be renumbered. It is no part of the sheet, and no variable for it has a type:
-# to check a type, Vim looks at each entry.
+# however long it is, and nothing in it has to be renumbered. It is no part of the sheet, no variable for it has a type, and
+# no function takes it: each time Vim would look at each entry, to check the type.
 
 import autoload './fences.vim'
 import autoload './words.vim'
@@ -30,10 +31,21 @@ export def Clear(sheet: dict<any>)
   silent deletebufline(sheet.buffer, 1, '$')
   setbufvar(sheet.buffer, '&modifiable', false)
   setbufvar(sheet.buffer, 'reel_rows', [])
-  sheet->extend({size: 0, below: '', writers: []})
+  sheet->extend({below: '', writers: [], returns: false})
 enddef
 
-# Returns the entries of the rows of a sheet.
+# Begins with the patches of a new subscription.
+export def Begin(sheet: dict<any>)
+  sheet->extend({writers: [], returns: !empty(Rows(sheet))})
+  Forget(sheet)
+enddef
+
+def Forget(sheet: dict<any>)
+  setbufvar(sheet.buffer, 'reel_new_lines', [])
+  setbufvar(sheet.buffer, 'reel_new_rows', [])
+enddef
+
+# Returns the entries of the rows.
 export def Rows(sheet: dict<any>): any
   return getbufvar(sheet.buffer, 'reel_rows')
 enddef
@@ -41,22 +53,55 @@ enddef
 # Applies a push of lines.
 export def Apply(sheet: dict<any>, patch: dict<any>)
   final lines: list<string> = patch.lines
-  final [first, last] = patch.replace
-  const more = len(lines) - (last - first)
-  const left = last == sheet.size ? max([0, min([more, len(Rows(sheet)) - sheet.size])]) : 0
-  sheet.size += more
+  final entries = Entries(patch)
+  const [first, last] = patch.replace
   Label(lines, patch)
-  Replace(sheet, first, last + left, lines, Entries(patch))
+  if sheet.returns
+    Splice(sheet, 'reel_new_lines', first, last, lines)
+    Splice(sheet, 'reel_new_rows', first, last, entries)
+  else
+    Splice(sheet, 'reel_rows', first, last, entries)
+    Write(sheet, first, last, lines)
+  endif
   for [begin, end] in patch.folds
     if begin < first
       Fold(sheet, begin, first)
     endif
   endfor
+  if sheet.returns && !patch.more
+    Merge(sheet)
+  endif
   fences.Highlight(sheet.buffer, lines)
   if !patch.more
-    Replace(sheet, sheet.size, len(Rows(sheet)), [], [])
     sheet.writers = Writers(sheet)
   endif
+enddef
+
+# Replaces some items of a list of the buffer, from one up to, but not including, another.
+def Splice(sheet: dict<any>, name: string, first: number, last: number, items: list<any>)
+  final list = getbufvar(sheet.buffer, name)
+  if last > first
+    list->remove(first, last - 1)
+  endif
+  list->extend(items, first)
+enddef
+
+# Replaces the lines that differ from those that were collected.
+def Merge(sheet: dict<any>)
+  const old = getbufline(sheet.buffer, 1, len(Rows(sheet)))
+  final lines = getbufvar(sheet.buffer, 'reel_new_lines')
+  const least = min([len(old), len(lines)])
+  var [above, below] = [0, 0]
+  while above < least && old[above] ==# lines[above]
+    above += 1
+  endwhile
+  while below < least - above && old[-1 - below] ==# lines[-1 - below]
+    below += 1
+  endwhile
+  setbufvar(sheet.buffer, 'reel_rows', getbufvar(sheet.buffer, 'reel_new_rows'))
+  sheet.returns = false
+  Write(sheet, above, len(old) - below, above + below < len(lines) ? lines[above : len(lines) - below - 1] : [])
+  Forget(sheet)
 enddef
 
 # Sets the line below the rows; '' removes it.
@@ -99,20 +144,21 @@ enddef
 
 # Folds rows whose last one came with a later patch: from one up to, but not including, another.
 def Fold(sheet: dict<any>, first: number, last: number)
-  final rows = Rows(sheet)
+  final rows = getbufvar(sheet.buffer, sheet.returns ? 'reel_new_rows' : 'reel_rows')
   rows[first] = '>1'
   for row in range(first + 1, last - 1)
     rows[row] = 1
   endfor
-  # From a line that is written on, Vim looks for where its fold ends.
-  Write(sheet, first, first + 1, getbufline(sheet.buffer, first + 1))
+  if !sheet.returns # from a line that is written on, Vim looks for where its fold ends
+    Write(sheet, first, first + 1, getbufline(sheet.buffer, first + 1))
+  endif
 enddef
 
 # Returns who is writing the drafts at the end, as their headings say it.
 def Writers(sheet: dict<any>): list<string>
   final rows = Rows(sheet)
   final writers: list<string> = []
-  for row in range(sheet.size - 1, 0, -1)
+  for row in range(len(rows) - 1, 0, -1)
     if type(rows[row]) == v:t_list
       if rows[row][0] != 'draft'
         break
@@ -123,17 +169,6 @@ def Writers(sheet: dict<any>): list<string>
   return writers
 enddef
 
-def Replace(sheet: dict<any>, first: number, last: number, lines: list<string>, entries: list<any>)
-  final rows = Rows(sheet)
-  if last > first
-    rows->remove(first, last - 1)
-  endif
-  if last > first || !empty(lines)
-    rows->extend(entries, first)
-    Write(sheet, first, last, lines)
-  endif
-enddef
-
 # Returns how many lines a text below the rows has.
 def Size(below: string): number
   return below == '' ? 0 : 1
@@ -142,6 +177,9 @@ enddef
 # Replaces rows of the buffer, from one up to, but not including, another. The entries are replaced before: Vim looks at
 # the fold levels of lines as they are written.
 def Write(sheet: dict<any>, first: number, last: number, lines: list<string>)
+  if last == first && empty(lines)
+    return
+  endif
   const buffer = sheet.buffer
   const views = win_findbuf(buffer)->mapnew((_, window) => [window, View(window, first, last, len(lines))])
   const both = min([last - first, len(lines)])

@@ -47,7 +47,7 @@ enddef
 
 # Returns the first and the last line of a hit's message; if that is not there, of the message before.
 def Place(conversation: dict<any>, hit: dict<any>): list<number>
-  var [first, last, seq, line] = [1, conversation.size, 0, 0]
+  var [first, last, seq, line] = [1, len(lines.Rows(conversation)), 0, 0]
   for entry in lines.Rows(conversation)
     line += 1
     if type(entry) == v:t_list && (hit.role == 'system' ? entry[0] == 'system' : entry[0] != 'draft' && entry[1] <= hit.seq)
