@@ -1,5 +1,5 @@
 """The environment for real editors, and their fixtures."""
 
 # ruff: noqa: F401 - fixtures for every test here
-from tests.editors.dripping import breaking, dripping, halting
+from tests.editors.dripping import breaking, dripping, halting, older
 from tests.editors.surroundings import configured, environment, require

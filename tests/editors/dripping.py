@@ -1,4 +1,4 @@
-"""Connections to the daemon that deliver single bytes, pause in the middle of a message, or break."""
+"""Connections to the daemon that deliver single bytes, pause in the middle of a message, break, or are older."""
 
 import socket
 import threading
@@ -35,6 +35,13 @@ def breaking(directory: Path, daemon: Daemon) -> Iterator[tuple[str, list[bytes]
     broken: list[bytes] = []
     with _line(directory, daemon, partial(_break, broken)) as path:
         yield path, broken
+
+
+@pytest.fixture
+def older(directory: Path, daemon: Daemon) -> Iterator[str]:
+    """The path of a socket in front of the daemon that looks like one which does not know lines."""
+    with _line(directory, daemon, _rename_lines) as path:
+        yield path
 
 
 Forward = Callable[[socket.socket, socket.socket], None]
@@ -94,3 +101,11 @@ def _break(broken: list[bytes], source: socket.socket, target: socket.socket) ->
             target.sendall(data)
         for end in (source, target):
             end.shutdown(socket.SHUT_RDWR)
+
+
+def _rename_lines(source: socket.socket, target: socket.socket) -> None:
+    """Forward everything, with another word for lines."""
+    with suppress(OSError):
+        while data := source.recv(1 << 16):
+            target.sendall(data.replace(b"lines", b"seams"))
+        target.shutdown(socket.SHUT_WR)

@@ -248,6 +248,25 @@ def test_a_command_is_sent_twice_at_most(broken: list[bytes], editor: Driven, cl
     assert first == again != []
 
 
+@pytest.fixture
+def before_lines(older: str, environment: dict[str, str]) -> None:
+    """Have the editor, which is to be named later, find a daemon that does not know lines."""
+    environment["REEL_SOCKET"] = older
+
+
+@pytest.mark.usefixtures("before_lines", "editor")
+def test_an_older_daemon(editor: Driven, client: Client) -> None:
+    """If the daemon does not know lines, the buffer or a message says what to do."""
+    client.add("demo", "a", create=True)
+    editor.open("demo")
+
+    until(lambda: any("restart the daemon: reel stop; reel start" in line for line in _everything(editor)), True)
+
+
+def _everything(editor: Driven) -> list[str]:
+    return [*editor.lines(), *editor.said()]
+
+
 @pytest.mark.parametrize("messages", [5000, pytest.param(50_000, marks=pytest.mark.large)])
 def test_many_messages(editor: Driven, client: Client, messages: int) -> None:
     """A long conversation is whole, and goes on."""
