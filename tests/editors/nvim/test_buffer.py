@@ -33,20 +33,37 @@ def test_a_conversation_is_markdown_in_nvim(nvim: Nvim, client: Client) -> None:
     assert ("reel://demo", "markdown") == (nvim.call("nvim_eval", "bufname()"), nvim.call("nvim_eval", "&filetype"))
 
 
-def test_calls_results_and_thinking_are_folded_in_nvim(nvim: Nvim, client: Client) -> None:
-    """Thinking, calls and results are folded; another buffer in the same window is not."""
-    client.create("demo")
-    client.add("demo", ["a", ANSWER, RESULT])
-    nvim.command("Reel open demo")
-    nvim.until("vim.fn.search('degrees', 'nw') > 0")
-    closed = "map(range(1, line('$')), 'foldclosed(v:val) == v:val ? foldclosedend(v:val) : 0')"
-    folds = [(start, end) for start, end in enumerate(nvim.call("nvim_eval", closed), 1) if end]
+def folded(nvim: Nvim) -> list[str]:
+    """Return the first lines of the closed folds of the current window."""
+    first = "filter(range(1, line('$')), 'foldclosed(v:val) == v:val')"
     lines = nvim.lines()
+    return [lines[row - 1] for row in nvim.call("nvim_eval", first)]
 
-    assert ["### thinking", "### call weather c1", "### result of weather c1"] == [lines[s - 1] for s, _ in folds]
-    assert ["look.", "```", "```"] == [lines[end - 1] for _, end in folds]
+
+def test_folds_are_in_every_window(nvim: Nvim, client: Client) -> None:
+    """A window has folds whenever it shows the buffer, another buffer in it has none, and an open fold stays open."""
+    client.create("demo")
+    client.add("demo", ["a", ANSWER])
+    nvim.command("Reel open demo")
+    nvim.until("vim.fn.search('Paris', 'nw') > 0")
+    labels = ["### thinking", "### call weather c1"]
+    assert labels == folded(nvim)
+    nvim.command("sbuffer reel://demo")
+    assert labels == folded(nvim)
     nvim.command("enew")
-    assert "manual" == nvim.call("nvim_eval", "&foldmethod")
+    assert [] == folded(nvim)
+    nvim.command("only")
+    client.add("demo", [RESULT])
+    client.add("demo", "b")
+    nvim.lua("require('reel').call('ping')")
+    nvim.command("buffer reel://demo")
+    nvim.until("vim.fn.getline('$') == '' and vim.fn.search('^b$', 'nw') > 0")
+    assert [*labels, "### result of weather c1"] == folded(nvim)
+    nvim.command("call search('### thinking') | normal! zo")
+    client.add("demo", [ANSWER])
+    nvim.until("vim.fn.search('assistant #6', 'nw') > 0")
+
+    assert ["### call weather c1", "### result of weather c1", *labels] == folded(nvim)
 
 
 def test_times_are_virtual_text_behind_headings(nvim: Nvim, client: Client) -> None:
