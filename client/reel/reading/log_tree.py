@@ -20,7 +20,7 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.said.kinds import NODE_KINDS, tip_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import TypeAlias
 
     from reel.said.messages import Event
@@ -74,21 +74,6 @@ class LogTree:
             seqs.insert(index, place[1])
             parents.insert(index, (_NONE, _NONE))
         parents[index] = self._packed(parent)
-
-    def bring(self, agent: str, seqs: Sequence[int], end: int) -> None:
-        """Take the conversation that a clone brought in place of what the agent has up to it.
-
-        Args:
-            agent: the agent whose seqs they count as.
-            seqs: the brought nodes from the first on. Each counts as a command.
-            end: the seq of the clone.
-        """
-        owner = self._number(agent)
-        kept, ended = bisect_right(self._seqs[owner], end), bisect_right(self._commands, end)
-        places = [(owner, seq) for seq in seqs]
-        self._seqs[owner][:kept] = self._commands[:ended] = array("q", seqs)
-        self._parents[owner].replace(kept, [(_NONE, _NONE), *places[:-1]])
-        self._ends.replace(ended, places)
 
     def move(self, tip: Place | None, head: int, command: int) -> None:
         """Go to a place of the conversation, by an event at a seq, which is a part of a command."""
@@ -166,8 +151,3 @@ class _Places:
 
     def __getitem__(self, index: int) -> tuple[int, int]:
         return self._owners[index], self._seqs[index]
-
-    def replace(self, count: int, places: Sequence[tuple[int, int]]) -> None:
-        """Replace the first of them."""
-        self._owners[:count] = array("l", [owner for owner, _ in places])
-        self._seqs[:count] = array("q", [seq for _, seq in places])

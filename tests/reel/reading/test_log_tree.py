@@ -50,17 +50,3 @@ def test_the_end_of_a_command() -> None:
         tree.fold(each)
 
     assert [None, None, ("a", 3), ("a", 3), ("a", 2), ("a", 2)] == [tree.tip_at(seq) for seq in range(6)]
-
-
-def test_what_a_clone_brought() -> None:
-    """It is there in place of what the agent had, each node as a command; what came after the clone stays."""
-    tree = LogTree()
-    for each in (event(1, None), event(2, 1), event(7, 6, "clone", of="b"), event(8, 6, of="b"), event(9, 8)):
-        tree.fold(each)
-    tree.bring("a", [3, 5], 7)
-    tree.add(("a", 8), ("a", 6))
-
-    assert [("a", 9), ("a", 8), ("a", 6)] == [*tree.path(tree.tip)]
-    assert ("a", 5) == tree.nearest(("a", 6))
-    assert [("a", 5), ("a", 3)] == [*tree.path(("a", 5))]
-    assert [None, ("a", 3), ("a", 5), ("a", 5), ("a", 8)] == [tree.tip_at(seq) for seq in (2, 3, 5, 7, 8)]

@@ -10,16 +10,17 @@ from reel.reading.log_tree import LogTree
 from reel.said.kinds import NODE_KINDS, is_conversation_kind, tip_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Any
 
     from reel.reading.log_tree import Place
 
 # Events that change a conversation without being part of it. A clone's first event is one of them.
-_MOVES = frozenset({"clear", "rewind", "restore", "clone"})
+MOVES = frozenset({"clear", "rewind", "restore", "clone"})
 # The daemon's limit, in bytes.
 _LONGEST_REF = 256
-# An importer writes into one log, whose seqs go on from those that it inherited: all count as one agent's.
+# An importer writes into one log, whose seqs go on from those that it inherited: all count as one agent's. What a clone
+# brought has seqs that events of the log may have as well: it counts as that of an agent named by the clone's seq.
 _LINE = ""
 
 
@@ -31,8 +32,11 @@ class Log:
 
     def __init__(self) -> None:
         self._refs = IdMap()
-        self._tree = LogTree()
-        self._marks: set[int] = set()
+        self.tree = LogTree()
+        self._marks: set[Place] = set()
+        # The conversation up to what a clone brought last, by its seqs, and the seq of the clone.
+        self._brought: dict[int, Place] = {}
+        self._cloned = 0
         self.head = 0
         # Whether a client other than the importer has changed the conversation.
         self.changed = False
@@ -42,7 +46,7 @@ class Log:
     @property
     def tip(self) -> int | None:
         """The last message of the conversation."""
-        return _seq(self._tree.tip)
+        return _seq(self.tree.tip)
 
     def read(self, events: Iterable[Any], client: str) -> None:
         """Process the events of a log, in order.
@@ -52,15 +56,26 @@ class Log:
             client: the name of the importer, which is stored with its events.
         """
         for event in events:
-            seq, kind = event["seq"], event["kind"]
-            parent = event["parent"]["seq"] if event["parent"] else None
-            if ref := event.get("ref"):
-                self._refs[ref] = seq
-            if kind in NODE_KINDS:
-                self._add(seq, parent, is_mark=not is_conversation_kind(kind))
-            if (kind in NODE_KINDS or kind in _MOVES) and event["client"] != client:
-                self.changed = True
-            self._move(tip_after(seq, kind, parent), seq, event["command"])
+            self.take(event, in_log(event["parent"]["seq"]) if event["parent"] else None, client)
+
+    def take(self, event: Any, parent: Place | None, client: str) -> Place:
+        """Process the next event, and return where it is.
+
+        Args:
+            event: the event.
+            parent: its parent.
+            client: as for :meth:`read`.
+        """
+        seq, kind = event["seq"], event["kind"]
+        place = in_log(seq)
+        if ref := event.get("ref"):
+            self._refs[ref] = seq
+        if kind in NODE_KINDS:
+            self._add(place, parent, is_mark=not is_conversation_kind(kind))
+        if (kind in NODE_KINDS or kind in MOVES) and event["client"] != client:
+            self.changed = True
+        self._move(tip_after(place, kind, parent), seq, event["command"])
+        return place
 
     def place_of(self, ref: str) -> int | None:
         """Return the seq of the event with a source's id; ``None`` if no event has it."""
@@ -69,56 +84,67 @@ class Log:
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Record an event added at the tip."""
         self._refs[ref_for(ref)] = seq
-        tip = self.tip
+        tip = self.tree.tip
         if is_message:
-            self._add(seq, tip, is_mark=False)
-        self._move(seq if is_message else tip, seq, command)
+            self._add(in_log(seq), tip, is_mark=False)
+        self._move(in_log(seq) if is_message else tip, seq, command)
 
     def go_to(self, place: int | None, command: int) -> None:
         """Record an event that moved the tip."""
-        self._move(place, command, command)
+        self._move(None if place is None else self._brought.get(place, in_log(place)), command, command)
 
-    def bring(self, seqs: Sequence[int], end: int) -> None:
-        """Record the messages that a clone into the agent brought, in place of the agent's own before it.
-
-        Args:
-            seqs: the messages of the conversation up to the last brought one.
-            end: the seq of the clone.
-        """
-        self._tree.bring(_LINE, seqs, end)
-        self._marks = {seq for seq in self._marks if seq > end}
-        if self.newest <= end:
-            self.newest = seqs[-1]
+    def settle(self) -> None:
+        """After all events: what a clone brought, and is in the conversation, replaces what the agent had before."""
+        path = sorted(self.tree.path(self.tree.tip), key=order_of)
+        while path and path[-1][0] == _LINE:
+            path.pop()
+        if path:
+            self._brought, self._cloned = {seq: place for place in path for seq in place[1:]}, int(path[-1][0])
+            if self.newest <= self._cloned:
+                self.newest = path[-1][1]
 
     def after(self, place: int | None) -> int | None:
         """Return the first message after a place on the path to the tip; ``None`` if the place is not on the path."""
-        at, found = self._tree.tip, None
+        at, found = self.tree.tip, None
         while at is not None and at[1] != place:
-            if at in self._tree:
-                found = found if at[1] in self._marks else at[1]
-                at = self._tree.parent(at)
+            if at in self.tree:
+                found = found if at in self._marks else at[1]
+                at = self.tree.parent(at)
             else:
-                at = self._tree.nearest(at)  # a mark that was brought
+                at = self.tree.nearest(at)  # what a clone brought, if nobody has read it
         return found if _seq(at) == place else None
 
     def end_of(self, place: int) -> int | None:
         """Return the last message of the conversation after the command that added a message."""
-        return _seq(self._tree.tip_at(place))
+        if place <= self._cloned:  # each message that was brought can be gone to by itself
+            return max((seq for seq in self._brought if seq <= place), default=None)
+        return _seq(self.tree.tip_at(place))
 
-    def _add(self, seq: int, parent: int | None, *, is_mark: bool) -> None:
-        self._tree.add((_LINE, seq), _place(parent))
+    def _add(self, place: Place, parent: Place | None, *, is_mark: bool) -> None:
+        self.tree.add(place, parent)
         if is_mark:
-            self._marks.add(seq)
+            self._marks.add(place)
         else:
-            self.newest = seq
+            self.newest = place[1]
 
-    def _move(self, tip: int | None, seq: int, command: int) -> None:
+    def _move(self, tip: Place | None, seq: int, command: int) -> None:
         self.head = seq
-        self._tree.move(_place(tip), seq, command)
+        self.tree.move(tip, seq, command)
 
 
-def _place(seq: int | None) -> Place | None:
-    return None if seq is None else (_LINE, seq)
+def in_log(seq: int) -> Place:
+    """Return the place of an event of the log."""
+    return _LINE, seq
+
+
+def brought_by(clone: int, seq: int) -> Place:
+    """Return the place of a message that a clone into the agent brought."""
+    return str(clone), seq
+
+
+def order_of(place: Place) -> tuple[int, int]:
+    """Return what sorts places by when they came to the log; the second number is 0 for an event of the log."""
+    return (place[1], 0) if place[0] == _LINE else (int(place[0]), place[1])
 
 
 def _seq(place: Place | None) -> int | None:

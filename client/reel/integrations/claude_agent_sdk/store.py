@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -22,7 +22,6 @@ from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, No
 from reel.base.strict_json import Json, encode, parse_bounded
 from reel.base.values import is_clean
 from reel.importing.adding.conversation import Conversation, Target
-from reel.importing.adding.log import Log
 from reel.importing.adding.pipeline import OneByOne
 from reel.importing.steps import Compacted, Kept, Source
 from reel.importing.tools.claude_code.entries import json_of, steps_of
@@ -32,7 +31,6 @@ from reel.importing.values import text_in, title_of
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker
 from reel.replies import AgentInfo, AgentRow
-from reel.said.messages import Event
 from reel.sync.client import Client
 from reel.wire.frames import too_large
 
@@ -189,7 +187,7 @@ class ReelSessionStore:
     def _load(self, client: Client, fields: dict[str, str]) -> list[Json] | None:
         try:
             agent = client.agent(self._name_of(fields))
-            transcript = _transcript(client, agent, _events(client, agent))
+            transcript = _transcript(client, agent)
         except NotFound:
             return None
 
@@ -239,13 +237,8 @@ class _Session:
     """
 
     def __init__(self, client: Client, agent: AgentInfo, fields: dict[str, str]) -> None:
-        events = list(_events(client, agent))
-        transcript = _transcript(client, agent, events)
-        log = Log()
-        log.read(events, _NAME)
-        brought, clone = transcript.brought()
-        if brought:
-            log.bring(brought, clone)
+        transcript = _transcript(client, agent)
+        log = transcript.log
         log.head = agent.head
         self._client, self._agent, self._fields = client, agent, fields
         self._log = log
@@ -327,8 +320,8 @@ def _events(client: Client, agent: AgentInfo) -> Iterator[Any]:
         yield from page.events
 
 
-def _transcript(client: Client, agent: AgentInfo, events: Iterable[Event]) -> Transcript:
-    return Transcript(events, _NAME, lambda at: client.iter_conversation(agent.id, at=at))
+def _transcript(client: Client, agent: AgentInfo) -> Transcript:
+    return Transcript(_events(client, agent), _NAME, lambda at: client.iter_conversation(agent.id, at=at))
 
 
 def _checked(key: Any) -> dict[str, str]:

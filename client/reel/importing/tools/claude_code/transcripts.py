@@ -13,16 +13,20 @@ Changes by other clients are applied to the transcript, so that Claude Code sees
 - A message that they added becomes an entry before the next prompt, or at the end. The prompt then names it as its
   predecessor.
 - What a clone into the agent brought replaces what the agent had. It is not in the agent's log, so it is read from the
-  conversation as it was then. Its seqs may be those of other events in the log: so each node has a place.
+  conversation as it was then.
+
+The log is folded once, into a :class:`Log`, to which the entries that come next are added.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from reel.base.strict_json import Json
 from reel.base.values import clean_deep
-from reel.importing.adding.log import ref_for
+from reel.importing.adding.log import MOVES, Log, brought_by, in_log, order_of, ref_for
 from reel.importing.tools.claude_code.entries import entry_from, entry_in_note, entry_of, follow, is_part, parts_of
 from reel.importing.tools.claude_code.thread import Thread
 from reel.importing.values import text_in
@@ -31,12 +35,11 @@ from reel.said.kinds import is_conversation_kind
 from reel.said.messages import Event, Record
 from reel.said.records import read_exactly
 
-# Commands that set the point at which a conversation continues, and those of them that may bring another one.
-_MOVES = ("clear", "rewind", "restore", "clone")
+if TYPE_CHECKING:
+    from reel.reading.log_tree import Place
+
+# Commands that may bring another conversation.
 _BRINGING = ("restore", "clone")
-_MARK = "mark"
-# Where a node is: its seq and 0; or the seq of the command that brought it, and its own.
-Place: TypeAlias = tuple[int, int]
 # Returns a message in Anthropic's format, by its seq: one item, several or none.
 Converter = Callable[[int], list[Json]]
 
@@ -46,7 +49,6 @@ class _Found(NamedTuple):
 
     Args:
         place: its place.
-        seq: its seq.
         command: the command that added it.
         uuid: its id.
         time: when it was added.
@@ -56,7 +58,6 @@ class _Found(NamedTuple):
     """
 
     place: Place
-    seq: int
     command: int
     uuid: str
     time: int
@@ -80,9 +81,8 @@ class Transcript:
         # The agents whose events are in the log.
         self._agents: set[str] = set()
         self._found: list[_Found] = []
-        # The predecessor of each message or mark.
-        self._before: dict[Place, Place | None] = {}
-        self._tip: Place | None = None
+        self.log = Log()
+        self._tree = self.log.tree
         # Messages by their seqs and times, which tell them from others with the same seq.
         self._known: dict[tuple[int, int], Place] = {}
         # Messages that other clients removed.
@@ -94,35 +94,32 @@ class Transcript:
         self._prompts: set[Place] = set()
         for event in events:
             self._read(event)
-        self._live = self._path(self._tip)
+        self.log.settle()
+        self._live = self._path(self._tree.tip)
 
     def _read(self, event: Event) -> None:
-        kind, parent = event["kind"], event["parent"]
+        kind = event["kind"]
         self._agents.add(event["agent"])
+        parent = self._parent_of(event)
+        if kind in MOVES and event["client"] != self._own:
+            self._move(parent)
+        place = self.log.take(event, parent, self._own)
         if kind == "note":
             if (entry := entry_in_note(event["data_json"])) is not None:
-                self._note(event, (event["seq"], 0), entry, is_node=False)
-        elif kind in _MOVES:
-            self._go_to(event)
-        elif kind == _MARK or is_conversation_kind(kind):
-            # If that is not in the log, a clone brought it, and it is the tip.
-            before = self._tip if parent is not None else None
-            if parent is not None and parent["agent"] in self._agents:
-                before = parent["seq"], 0
-            self._add(event, (event["seq"], 0), before)
+                self._note(event, place, entry, is_node=False)
+        elif is_conversation_kind(kind):
+            self._add(event, place, parent)
 
-    def _go_to(self, event: Event) -> None:
-        """Go to the place at which the conversation continues."""
-        parent, tip = event["parent"], None
-        if parent is not None and parent["agent"] in self._agents:
-            tip = parent["seq"], 0
-        elif parent is not None:
-            now = self._bring(event) if event["kind"] in _BRINGING else self._tip
-            # A mark that was brought is not among them.
-            tip = max((place for place in self._path(now) if _seq_of(place) <= parent["seq"]), default=None)
-        if event["client"] != self._own:
-            self._move(tip)
-        self._tip = tip
+    def _parent_of(self, event: Event) -> Place | None:
+        """Return where the parent of an event is; what is not in the log was brought by a clone, or is so now."""
+        kind, parent = event["kind"], event["parent"]
+        if parent is None or parent["agent"] in self._agents:
+            return in_log(parent["seq"]) if parent else None
+        tip = self._bring(event) if kind in _BRINGING else self._tree.tip
+        if kind not in MOVES:
+            return tip
+        # A mark that was brought is not among them.
+        return max((place for place in self._path(tip) if place[1] <= parent["seq"]), key=order_of, default=None)
 
     def _bring(self, event: Event) -> Place | None:
         """Read a conversation that is not in the log, and return the place of its end."""
@@ -130,19 +127,16 @@ class Transcript:
         for record in self._conversation_at(event["seq"]):
             place = self._known.get((record["seq"], record["time"]))
             if place is None:
-                place = event["seq"], record["seq"]
+                place = brought_by(event["seq"], record["seq"])
+                self._tree.add(place, before)
                 agent = event["parent"]["agent"] if event["parent"] else ""
                 self._add({**event, **record, "agent": agent, "client": ""}, place, before)
             before = place
         return before
 
     def _add(self, event: Event, place: Place, before: Place | None) -> None:
-        """Add a node."""
+        """Add a message or a prompt."""
         kind = event["kind"]
-        self._before[place] = before
-        self._tip = place
-        if kind == _MARK:
-            return
         self._known[event["seq"], event["time"]] = place
         if kind != "system":
             self._read_message(event, place)
@@ -175,7 +169,7 @@ class Transcript:
     def _forget_parts(self) -> None:
         """Discard the collected messages of an entry."""
         seqs = {message["seq"] for message in self._parts}
-        while self._found and self._found[-1].seq in seqs:
+        while self._found and self._found[-1].place[1] in seqs:
             self._found.pop()
         self._parts = []
 
@@ -189,28 +183,26 @@ class Transcript:
         else:
             uuid = _uuid_for(event["agent"], seq)
         is_copy = entry is not None and ref != ref_for(uuid)
-        self._found.append(_Found(place, seq, event["command"], uuid, event["time"], entry, is_node, is_copy))
+        self._found.append(_Found(place, event["command"], uuid, event["time"], entry, is_node, is_copy))
 
     def _path(self, tip: Place | None) -> set[Place]:
-        path = set[Place]()
-        while tip is not None and tip not in path:
-            path.add(tip)
-            tip = self._before.get(tip)
-        return path
+        return set(self._tree.path(tip))
 
     def _move(self, to: Place | None) -> None:
         """Record that another client moved to another place: everything later, on all branches, is removed.
 
         What a clone brought also replaced everything after the last place that it shares with the log.
         """
-        path = self._path(to)
-        first = min((place for place in path if place[1]), default=None)
-        shared = max((place for place in path if first is not None and place < first), default=(0, 0))
+        path, end = self._path(to), order_of(to) if to else (0, 0)
+        places = sorted(map(order_of, path))
+        brought = next((number for number, (_, own) in enumerate(places) if own), None)
+        shared = places[brought - 1] if brought else (0, 0)
+        first = (0, 0) if brought is None else places[brought]
         self._dropped -= path
         self._dropped |= {
-            place
-            for place in self._before
-            if place not in path and (to is None or place > to or (first is not None and shared < place < first))
+            found.place
+            for found in self._found
+            if found.place not in path and (order_of(found.place) > end or shared < order_of(found.place) < first)
         }
 
     def _kept(self) -> Iterator[_Found]:
@@ -265,7 +257,7 @@ class Transcript:
     def _added(self, found: list[_Found], parent: str | None, like: Json, convert: Converter) -> Iterator[Json]:
         """Yield entries for foreign messages."""
         for one in found:
-            items = convert(one.seq)
+            items = convert(one.place[1])
             for number, item in enumerate(items, 1):
                 # The last one has the id itself: the next entry follows all of them.
                 uuid = one.uuid if number == len(items) else _uuid_for(one.uuid, number)
@@ -291,29 +283,15 @@ class Transcript:
     @property
     def base(self) -> int | None:
         """The seq of the prompt that the conversation begins with, or ``None``."""
-        return next(map(_seq_of, self._prompts & self._live), None)
-
-    def brought(self) -> tuple[list[int], int]:
-        """Return the seqs of the conversation up to the last message that a clone brought, and the seq of the clone.
-
-        If no clone brought any, there are none.
-        """
-        path = sorted(self._live)
-        while path and not path[-1][1]:
-            path.pop()
-        return [*map(_seq_of, path)], path[-1][0] if path else 0
+        return next((seq for _, seq in self._prompts & self._live), None)
 
     def places(self) -> dict[str, int]:
         """Return the places of messages that the log does not have under their ids: foreign messages, and copies."""
         return {
-            found.uuid: found.seq
+            found.uuid: found.place[1]
             for found in self._found
-            if found.place in self._live and (found.entry is None or found.is_copy or found.place[1])
+            if found.place in self._live and (found.entry is None or found.is_copy or order_of(found.place)[1])
         }
-
-
-def _seq_of(place: Place) -> int:
-    return place[1] or place[0]
 
 
 def _uuid_for(*place: str | int) -> str:
