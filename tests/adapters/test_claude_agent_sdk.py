@@ -304,6 +304,27 @@ def test_a_clone_into_a_session(store: ReelSessionStore, other: ReelSessionStore
     assert records == load(store, key)
 
 
+def test_going_back_in_what_a_clone_brought(store: ReelSessionStore, other: ReelSessionStore, client: Client) -> None:
+    """A session that was read after the clone goes on from any message of it, also from one that it has left."""
+    key, source = new_key(), new_key()
+    agent = store.agent_name(key)
+    add(store, key, Transcript().user("u1", "One"))
+    made = Transcript().user("u3", "Three").answer("a3", "Third", "m3").user("u4", "Four").answer("a4", "Fourth", "m4")
+    add(store, source, made)
+    client.clone(store.agent_name(source), into=agent)
+
+    for uuid, after in (("u5", "u4"), ("u6", "a3"), ("u7", "u3")):
+        asyncio.run(store.append(key, made.user(uuid, uuid, after=after).records[-1:]))
+    assert ["user: Three", "user: u7"] == said(client, agent)
+    asyncio.run(store.append(key, made.user("u8", "u8", after="a4").records[-1:]))
+    assert ["user: Three", "assistant: Third", "user: Four", "assistant: Fourth", "user: u8"] == said(client, agent)
+    asyncio.run(other.append(key, made.user("u9", "u9", after="u3").records[-1:]))
+    asyncio.run(store.append(key, made.user("u10", "u10", after="u4").records[-1:]))
+
+    assert ["user: Three", "assistant: Third", "user: Four", "user: u10"] == said(client, agent)
+    assert made.records == load(store, key)
+
+
 def test_a_clone_of_a_session_into_it(store: ReelSessionStore, client: Client) -> None:
     """What both share is loaded as it was, with what the clone has behind it."""
     key = new_key()

@@ -191,7 +191,7 @@ class Conversation:
         place = self._at
         if not self.agent or place is None or place == self._log.tip:
             return
-        if self._newest == self._log.newest and self._log.end_of(place) == place:
+        if self._newest == self._log.newest and self._log.state_with(place)[1] == place:
             self.flush()
             self._restore(place)
 
@@ -298,8 +298,8 @@ class Conversation:
 
     def _restore(self, place: int) -> None:
         """Go back to the end of the command that added a message."""
-        end = self._log.end_of(place)
-        self._send(requests.restore(self.agent, place, if_seq=self._log.head), None)
+        seq, end = self._log.state_with(place)
+        self._send(requests.restore(self.agent, seq, if_seq=self._log.head), None)
         self._log.go_to(end, self._log.head + 1)
 
     def _materialize(self) -> None:

@@ -34,9 +34,8 @@ class Log:
         self._refs = IdMap()
         self.tree = LogTree()
         self._marks: set[Place] = set()
-        # The conversation up to what a clone brought last, by its seqs, and the seq of the clone.
+        # The messages that clones brought, by their seqs.
         self._brought: dict[int, Place] = {}
-        self._cloned = 0
         self.head = 0
         # Whether a client other than the importer has changed the conversation.
         self.changed = False
@@ -91,17 +90,22 @@ class Log:
 
     def go_to(self, place: int | None, command: int) -> None:
         """Record an event that moved the tip."""
-        self._move(None if place is None else self._brought.get(place, in_log(place)), command, command)
+        self._move(None if place is None else self._at(place), command, command)
+
+    def bring(self, place: Place, before: Place | None) -> None:
+        """Add a message that a clone into the agent brought, after another one."""
+        self.tree.add(place, before)
+        self._brought[place[1]] = place
 
     def settle(self) -> None:
-        """After all events: what a clone brought, and is in the conversation, replaces what the agent had before."""
-        path = sorted(self.tree.path(self.tree.tip), key=order_of)
-        while path and path[-1][0] == _LINE:
-            path.pop()
-        if path:
-            self._brought, self._cloned = {seq: place for place in path for seq in place[1:]}, int(path[-1][0])
-            if self.newest <= self._cloned:
-                self.newest = path[-1][1]
+        """After all events: of several messages with one seq, that of the conversation counts, else the log's own."""
+        live = {place[1]: place for place in self.tree.path(self.tree.tip)}
+        own = {seq: in_log(seq) for seq in self._brought if in_log(seq) in self.tree}
+        self._brought |= own | {seq: live[seq] for seq in self._brought.keys() & live.keys()}
+
+    def has(self, place: Place) -> bool:
+        """Whether a message is the one that counts for its seq."""
+        return self._at(place[1]) == place
 
     def after(self, place: int | None) -> int | None:
         """Return the first message after a place on the path to the tip; ``None`` if the place is not on the path."""
@@ -114,11 +118,14 @@ class Log:
                 at = self.tree.nearest(at)  # what a clone brought, if nobody has read it
         return found if _seq(at) == place else None
 
-    def end_of(self, place: int) -> int | None:
-        """Return the last message of the conversation after the command that added a message."""
-        if place <= self._cloned:  # each message that was brought can be gone to by itself
-            return max((seq for seq in self._brought if seq <= place), default=None)
-        return _seq(self.tree.tip_at(place))
+    def state_with(self, place: int) -> tuple[int, int | None]:
+        """Return the seq of a state with a message, after the command that added it, and the last message there."""
+        agent = self._at(place)[0]
+        seq = place if agent == _LINE else int(agent)
+        return seq, _seq(self.tree.tip_at(seq))
+
+    def _at(self, seq: int) -> Place:
+        return self._brought.get(seq, in_log(seq))
 
     def _add(self, place: Place, parent: Place | None, *, is_mark: bool) -> None:
         self.tree.add(place, parent)

@@ -128,7 +128,7 @@ class Transcript:
             place = self._known.get((record["seq"], record["time"]))
             if place is None:
                 place = brought_by(event["seq"], record["seq"])
-                self._tree.add(place, before)
+                self.log.bring(place, before)
                 agent = event["parent"]["agent"] if event["parent"] else ""
                 self._add({**event, **record, "agent": agent, "client": ""}, place, before)
             before = place
@@ -287,11 +287,9 @@ class Transcript:
 
     def places(self) -> dict[str, int]:
         """Return the places of messages that the log does not have under their ids: foreign messages, and copies."""
-        return {
-            found.uuid: found.place[1]
-            for found in self._found
-            if found.place in self._live and (found.entry is None or found.is_copy or order_of(found.place)[1])
-        }
+        brought = [found for found in self._found if order_of(found.place)[1] and self.log.has(found.place)]
+        other = [found for found in self._found if found.place in self._live and (found.entry is None or found.is_copy)]
+        return {found.uuid: found.place[1] for found in (*brought, *other)}
 
 
 def _uuid_for(*place: str | int) -> str:
