@@ -11,28 +11,22 @@ only if no other client has written.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from msgpack import packb
-
 from reel import replies, requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
 from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
+from reel.importing.adding.batch import Batch
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.stored import Stored
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
 from reel.requests import Call
-from reel.requests.calls import call, reply_reader
 
 # The name under which the importer's events are stored.
 CLIENT = "reel import"
 # The tag that names the tool and the conversation of an agent, even after the agent is renamed.
 TAG = "import"
-# The maximum of messages and bytes in one command.
-_MOST = 500
-_BYTES = 1 << 20
-_ADDED = reply_reader(replies.Added)
 
 
 class Target(NamedTuple):
@@ -93,10 +87,7 @@ class Conversation:
         self._newest = 0
         # Records for the log only that came before the agent existed.
         self._early: list[Kept] = []
-        self._batch: list[Json] = []
-        self._batch_bytes = 0
-        self._batch_from: int | None = None
-        self._batch_head = 0
+        self._batch: Batch | None = None
         self._line = 0
 
     @property
@@ -147,15 +138,9 @@ class Conversation:
 
     def flush(self) -> None:
         """Send the collected messages."""
-        if not self._batch:
-            return
-        batch, head = self._batch, self._batch_head
-        self._batch, self._batch_bytes = [], 0
-        if self.failure is not None:
-            return
-        params: Json = {} if self._batch_from is None else {"from": self._batch_from}
-        add = call("add", _ADDED, writes=True, agent=self.agent, messages=batch, if_seq=head, **params)
-        self._send(add, len(batch))
+        batch, self._batch = self._batch, None
+        if batch is not None and self.failure is None:
+            self._send(batch.call(self.agent), len(batch))
 
     def _say(self, said: Said) -> None:
         place, parts = self._known_parts(said.parts)
@@ -255,18 +240,16 @@ class Conversation:
         if step.sent is not None:
             element["sent"] = step.sent
         element, _ = fit_messagepack(element)
-        size = len(packb(element, unicode_errors="surrogatepass"))
-        ends_turn = is_prompt and any("role" in gathered for gathered in self._batch)
-        if self._batch_bytes + size > _BYTES or len(self._batch) >= _MOST or ends_turn:
-            self.flush()
         self._materialize()
         if is_message and self._at != self._log.tip:
             self.flush()
-        if not self._batch:
-            self._begin(move=is_message)
-        self._batch.append(element)
-        self._batch_bytes += size
-        seq, command = self._log.head + 1, self._batch_head + 1
+        batch = self._batch or self._begun(move=is_message)
+        if not batch.take(element, is_prompt=is_prompt):
+            self.flush()
+            batch = self._begun(move=is_message)
+            batch.take(element, is_prompt=is_prompt)
+        self._batch = batch
+        seq, command = self._log.head + 1, batch.head + 1
         if self._careful and not self._is_accepted(step.line):
             return None
         self._log.add(seq, command, ref, is_message=is_message)
@@ -282,19 +265,18 @@ class Conversation:
             return False
         return self.failure is None
 
-    def _begin(self, *, move: bool) -> None:
+    def _begun(self, *, move: bool) -> Batch:
         """Begin a command at the place of its first message."""
-        self._batch_from, self._batch_head = None, self._log.head
         if not move or self._at == self._log.tip:
-            return
+            return Batch(self._log.head, None)
         following = self._log.after(self._at)
         if following is None and self._at is not None:
             self._restore(self._at)
-            self._batch_head = self._log.head
             following = self._log.after(self._at)
+        head = self._log.head
         if following is not None:
-            self._batch_from = following
-            self._log.go_to(self._at, self._log.head + 1)
+            self._log.go_to(self._at, head + 1)
+        return Batch(head, following)
 
     def _restore(self, place: int) -> None:
         """Go back to the end of the command that added a message."""
