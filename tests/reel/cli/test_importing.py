@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from reel.importing.sources.files import MAX_LINE
 from reel.sync.client import Client
 from tests.forkserver import ForkedDaemon
 from tests.reel.importing.exported import Tree, write
@@ -228,6 +229,23 @@ def test_killed_and_revived_here(reel: Reel, session: str, agent: str, tmp_path:
 
     assert [(0, "")] * 2 == [(one.status, one.err) for one in ran]
     assert "More" == texts(reel, agent)[-1]
+
+
+def test_a_message_that_the_daemon_refuses(reel: Reel, session: str, tmp_path: Path) -> None:
+    """A line as long as a line may be makes a request that is too long: it is named, and all others are imported."""
+    path = tmp_path / f"{session}.jsonl"
+    lines = [json.dumps({"role": role, "content": text}) for role, text in (("user", "Hi"), ("assistant", "Yes?"))]
+    longest = json.dumps({"role": "user", "content": ""})
+    longest = longest.replace('""', f'"{"x" * (MAX_LINE - len(longest))}"')
+    path.write_text("\n".join([*lines, longest, *lines]) + "\n")
+
+    ran, again = reel("import", "jsonl", str(path)), reel("import", "jsonl", str(path))
+
+    assert ran.err.startswith(f"reel: {path}:3: not imported: ")
+    assert (0, 1) == (ran.status, len(ran.err.splitlines()))
+    assert "JSONL: 1 conversation imported; 4 messages" == ran.out.splitlines()[0]
+    assert ["Hi", "Yes?", "Hi", "Yes?"] == texts(reel, f"jsonl/{session}")
+    assert "JSONL: nothing new in 1 conversation\n" == again.out
 
 
 def test_another_tool_before(reel: Reel, session: str, tmp_path: Path) -> None:

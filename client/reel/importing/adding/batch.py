@@ -32,12 +32,17 @@ class Batch:
     def __len__(self) -> int:
         return len(self._elements)
 
+    @property
+    def messages(self) -> int:
+        """How many of the elements are messages."""
+        return sum("role" in element for element in self._elements)
+
     def take(self, element: Json, *, is_prompt: bool) -> bool:
         """Add an element, and return whether it has a place here; a prompt begins another turn, and so a command."""
         # Packed to be counted, and again with the request. Counting the texts in Python takes longer.
         size = len(packb(element, unicode_errors="surrogatepass"))
         is_full = self._size + size > _BYTES or len(self) >= _MOST
-        if self._elements and (is_full or (is_prompt and any("role" in other for other in self._elements))):
+        if self._elements and (is_full or (is_prompt and self.messages)):
             return False
         self._elements.append(element)
         self._size += size

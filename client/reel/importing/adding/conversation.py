@@ -106,6 +106,12 @@ class Conversation:
         for ref, place in places.items():
             self._places[ref] = place
 
+    def count_earlier(self, other: "Conversation") -> None:
+        """Count what another reading of the same source has done, up to what was refused."""
+        self.made = self.made or other.made
+        self.added += other.added
+        self.known = other.known
+
     def take(self, step: Step) -> None:
         """Process the next step."""
         match step:
@@ -140,7 +146,7 @@ class Conversation:
         """Send the collected messages."""
         batch, self._batch = self._batch, None
         if batch is not None and self.failure is None:
-            self._send(batch.call(self.agent), len(batch))
+            self._send(batch.call(self.agent), batch)
 
     def _say(self, said: Said) -> None:
         place, parts = self._known_parts(said.parts)
@@ -253,7 +259,6 @@ class Conversation:
         if self._careful and not self._is_accepted(step.line):
             return None
         self._log.add(seq, command, ref, is_message=is_message)
-        self.added += is_message
         return seq
 
     def _is_accepted(self, line: int) -> bool:
@@ -303,24 +308,26 @@ class Conversation:
         for kept in early:
             self._keep(kept)
 
-    def _send(self, call: Call[Any], events: int | None) -> None:
+    def _send(self, call: Call[Any], batch: Batch | None) -> None:
         if self._careful:
             try:
-                self._took(self._pipeline.call(call), events)
+                self._took(self._pipeline.call(call), batch)
             except (InvalidMessage, TooLarge) as error:
                 self._refuse(error)
             return
         try:
-            self._pipeline.submit(call, lambda reply: self._took(reply, events))
+            self._pipeline.submit(call, lambda reply: self._took(reply, batch))
         except (InvalidParams, TooLarge) as error:
             self.failure = self.failure or error
 
-    def _took(self, reply: Any, events: int | None) -> None:
+    def _took(self, reply: Any, batch: Batch | None) -> None:
         if isinstance(reply, ReelError):
             # The following commands are refused as well, because the head differs from the expected one.
             self.failure = self.failure or reply
-        elif events is not None and reply.first + events - 1 != reply.head:
+        elif batch is not None and reply.first + len(batch) - 1 != reply.head:
             self.failure = self.failure or Conflict(f"{self._target.name} got other seqs than expected")
+        elif batch is not None:
+            self.added += batch.messages
 
     def _took_description(self, reply: Any) -> None:
         if isinstance(reply, ReelError):

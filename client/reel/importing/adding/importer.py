@@ -120,7 +120,12 @@ class Importer:
         for read in sent:
             failures = [conversation.failure for conversation in read.conversations if conversation.failure]
             if any(isinstance(failure, InvalidMessage | InvalidParams | TooLarge) for failure in failures):
-                self._count(self._read(tool, read.source, careful=True))
+                again = self._read(tool, read.source, careful=True)
+                earlier = {conversation.name: conversation for conversation in read.conversations}
+                for conversation in again.conversations:
+                    if (one := earlier.get(conversation.name)) is not None:
+                        conversation.count_earlier(one)
+                self._count(again)
             else:
                 self._count(read)
 
