@@ -1,32 +1,20 @@
-"""Builds neutral blocks for all readers, and makes those of a message valid."""
+"""Makes the blocks of a message valid, whatever a history has."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from reel.base.errors import InvalidMessage
-from reel.base.strict_json import Json, encode
+from reel.base.strict_json import Json
 from reel.providers import anthropic
+from reel.providers.blocks import tool_call
 from reel.providers.refusals import Refusals
 from reel.providers.roles import split_by_role
 from reel.said.blocks import ALLOWED, check_name
 
 
-def text_block(text: str) -> Json:
-    """Return a block of text."""
-    return {"type": "text", "text": text}
-
-
 def call_block(call_id: str, name: str, arguments: Any) -> Json:
-    """Return a block that calls a tool; arguments that are not text become JSON."""
-    given = arguments if type(arguments) is str else encode({} if arguments is None else arguments)
-    return {"type": "tool_call", "id": call_id or "call", "name": name or "unknown", "arguments": given}
-
-
-def result_block(call_id: str, blocks: list[Json], *, is_error: bool = False) -> Json:
-    """Return the block of a tool's result; a single text becomes the content itself."""
-    plain = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
-    content = blocks[0]["text"] if plain else blocks or ""
-    return {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": is_error}
+    """Return the block of a call, which may have neither an id nor a name."""
+    return tool_call(call_id or "call", name or "unknown", arguments)
 
 
 def anthropic_blocks(content: Any, refusals: Refusals, model: str = "") -> list[Json]:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from reel.importing.sources.blocks import text_block
 from reel.importing.sources.files import MAX_LINE, Line, lines_of, open_regular
 from reel.importing.steps import TOO_LONG, About, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import digest, milliseconds, name_of, tags_of, title_of
+from reel.providers.blocks import text as text_block
 
 _NAME = "aider"
 _FILE = ".aider.chat.history.md"

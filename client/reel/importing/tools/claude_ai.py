@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import anthropic_blocks, by_role, text_block
+from reel.importing.sources.blocks import anthropic_blocks, by_role
 from reel.importing.sources.exports import Files, export_tool
 from reel.importing.steps import About, Back, Counts, Kept, Part, Said, Source, Step
 from reel.importing.values import (
@@ -19,6 +19,7 @@ from reel.importing.values import (
     title_of,
 )
 from reel.providers.anthropic import PROVIDER
+from reel.providers.blocks import text as text_block
 from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
 

@@ -6,11 +6,14 @@ content without a matching block becomes an ``opaque`` one, which is not sent to
 
 import json
 from collections.abc import Iterator
-from itertools import groupby
 from mimetypes import guess_type
 from typing import Any, Final
 
 from reel.base.values import is_clean
+from reel.providers.blocks import text as text_block
+from reel.providers.blocks import tool_call, tool_result
+from reel.providers.content import shortest
+from reel.providers.roles import INSTRUCTION_ROLES, split_by_role
 from reel.said.blocks import check_name
 from reel.said.messages import Message
 
@@ -18,10 +21,6 @@ Json = dict[str, Any]
 
 # The provider of the opaque blocks.
 _PROVIDER: Final = "agent-framework"
-# The roles that only the framework has; the daemon sends a user's message with one of them under that role.
-_INSTRUCTING: Final = ("system", "developer")
-# The blocks that are allowed in one role only.
-_HOLDERS: Final = {"tool_result": "tool", "tool_call": "assistant", "thinking": "assistant"}
 # The fields that hold the output of a tool's result, the richest first.
 _OUTPUTS: Final = ("items", "outputs", "output", "screenshot", "result")
 # The fields that a call of a hosted tool has in place of arguments.
@@ -37,10 +36,9 @@ def messages_of(item: Json) -> list[Any]:
     """
     role = item.get("role")
     speaker = "assistant" if role == "assistant" else "user"
-    blocks = [_block(content) for content in item.get("contents") or ()] or [_text("")]
-    by_role = groupby(blocks, lambda block: _HOLDERS.get(block["type"], speaker))
-    messages: list[Json] = [{"role": holder, "content": list(found)} for holder, found in by_role]
-    if role in _INSTRUCTING:
+    blocks = [_block(content) for content in item.get("contents") or ()]
+    messages: list[Json] = [{"role": holder, "content": found} for holder, found in split_by_role(blocks, speaker)]
+    if role in INSTRUCTION_ROLES:
         for message in messages:
             message["provider_metadata"] = {"role": role}
     return messages
@@ -51,11 +49,11 @@ def _block(content: Json) -> Json:
     kind, text = str(content.get("type")), content.get("text")
     found: Json | None = None
     if kind == "text" and isinstance(text, str):
-        found = _text(text)
+        found = text_block(text)
     elif kind == "text_reasoning" and text and isinstance(text, str):
         found = {"type": "thinking", "text": text}
     elif kind == "error":
-        found = _text(_error(content))
+        found = text_block(_error(content))
     elif kind in ("data", "uri"):
         found = _media(content)
     elif kind.endswith(("function_call", "_tool_call")):
@@ -63,10 +61,6 @@ def _block(content: Json) -> Json:
     elif kind.endswith(("function_result", "_tool_result")):
         found = _result(content)
     return found or {"type": "opaque", "provider": _PROVIDER, "data_json": _strict_json(content)}
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
 
 
 def _error(content: Json) -> str:
@@ -98,7 +92,7 @@ def _call(kind: str, content: Json) -> Json | None:
     )
     if check_name(call_id) or check_name(name):
         return None
-    return {"type": "tool_call", "id": call_id, "name": name, "arguments": _arguments(content)}
+    return tool_call(call_id, name, _arguments(content))
 
 
 def _call_id(content: Json) -> Any:
@@ -123,13 +117,7 @@ def _result(content: Json) -> Json | None:
     if check_name(call_id):
         return None
     blocks = list(_output_blocks(next((content[key] for key in _OUTPUTS if content.get(key) is not None), "")))
-    is_text = len(blocks) < 2 and all(block["type"] == "text" for block in blocks)  # noqa: PLR2004 - one or none
-    return {
-        "type": "tool_result",
-        "tool_call_id": call_id,
-        "content": "".join(block["text"] for block in blocks) if is_text else blocks,
-        "is_error": content.get("exception") is not None,
-    }
+    return tool_result(call_id, shortest(blocks), failed=content.get("exception") is not None)
 
 
 def _output_blocks(value: Any) -> Iterator[Json]:
@@ -142,13 +130,13 @@ def _output_blocks(value: Any) -> Iterator[Json]:
     if kind in ("data", "uri") and (media := _media(value)) is not None:
         yield media
     elif kind == "text" and isinstance(value.get("text"), str):
-        yield _text(value["text"])
+        yield text_block(value["text"])
     elif kind == "error":
-        yield _text(_error(value))
+        yield text_block(_error(value))
     elif kind == "shell_command_output":
-        yield _text(_shell_output(value))
+        yield text_block(_shell_output(value))
     else:
-        yield _text(value if isinstance(value, str) else _json(value))
+        yield text_block(value if isinstance(value, str) else _json(value))
 
 
 def _shell_output(content: Json) -> str:
@@ -180,13 +168,13 @@ def item_of(message: Message) -> Json | None:
     if not contents:
         return None
     instructing = message.get("provider_metadata", {}).get("role")
-    return {"role": instructing if instructing in _INSTRUCTING else message["role"], "contents": contents}
+    return {"role": instructing if instructing in INSTRUCTION_ROLES else message["role"], "contents": contents}
 
 
 def _content(block: Any) -> Json | None:
     match block["type"]:
         case "text":
-            return _text(block["text"])
+            return text_block(block["text"])
         case "media":
             return _file(block)
         case "tool_call":
@@ -207,8 +195,8 @@ def _file(block: Json) -> Json:
 
 def _function_result(block: Json) -> Json:
     output = block["content"]
-    blocks = [_text(output)] if isinstance(output, str) else output
-    items = [content for inside in blocks if (content := _content(inside)) is not None] or [_text("")]
+    blocks = [text_block(output)] if isinstance(output, str) else output
+    items = [content for inside in blocks if (content := _content(inside)) is not None] or [text_block("")]
     text = "\n".join(content["text"] for content in items if content["type"] == "text" and content["text"])
     failed = {"exception": "the tool failed"} if block.get("is_error") else {}
     return {"type": "function_result", "call_id": block["tool_call_id"], "result": text, "items": items, **failed}

@@ -5,10 +5,13 @@ Both are JSON: the event's is the output of its ``model_dump(mode="json")``. A p
 """
 
 import json
-from itertools import groupby
 from typing import Any, Final
 
 from reel.base.values import is_clean
+from reel.providers.blocks import text as text_block
+from reel.providers.blocks import tool_call, tool_result
+from reel.providers.content import standard_base64, texts_of
+from reel.providers.roles import split_by_role
 from reel.said.blocks import check_name
 from reel.said.messages import Message
 
@@ -19,8 +22,6 @@ _PROVIDER: Final = "google-adk"
 _SIGNER: Final = "gemini"
 # The name of the tool that runs a model's code.
 _CODE: Final = "code_execution"
-# The blocks that are allowed in one role only.
-_HOLDERS: Final = {"tool_result": "tool", "tool_call": "assistant", "thinking": "assistant"}
 # The fields of an event beside its content that matter to a person if there is no content.
 _TOLD: Final = ("actions", "output")
 
@@ -36,8 +37,8 @@ def messages_of(event: Json) -> list[Any]:
     speaker = "assistant" if by_model else "user"
     parts = content.get("parts") or ()
     blocks = [_block(part, f"{event.get('id') or 'event'}_{number}") for number, part in enumerate(parts)]
-    by_role = groupby(blocks or [_without_content(event)], lambda block: _HOLDERS.get(block["type"], speaker))
-    return [{"role": holder, "content": list(found)} for holder, found in by_role]
+    by_role = split_by_role(blocks or [_without_content(event)], speaker)
+    return [{"role": holder, "content": found} for holder, found in by_role]
 
 
 def _without_content(event: Json) -> Json:
@@ -45,9 +46,9 @@ def _without_content(event: Json) -> Json:
     problem = [str(event[key]) for key in ("error_code", "error_message") if event.get(key)]
     spoken = event.get("output_transcription") or event.get("input_transcription") or {}
     if problem:
-        return _text(f"Error: {': '.join(problem)}")
+        return text_block(f"Error: {': '.join(problem)}")
     if isinstance(spoken.get("text"), str):
-        return _text(spoken["text"])
+        return text_block(spoken["text"])
     return _opaque({key: event[key] for key in _TOLD if event.get(key)})
 
 
@@ -58,7 +59,7 @@ def _block(part: Json, made_id: str) -> Json:
         signed = {"signature": part["thought_signature"]} if part.get("thought_signature") else {}
         return {"type": "thinking", "text": text, "provider": _SIGNER, **signed}
     if isinstance(text, str):
-        return _text(text)
+        return text_block(text)
     found = None
     if call := part.get("function_call"):
         found = _call(call.get("id") or made_id, call.get("name"), call.get("args") or {})
@@ -69,14 +70,10 @@ def _block(part: Json, made_id: str) -> Json:
     elif ran := part.get("code_execution_result"):
         found = _result(ran.get("id") or f"{_CODE}_{made_id}", ran, is_error=ran.get("outcome") != "OUTCOME_OK")
     elif file := part.get("inline_data"):
-        found = _media(file.get("mime_type"), "data_base64", _plain_base64(file.get("data")))
+        found = _media(file.get("mime_type"), "data_base64", file.get("data"))
     elif file := part.get("file_data"):
         found = _media(file.get("mime_type"), "url", file.get("file_uri"))
     return found or _opaque(part)
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
 
 
 def _opaque(value: Json) -> Json:
@@ -86,7 +83,7 @@ def _opaque(value: Json) -> Json:
 def _call(call_id: str, name: Any, arguments: Json) -> Json | None:
     if check_name(call_id) is not None or check_name(name) is not None:
         return None
-    return {"type": "tool_call", "id": call_id, "name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    return tool_call(call_id, name, json.dumps(arguments, ensure_ascii=False))
 
 
 def _result(call_id: str, response: Any, *, is_error: bool = False) -> Json | None:
@@ -95,7 +92,7 @@ def _result(call_id: str, response: Any, *, is_error: bool = False) -> Json | No
     lone = response.get("result", response.get("output")) if isinstance(response, dict) else None
     text = lone if isinstance(lone, str) else json.dumps(response, ensure_ascii=False)
     failed = is_error or (isinstance(response, dict) and "error" in response)
-    return {"type": "tool_result", "tool_call_id": call_id, "content": text, "is_error": failed}
+    return tool_result(call_id, text, failed=failed)
 
 
 def _media(mime_type: Any, field: str, data: Any) -> Json | None:
@@ -103,12 +100,8 @@ def _media(mime_type: Any, field: str, data: Any) -> Json | None:
         return None
     if not (is_clean(mime_type) and is_clean(data)):
         return None
-    return {"type": "media", "mime_type": mime_type, field: data}
-
-
-def _plain_base64(data: Any) -> Any:
-    """Return base64 in the standard alphabet; pydantic writes the URL-safe one."""
-    return data.replace("-", "+").replace("_", "/") if isinstance(data, str) else None
+    # Pydantic writes the alphabet for URLs.
+    return {"type": "media", "mime_type": mime_type, field: data if field == "url" else standard_base64(data)}
 
 
 def content_of(message: Message) -> Json | None:
@@ -124,7 +117,7 @@ def _part(block: Json) -> Json | None:
         case "tool_call":
             return {"function_call": {"id": block["id"], "name": block["name"], "args": _map(block["arguments"])}}
         case "tool_result":
-            output = block["content"] if isinstance(block["content"], str) else _words(block["content"])
+            output = block["content"] if isinstance(block["content"], str) else texts_of(block["content"])
             key = "error" if block.get("is_error") else "result"
             return {"function_response": {"id": block["tool_call_id"], "name": "tool", "response": {key: output}}}
         case "media" if "data_base64" in block:
@@ -140,7 +133,3 @@ def _map(arguments: str) -> Json:
     except (ValueError, RecursionError):
         return {"arguments": arguments}
     return found if isinstance(found, dict) else {"arguments": found}
-
-
-def _words(blocks: Any) -> str:
-    return "\n".join(block["text"] for block in blocks if block["type"] == "text")

@@ -25,8 +25,9 @@ from langchain_core.messages import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from reel.integrations.langgraph import values
-from reel.integrations.langgraph.translation import from_neutral, text_block, to_neutral
+from reel.integrations.langgraph.translation import from_neutral, to_neutral
 from reel.integrations.langgraph.values import NotAValue
+from reel.providers.blocks import text as text_block
 from reel.said.item_forms import ITEM, check_of, form_of, item_from, texts_of
 from reel.said.kinds import ROLES
 

@@ -11,6 +11,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from reel.base.values import clean, clean_deep
 from reel.integrations.langgraph import values
+from reel.providers.blocks import text as text_block
+from reel.providers.blocks import tool_call, tool_result
+from reel.providers.roles import INSTRUCTION_ROLES
 
 Json = dict[str, Any]
 
@@ -18,18 +21,12 @@ Json = dict[str, Any]
 _LONGEST = 1024
 # LangChain's names for providers whose thinking has another provider name in the daemon.
 _PROVIDERS = {"google_genai": "gemini", "google_vertexai": "gemini", "google": "gemini", "azure_openai": "openai"}
-_INSTRUCTIONS = ("system", "developer")
 
 
 def to_neutral(message: BaseMessage) -> Json:
     """Convert a message of LangChain to a neutral message."""
     if isinstance(message, ToolMessage):
-        result = {
-            "type": "tool_result",
-            "tool_call_id": _word(message.tool_call_id),
-            "content": _result(message),
-            "is_error": message.status == "error",
-        }
+        result = tool_result(_word(message.tool_call_id), _result(message), failed=message.status == "error")
         return {"role": "tool", "content": [result], "provider_metadata": {}}
     role = "assistant" if isinstance(message, AIMessage) else "user"
     metadata = {"role": "system"} if message.type == "system" else {}
@@ -58,11 +55,6 @@ def _blocks(message: BaseMessage, role: str) -> list[Json]:
     return blocks
 
 
-def text_block(text: str) -> Json:
-    """Return a block of text."""
-    return {"type": "text", "text": text}
-
-
 def _word(text: Any) -> str:
     return clean(str(text or "?"))[0][:_LONGEST]
 
@@ -79,8 +71,7 @@ def _block(part: Any, role: str, provider: str | None) -> Json:
         case {"type": "tool_call" | "invalid_tool_call" | "tool_call_chunk"} if role == "assistant":
             given = part.get("args")
             arguments = values.to_json(given) if type(given) is dict else str(given or "")
-            call = {"id": _word(part.get("id")), "name": _word(part.get("name")), "arguments": arguments}
-            return {"type": "tool_call", **call}
+            return tool_call(_word(part.get("id")), _word(part.get("name")), arguments)
         case {"type": "image" | "audio" | "video" | "file" as kind} if _media(part, kind):
             return _media(part, kind)
     value = part.get("value", part) if type(part) is dict and part.get("type") == "non_standard" else part
@@ -121,7 +112,7 @@ def from_neutral(message: Mapping[str, Any], name: str) -> list[BaseMessage]:
     only = said[0]["text"] if len(said) == 1 and said[0]["type"] == "text" else None
     parts = only if only is not None else [*map(_part, said)] or ""
     if message["role"] == "user":
-        kind = SystemMessage if message["provider_metadata"].get("role") in _INSTRUCTIONS else HumanMessage
+        kind = SystemMessage if message["provider_metadata"].get("role") in INSTRUCTION_ROLES else HumanMessage
         return [kind(content=parts, id=name)]
     calls, invalid = [], []
     for block in content:

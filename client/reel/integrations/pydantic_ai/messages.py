@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
+from reel.providers.blocks import text as text_block
+from reel.providers.blocks import tool_call, tool_result
+from reel.providers.roles import INSTRUCTION_ROLES
 from reel.said.blocks import InvalidRecord, check_blocks
 
 Json: TypeAlias = dict[str, Any]
@@ -46,7 +49,7 @@ def messages_of(item: Json) -> list[Json]:
     for part in item.get("parts") or ():
         _say(said, part, holder)
     if not said:
-        said.append({"role": holder, "content": [_text("")]})
+        said.append({"role": holder, "content": [text_block("")]})
     if holder == "assistant" and isinstance(model := item.get("model_name"), str):
         for message in said:
             if message["role"] == holder:
@@ -82,12 +85,7 @@ def _blocks(part: Json, role: str) -> Iterator[Json]:
     elif kind in ("tool-call", "builtin-tool-call"):
         args = part.get("args")
         arguments = args if isinstance(args, str) else _dump({} if args is None else args)
-        yield {
-            "type": "tool_call",
-            "id": part.get("tool_call_id"),
-            "name": part.get("tool_name"),
-            "arguments": arguments,
-        }
+        yield tool_call(part.get("tool_call_id") or "", part.get("tool_name") or "", arguments)
     elif kind == "thinking":
         yield _thinking(part)
     elif kind == "file" and isinstance(content, dict):
@@ -95,9 +93,9 @@ def _blocks(part: Json, role: str) -> Iterator[Json]:
     elif kind == "speech":
         yield from _speech(part)
     elif kind in ("retry-feedback", "retry-prompt"):
-        yield _text(_as_text(content))
+        yield text_block(_as_text(content))
     elif isinstance(content, str) and kind != "instruction-baseline":
-        yield _text(content)
+        yield text_block(content)
     elif isinstance(content, list) and content:
         yield from map(_content, content)
     else:
@@ -109,9 +107,9 @@ def _result(part: Json) -> Json:
     files = content if isinstance(content, list) else [content]
     found: str | list[Json] = _as_text(content)
     if any(_is_file(value) for value in files):
-        found = [_content(value) if _is_file(value) else _text(_as_text(value)) for value in files]
+        found = [_content(value) if _is_file(value) else text_block(_as_text(value)) for value in files]
     failed = part.get("outcome") in _ERRORS or part["part_kind"] == "retry-prompt"
-    return {"type": "tool_result", "tool_call_id": part.get("tool_call_id"), "content": found, "is_error": failed}
+    return tool_result(part.get("tool_call_id") or "", found, failed=failed)
 
 
 def _is_file(value: Any) -> bool:
@@ -121,7 +119,7 @@ def _is_file(value: Any) -> bool:
 def _content(value: Any) -> Json:
     """Convert a piece of a prompt to a block: text, a file, or an opaque block."""
     if isinstance(value, str):
-        return _text(value)
+        return text_block(value)
     kind = value.get("kind")
     if kind == "binary":
         value["data"] = str(value.get("data", "")).translate(_URL_SAFE)
@@ -129,7 +127,7 @@ def _content(value: Any) -> Json:
     if kind in _TYPES:
         return {"type": "media", "mime_type": value.get("media_type") or _TYPES[kind], "url": value.get("url")}
     if isinstance(value.get("content"), str):
-        return _text(value["content"])
+        return text_block(value["content"])
     return _opaque(value)
 
 
@@ -144,11 +142,7 @@ def _thinking(part: Json) -> Json:
 def _speech(part: Json) -> Iterator[Json]:
     if isinstance(part.get("audio"), dict):
         yield _content(part["audio"])
-    yield _text(part.get("transcript") or "")
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
+    yield text_block(part.get("transcript") or "")
 
 
 def _opaque(value: Json) -> Json:
@@ -212,7 +206,7 @@ class MessageReader:
             return item
         if message["role"] == "tool":
             parts = [self._returned(block, at) for block in message["content"]]
-        elif metadata.get("role") in ("system", "developer"):
+        elif metadata.get("role") in INSTRUCTION_ROLES:
             parts = [{"part_kind": "system-prompt", "content": _words(message["content"]), "timestamp": at}]
         else:
             parts = [{"part_kind": "user-prompt", "content": _prompt(message["content"]), "timestamp": at}]

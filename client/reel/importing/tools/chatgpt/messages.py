@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.strict_json import Json, encode, parse
-from reel.importing.sources.blocks import call_block, text_block
+from reel.importing.sources.blocks import call_block
 from reel.importing.values import list_in, map_in, other_fields, text_in
+from reel.providers.blocks import text as text_block
 
 PROVIDER = "chatgpt"
 # Content types whose text is in these fields.

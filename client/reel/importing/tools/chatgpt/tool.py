@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import result_block, text_block
 from reel.importing.sources.exports import Files, export_tool
 from reel.importing.steps import About, Back, Counts, Kept, Part, Problem, Said, Source, Step
 from reel.importing.tools.chatgpt.images import Images
@@ -19,6 +18,9 @@ from reel.importing.values import (
     text_in,
     title_of,
 )
+from reel.providers.blocks import text as text_block
+from reel.providers.blocks import tool_result
+from reel.providers.content import shortest
 
 _NAME = "chatgpt"
 _FIRST_KEYS = ("title", "id", "conversation_id", "create_time", "mapping")
@@ -132,7 +134,9 @@ class _Conversation:
         if role == "tool":
             call = self._answered(key, message.name, before)
             if call is not None:
-                return Said(role, (Part(key, [result_block(call["id"], blocks, is_error=message.failed)]),), {}, sent)
+                return Said(
+                    role, (Part(key, [tool_result(call["id"], shortest(blocks), failed=message.failed)]),), {}, sent
+                )
         if role == "system" and not self._said:
             return Said(role, (Part(key, blocks),), {}, sent)
         if role == "user":

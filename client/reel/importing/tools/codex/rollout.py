@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import text_block
 from reel.importing.sources.files import JsonLines, lines_of, open_regular, open_zstd
 from reel.importing.sources.responses_items import Item, Items, left_out_of
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Said, Source, Step
@@ -25,6 +24,7 @@ from reel.importing.values import (
     text_in,
     title_of,
 )
+from reel.providers.blocks import text as text_block
 from reel.providers.openai import PROVIDER
 
 NAME = "codex"

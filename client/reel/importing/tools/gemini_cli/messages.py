@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block, result_block, text_block
+from reel.importing.sources.blocks import call_block
 from reel.importing.sources.gemini_parts import Parts, left_out_of_part, parts_in
 from reel.importing.steps import Kept
 from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in
+from reel.providers.blocks import text as text_block
+from reel.providers.blocks import tool_result
+from reel.providers.content import shortest
 from reel.providers.gemini import PROVIDER
 
 NAME = "gemini-cli"
@@ -179,7 +182,7 @@ def _recorded_result(call: Json, reader: Parts) -> Json | None:
     results, others = _split(parts_in(given), call_id, reader)
     if not results:
         failed = text_in(call, "status") == "error"
-        return result_block(call_id, others, is_error=failed)
+        return tool_result(call_id, shortest(others), failed=failed)
     return {**results[0], "tool_call_id": call_id}
 
 

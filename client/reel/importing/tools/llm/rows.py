@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block, result_block, text_block
+from reel.importing.sources.blocks import call_block
 from reel.importing.sources.databases import Database
 from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, map_in, milliseconds, parse_record, text_in
+from reel.providers.blocks import text as text_block
+from reel.providers.blocks import tool_result
+from reel.providers.content import shortest
 from reel.providers.metadata import opaque_block
 from reel.said.blocks import ALLOWED
 
@@ -111,7 +114,7 @@ def _referenced(database: Database, payload: Json) -> str:
 
 def _result(call_id: str, output: Any, files: list[Json], *, failed: bool) -> Json:
     text = output if type(output) is str else encode(output)
-    return result_block(call_id, [text_block(text), *files], is_error=failed)
+    return tool_result(call_id, shortest([text_block(text), *files]), failed=failed)
 
 
 def _attachment(database: Database, name: str) -> Json:

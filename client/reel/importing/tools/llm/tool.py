@@ -5,11 +5,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.blocks import by_role, text_block
+from reel.importing.sources.blocks import by_role
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.tools.llm.rows import FIELDS, PROVIDER, message_blocks, response_messages
 from reel.importing.values import id_in_name, milliseconds, origins_first, other_fields, tags_of, text_in, title_of
+from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
 
 _ROLES = {"user": "user", "tool": "user", "assistant": "assistant", "system": "system"}

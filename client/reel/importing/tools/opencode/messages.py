@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block, text_block
+from reel.importing.sources.blocks import call_block
 from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
 from reel.importing.values import list_in, map_in, milliseconds, other_fields, text_in
+from reel.providers.blocks import text as text_block
 from reel.providers.metadata import opaque_block
 from reel.said.blocks import check_name
 
