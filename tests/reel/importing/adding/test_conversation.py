@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reel.base.errors import Conflict, InvalidMessage, ReelError
-from reel.importing.adding import conversation
+from reel.importing.adding import batch
 from reel.importing.adding.conversation import CLIENT, TAG, Conversation, Target
 from reel.importing.adding.log import Log
 from reel.importing.adding.stored import Stored
@@ -264,9 +264,9 @@ def test_a_fork_that_says_nothing_of_its_own() -> None:
 
 def test_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command has at most so many messages, and at most so many bytes."""
-    monkeypatch.setattr(conversation, "_MOST", 2)
+    monkeypatch.setattr(batch, "_MOST", 2)
     by_number = commands(*(answer(f"a{number}") for number in range(5)))
-    monkeypatch.setattr(conversation, "_BYTES", 100)
+    monkeypatch.setattr(batch, "_BYTES", 100)
     by_size = commands(answer("x" * 60), answer("y" * 60))
 
     assert ["add a0+a1 over 1", "add a2+a3 over 3", "add a4 over 5"] == by_number[1:]

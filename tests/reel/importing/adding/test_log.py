@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.importing.adding.log import Log, ref_for
+from reel.importing.adding.log import Log, brought_by, in_log, ref_for
 
 
 def event(seq: int, parent: int | None, kind: str = "user", command: int = 0, **more: Any) -> Any:
@@ -61,7 +61,7 @@ def test_what_is_added() -> None:
 
     assert (4, 5, 4) == (log.tip, log.head, log.newest)
     assert [3, 4, 5] == [log.place_of(ref) for ref in ("u", "a", "n")]
-    assert (4, 4) == (log.end_of(3), log.end_of(4))
+    assert [(3, 4), (4, 4)] == [log.state_with(place) for place in (3, 4)]
 
 
 def test_going_back() -> None:
@@ -74,12 +74,31 @@ def test_going_back() -> None:
 
 
 def test_what_a_clone_brought() -> None:
-    """The messages of the other log stand in place of the agent's own, and what follows them is found."""
-    log = read(event(1, None, "created"), event(2, None), event(9, 7, "clone"), event(10, 7))
-    log.bring([5, 7], 9)
+    """It is found by its seq, although the log has an event with that as well; the state with it is the clone's."""
+    log = read(event(1, None, "created"), event(2, None), event(5, 2))
+    for seq, before in ((5, None), (7, brought_by(9, 5))):
+        log.bring(brought_by(9, seq), before)
+    log.take(event(9, 7, "clone"), brought_by(9, 7), "me")
+    log.take(event(10, 7), brought_by(9, 7), "me")
+    log.settle()
 
-    assert [5, 7, 10, None] == [log.after(place) for place in (None, 5, 7, 10)]
-    assert log.after(2) is None
+    assert [5, 7, 10, None, None] == [log.after(place) for place in (None, 5, 7, 10, 2)]
+    assert [(2, 2), (9, 7), (9, 7), (10, 10)] == [log.state_with(place) for place in (2, 5, 7, 10)]
+    log.go_to(5, 11)
+    assert [True, False] == [log.has(brought_by(9, 5)), log.has(in_log(5))]
+    assert (5, brought_by(9, 5)) == (log.tip, log.tree.tip)
+
+
+def test_an_event_and_what_a_clone_brought_with_its_seq() -> None:
+    """When the clone is undone, the event counts."""
+    log = read(event(1, None, "created"), event(5, None))
+    log.bring(brought_by(9, 5), None)
+    log.take(event(9, 5, "clone"), brought_by(9, 5), "me")
+    log.take(event(10, 5, "restore"), in_log(5), "me")
+    log.settle()
+
+    assert [False, True] == [log.has(brought_by(9, 5)), log.has(in_log(5))]
+    assert (5, 5) == log.state_with(5)
 
 
 @pytest.mark.parametrize("ref", ["x" * 257, "é", "a\tb", ""])
