@@ -1,7 +1,7 @@
 """Options may come before, between and after the positional arguments."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.cli.line.arguments import UsageError
-from reel.cli.line.command import options_of
+from reel.cli.line.command import Command, options_of
+from reel.cli.line.options import Options
 from reel.cli.line.parser import command_parser, top_parser
-from reel.cli.line.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
+from reel.cli.line.parsing import find_command, name_of, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.line.table import all_commands, command_names
 from reel.reading.positions import FORMS
 from reel.said.formats import ANSWERING_FORMATS, FORMATS
 
 
-def parsed(*argv: str) -> SimpleNamespace:
+def parsed(*argv: str) -> Options:
     args = parse_beginning(argv)
     return parse_arguments(find_command(args.command), args)
 
@@ -128,6 +129,35 @@ def outcome(parse: Callable[[list[str]], SimpleNamespace], argv: list[str]) -> A
         return error.message, error.command
     except SystemExit:
         return "help"
+
+
+def _types(command: Command) -> Iterator[tuple[str, str]]:
+    """Yield the name of each option of a command, and its type as its row says it."""
+    for option in options_of(command):
+        details = option[1]
+        action = details.get("action")
+        read = details.get("type", str)
+        kind = read.__annotations__["return"] if "type" in details else "str"
+        if "nargs" in details:
+            kind = f"list[{kind}]"
+        if action == "append":
+            kind = f"list[{kind}]"
+        yield name_of(option), "bool" if action == "store_true" else f"{kind} | None"
+
+
+def test_the_options_are_those_of_the_tables() -> None:
+    """Each has one type, whichever command has it; a position is a number by the time that a command runs."""
+    declared = {
+        name: kind for name, kind in Options.__annotations__.items() if name not in ("command", "rest", "words")
+    }
+    words = {name for name, kind in declared.items() if kind.startswith(("Literal", "Dialect"))}
+    given: dict[str, set[str]] = {}
+    for command in all_commands():
+        for name, kind in _types(command):
+            given.setdefault(name, set()).add("int | None" if name in ("at", "since") else kind)
+
+    assert {name: {"str | None" if name in words else kind} for name, kind in declared.items()} == given
+    assert {False, None} == {getattr(Options, name) for name in declared}
 
 
 @pytest.mark.slow

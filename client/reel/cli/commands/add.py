@@ -73,7 +73,9 @@ def collect(ctx: Context) -> Input:
         InvalidMessage: a line of the file is not a message.
     """
     args = ctx.args
-    given = [f"--{name.replace('_', '-')}" for name in ("tool_call", "tool_result", "file", "role") if vars(args)[name]]
+    given = [
+        f"--{name.replace('_', '-')}" for name in ("tool_call", "tool_result", "file", "role") if getattr(args, name)
+    ]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} cannot be combined; --file can mix them")
     if args.error and not args.tool_result:
@@ -180,7 +182,7 @@ def _with_remedy(error: TooLarge, ctx: Context, messages: int) -> TooLarge:
 
     about = f"{messages:,} messages are more than one command can add ({MAX_ELEMENTS:,}, and {MAX_MESSAGE >> 20} MiB)"
     each = ctx.command("add", ctx.agent, "--file", STDIN)
-    parts = join(["split", "-l", str(_MESSAGES_PER_PART), f"--filter={each}", ctx.args.file])
+    parts = join(["split", "-l", str(_MESSAGES_PER_PART), f"--filter={each}", ctx.args.file or STDIN])
     return TooLarge(f"{about}; add them in parts with: {parts}", **error.data)
 
 

@@ -54,7 +54,7 @@ def add_question(
 
 
 def _again(ctx: Context) -> str:
-    via = ["--via", ctx.args.via, "--format", ctx.args.format] if ctx.args.via else []
+    via = ["--via", ctx.args.via, "--format", ctx.args.format or ""] if ctx.args.via else []
     dialect = ["--dialect", ctx.args.dialect] if ctx.args.dialect else []
     return ctx.command("ask", "-a", ctx.agent, *via, *dialect)
 

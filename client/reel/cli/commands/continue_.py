@@ -26,7 +26,7 @@ def continue_last(ctx: Context) -> int:
     if not agents:
         ctx.out.warn(f"no conversation has the tag cwd={os.getcwd()}; list all with: {ctx.command('list')}")
         return REFUSED
-    if ctx.args.list:
+    if ctx.args.listed:
         _list(ctx, agents)
     elif ctx.out.as_json:
         ctx.out.document(agents[0])
@@ -82,7 +82,6 @@ def _go_on(ctx: Context, agent: AgentRow, directory: str, number: int) -> int:
     if has_provider(ctx):
         from reel.cli.commands.chat import chat  # noqa: PLC0415 - only with a provider
 
-        ctx.args.system, ctx.args.create = None, False
         return chat(ctx)
     transcript = transcript_for(ctx, folds=True, brief=True)
     for message in ctx.client.messages(agent.id, last=_SHOWN).messages:

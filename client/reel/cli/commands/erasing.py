@@ -136,7 +136,7 @@ def purge(ctx: Context) -> int:
         return _retain(ctx)
     if args.now:
         raise UsageError("--now goes with --retention; agents that are named are purged at once")
-    how = {"cascade": args.cascade or None, "force": args.force or None}
+    how: dict[str, Any] = {"cascade": args.cascade or None, "force": args.force or None}
     backups = _backups(ctx)
     tried = [ctx.client.purge(agent, **how, backups=backups, dry_run=True) for agent in ctx.words]
     names = Names(ctx.client)

@@ -16,6 +16,8 @@ from reel.cli.screen.output import to_json
 from reel.reading.wording import count
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from reel.exporting.story import Heading
     from reel.replies import AgentInfo, MessagesPage
     from reel.said.messages import Event, Message
@@ -28,9 +30,9 @@ def export(ctx: Context) -> None:
     """Write a conversation, or all of them."""
     args = ctx.args
     args.format = args.format or "markdown"
-    if "" in (args.all, args.output):  # as of an unset variable; below "" is the root of the file system
+    if "" in (args.directory, args.output):  # as of an unset variable; below "" is the root of the file system
         raise UsageError("the name of the file or directory is empty; name one")
-    if args.all is None:
+    if args.directory is None:
         if not ctx.agent:
             raise UsageError("no agent was named; name one, or export all of them with --all DIR")
         pieces = _exported(ctx, ctx.client.agent(ctx.agent), args.at)
@@ -54,9 +56,9 @@ def export(ctx: Context) -> None:
             path = path_of(agent.name, ending(args.format))
             if not agent.alive or path.casefold() in written:
                 path = f"{path}@{agent.id}"
-            _write(f"{args.all}/{path}{ending(args.format)}", _exported(ctx, agent, None))
+            _write(f"{args.directory}/{path}{ending(args.format)}", _exported(ctx, agent, None))
             written.add(path.casefold())
-    ctx.out.line(f"{count(len(written), 'conversation')} written to {args.all}")
+    ctx.out.line(f"{count(len(written), 'conversation')} written to {args.directory}")
 
 
 def ending(form: str) -> str:
@@ -78,7 +80,7 @@ def path_of(name: str, suffix: str) -> str:
 
 def _exported(ctx: Context, agent: AgentInfo, at: int | None) -> Iterator[str]:
     """Return a conversation in the form that the arguments name, in pieces."""
-    form = ctx.args.format
+    form: Any = ctx.args.format  # one of the parser's choices
     if form == "jsonl":
         return _log(ctx, agent, at)
     if form not in _ENDINGS:

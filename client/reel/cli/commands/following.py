@@ -184,7 +184,7 @@ def _run_command(ctx: Context, push: Push) -> None:
     with event_stdin(to_json(push).encode() + b"\n") as (stdin, name):
         environment = {**os.environ, **known, EVENT: name}
         ran = subprocess.run(  # noqa: S602 - the user's own command line
-            ctx.args.exec, shell=True, check=False, stdin=stdin, env=environment
+            ctx.args.exec or "", shell=True, check=False, stdin=stdin, env=environment
         )
     if ran.returncode:
         ctx.out.warn(f"{push.name} #{push.seq}: the command {describe_end(ran.returncode)}")

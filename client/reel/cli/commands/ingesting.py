@@ -189,4 +189,4 @@ def _retry_command(ctx: Context, path: str, *, interrupted: bool) -> str:
     flags = [flag for flag, wanted in (("--create", args.create), ("--interrupted", interrupted)) if wanted]
     for option, value in (("--model", args.model), ("--names", args.names)):
         flags += [option, value] if value else []
-    return ctx.command("ingest", ctx.agent, "--format", args.format, *flags, path)
+    return ctx.command("ingest", ctx.agent, "--format", args.format or "", *flags, path)

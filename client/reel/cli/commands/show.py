@@ -29,7 +29,7 @@ _FOLDED_TO = 5
 def show(ctx: Context) -> int:
     """Show the conversation, or print texts of it."""
     args = ctx.args
-    forms = {"--records": args.records, "--text": args.text, "--last-answer": args.last_answer}
+    forms = {"--records": args.records, "--text": args.texts_only, "--last-answer": args.last_answer}
     block = args.block if args.block is not None else 1 if args.code else None
     forms["--code" if args.code else "--block"] = block is not None
     given = [flag for flag, form in forms.items() if form]
@@ -39,7 +39,7 @@ def show(ctx: Context) -> int:
         raise UsageError("--brief and --full cannot be combined")
     if args.last_answer or block is not None:
         return _print_answer(ctx, block)
-    if args.text:
+    if args.texts_only:
         _print_texts(ctx)
         return OK
     with paged(ctx, at_end=ctx.word is None):

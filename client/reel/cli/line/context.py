@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from types import SimpleNamespace
 
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.line.names import Names, PrefixResolvingClient
+from reel.cli.line.options import Options
 from reel.cli.line.settings import Settings
 from reel.cli.screen.output import Output
 from reel.daemon.address import state_directory
@@ -39,7 +39,7 @@ class Context:
 
     def __init__(
         self,
-        args: SimpleNamespace,
+        args: Options,
         agent: str,
         words: list[str],
         socket: str,

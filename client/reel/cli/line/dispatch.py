@@ -7,13 +7,13 @@ imports one is imported from here on, and of the commands only the one that runs
 import os
 import sys
 from importlib import import_module
-from types import SimpleNamespace
 
 from reel.base.errors import NotRunning, ReelError
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.command import Command
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, status_of
+from reel.cli.line.options import Options
 from reel.cli.line.settings import NO_START, Settings
 from reel.cli.screen.output import Output
 from reel.daemon.address import default_socket, standard_socket
@@ -21,7 +21,7 @@ from reel.reading.failures import explain
 
 
 def dispatch(
-    command: Command, args: SimpleNamespace, agent: str, words: list[str], settings: Settings, *, lone: bool = False
+    command: Command, args: Options, agent: str, words: list[str], settings: Settings, *, lone: bool = False
 ) -> int:
     """Run a command's function and return the exit status. An error of the daemon becomes one line on stderr.
 
@@ -34,9 +34,9 @@ def dispatch(
         lone: whether the only argument may also be the agent.
     """
     module, _, function = command.function.partition(".")
-    color = vars(args).get("color") or settings.color
+    color = args.color or settings.color
     out = Output(sys.stdout, sys.stderr, as_json=args.json, color=color, hints=settings.hints)
-    changes = command.writes or bool(vars(args).get("add"))  # draft changes something only with --add
+    changes = command.writes or args.add  # draft changes something only with --add
     ctx: Context | None = None
     try:
         socket, starts = _socket(command, args), _starts(command, args, settings)
@@ -63,12 +63,12 @@ def _resolve_positions(ctx: Context) -> None:
         given = vars(ctx.args).get(name)
         if given is None or isinstance(given, int):
             continue
-        if not ctx.agent or vars(ctx.args).get("all"):
+        if not ctx.agent or ctx.args.all:
             raise UsageError(f"--{name} from the end needs one agent; for all agents it is an event id, such as 12")
         setattr(ctx.args, name, ctx.seq(given))
 
 
-def _starts(command: Command, args: SimpleNamespace, settings: Settings) -> bool:
+def _starts(command: Command, args: Options, settings: Settings) -> bool:
     """Return whether to start the daemon if none runs.
 
     Not on a socket of ``--socket``: nobody knows with which database, and a daemon on a mistyped path would keep the
@@ -78,7 +78,7 @@ def _starts(command: Command, args: SimpleNamespace, settings: Settings) -> bool
     return wanted and not args.socket and not os.environ.get(NO_START)
 
 
-def _socket(command: Command, args: SimpleNamespace) -> str:
+def _socket(command: Command, args: Options) -> str:
     try:
         return os.path.abspath(args.socket or default_socket())
     except NotRunning:

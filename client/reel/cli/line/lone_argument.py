@@ -46,7 +46,7 @@ def resolve_lone_argument(ctx: Context, command: Command) -> None:
 
 
 def _text(ctx: Context, word: str) -> str:
-    if vars(ctx.args).get("add"):
+    if ctx.args.add:
         ctx.use_as_agent(word)  # draft --add reads its text from stdin
         return ""
     stdin = peek(sys.stdin.fileno(), STDIN_TIMEOUT)

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.line.arguments import InvalidValue, UsageError
 from reel.cli.line.command import COMMON, common_options, particular_options
+from reel.cli.line.options import Options
 from reel.cli.line.table import look_up
 
 if TYPE_CHECKING:
@@ -49,26 +50,26 @@ def find_command(name: str) -> Command:
     return command
 
 
-def parse_beginning(argv: Sequence[str]) -> SimpleNamespace:
+def parse_beginning(argv: Sequence[str]) -> Options:
     """Return the common options up to the command's name, the name, and as ``rest`` what comes after it.
 
     Raises:
         UsageError: an option is wrong.
     """
-    values: dict[str, Any] = dict.fromkeys(map(_name, COMMON))
+    values: dict[str, Any] = dict.fromkeys(map(name_of, COMMON))
     words = iter(argv)
     try:
         first = next(_positional(words, COMMON, values), None)
     except _Uncertain:
         first = None
     if first is not None:
-        return SimpleNamespace(**values, command=first, rest=[*words])
+        return Options(**values, command=first, rest=[*words])
     from reel.cli.line.parser import top_parser  # noqa: PLC0415 - see above
 
-    return top_parser().parse_args(argv, SimpleNamespace())
+    return Options(**vars(top_parser().parse_args(argv)))
 
 
-def parse_arguments(command: Command, args: SimpleNamespace) -> SimpleNamespace:
+def parse_arguments(command: Command, args: Options) -> Options:
     """Return the options of a command, and its positional arguments as ``words``.
 
     Args:
@@ -79,14 +80,15 @@ def parse_arguments(command: Command, args: SimpleNamespace) -> SimpleNamespace:
         UsageError: an option is wrong.
     """
     options = particular_options(command)
-    values = {**vars(args), "agent": None, **{_name(option): _default(option) for option in options}}
+    values = {**vars(args), "agent": None, **{name_of(option): _default(option) for option in options}}
     try:
         words = [*_positional(iter(args.rest), (*options, *common_options(command)), values)]
     except _Uncertain:
         from reel.cli.line.parser import command_parser  # noqa: PLC0415 - see above
 
-        return command_parser(command).parse_intermixed_args(args.rest, args)
-    return SimpleNamespace(**{**values, "words": words})
+        # Not into options themselves, whose defaults would count as given.
+        return Options(**vars(command_parser(command).parse_intermixed_args(args.rest, SimpleNamespace(**vars(args)))))
+    return Options(**{**values, "words": words})
 
 
 def _positional(words: Iterator[str], options: Iterable[Option], values: dict[str, Any]) -> Iterator[str]:
@@ -104,7 +106,7 @@ def _positional(words: Iterator[str], options: Iterable[Option], values: dict[st
 def _take(option: Option, words: Iterator[str], values: dict[str, Any]) -> None:
     """Take the values of an option from the words after it."""
     _flags, details = option
-    name, action, number = _name(option), details.get("action"), details.get("nargs", 1)
+    name, action, number = name_of(option), details.get("action"), details.get("nargs", 1)
     if action == "store_true":
         values[name] = True
         return
@@ -129,7 +131,7 @@ def _looks_like_an_option(word: str) -> bool:
     return word.startswith("-") and word != "-"
 
 
-def _name(option: Option) -> str:
+def name_of(option: Option) -> str:
     """Return the name under which argparse stores an option."""
     flags, details = option
     name: str = details.get("dest") or flags[-1].lstrip("-").replace("-", "_")

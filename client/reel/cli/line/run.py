@@ -16,8 +16,7 @@ from reel.cli.screen.output import open_streams
 from reel.reading.wording import safe
 
 if TYPE_CHECKING:
-    from types import SimpleNamespace
-
+    from reel.cli.line.options import Options
     from reel.cli.line.settings import Settings
 
 _HELP = {"--help", "-h"}
@@ -59,7 +58,7 @@ def _parse_and_run(argv: Sequence[str]) -> int:
         return complete(argv[1:])
     before, after = split_at_dashes(argv)
     args = parse_beginning(before)
-    if args.command is None:
+    if not args.command:
         from reel.cli.line.parser import top_parser  # noqa: PLC0415 - a command that runs needs no parser
 
         top_parser().print_help()
@@ -77,7 +76,7 @@ def _parse_and_run(argv: Sequence[str]) -> int:
         raise UsageError(error.message, command.name) from None
 
 
-def _command_and_settings(args: SimpleNamespace) -> tuple[Command, Settings]:
+def _command_and_settings(args: Options) -> tuple[Command, Settings]:
     """Return the intended command, and the settings; an alias is replaced by its words."""
     from reel.cli.line.settings import Settings, load  # noqa: PLC0415 - --version needs none
 
@@ -96,15 +95,13 @@ def _command_and_settings(args: SimpleNamespace) -> tuple[Command, Settings]:
     return find_command(args.command), settings
 
 
-def _dispatch(
-    command: Command, args: SimpleNamespace, agent: str, words: list[str], settings: Settings, *, lone: bool
-) -> int:
+def _dispatch(command: Command, args: Options, agent: str, words: list[str], settings: Settings, *, lone: bool) -> int:
     from reel.cli.line.dispatch import dispatch  # noqa: PLC0415 - --help and --version need no client
 
     return dispatch(command, args, agent, words, settings, lone=lone)
 
 
-def _positionals(command: Command, args: SimpleNamespace) -> str:
+def _positionals(command: Command, args: Options) -> str:
     """Return the positional arguments that a command takes together with these options."""
     if any(getattr(args, name) for name in command.replaces_text):
         return command.positionals.split()[0]

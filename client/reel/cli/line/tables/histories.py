@@ -33,7 +33,7 @@ COMMANDS = (
         "go on with the last conversation of this directory",
         "continue_.continue_last",
         "reel continue --via claude\n  export REEL_AGENT=$(reel continue)",
-        (option("--list", action="store_true", help="list all of them, the newest first"), *ANSWERING),
+        (option("--list", dest="listed", action="store_true", help="list all of them, the newest first"), *ANSWERING),
         notes="Of the agents whose tag cwd is this directory, it is the one with the newest\n"
         "message. Imported conversations have that tag, and `reel tag AGENT cwd=$PWD`\n"
         "sets it. If no agent has this directory, its nearest parent counts. Opens reel\n"
@@ -55,7 +55,12 @@ COMMANDS = (
                 help=f"{', '.join(EXPORTS)} (default: {EXPORTS[0]}), or a format of reel render",
             ),
             option("-o", "--output", metavar="FILE", help="file to write (default: stdout)"),
-            option("--all", metavar="DIR", help="write every conversation to a file in DIR, killed ones as NAME@ID"),
+            option(
+                "--all",
+                metavar="DIR",
+                dest="directory",
+                help="write every conversation to a file in DIR, killed ones as NAME@ID",
+            ),
             option("--model", metavar="NAME", type=text, help="for a provider's format, the model whose rules apply"),
             at("as it was at SEQ"),
         ),

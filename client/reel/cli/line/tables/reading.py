@@ -77,7 +77,7 @@ COMMANDS = (
             at("as it was at SEQ"),
             option("--brief", action="store_true", help="fold tool calls, their results, and thinking"),
             option("--full", action="store_true", help="fold nothing"),
-            option("--text", action="store_true", help="print only the texts, without headings"),
+            option("--text", dest="texts_only", action="store_true", help="print only the texts, without headings"),
             option("--last-answer", action="store_true", help="print only the text of the assistant's last answer"),
             option("--code", action="store_true", help="print only the first code block of the last answer with code"),
             option(

@@ -1,0 +1,108 @@
+"""The options of all commands, with their types: a command that has not one of them has its default."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from reel.base.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from reel.reading.positions import FromEnd
+    from reel.said.formats import Dialect
+
+
+class Options(SimpleNamespace):
+    """What was given on the command line; ``tests/reel/cli/test_parser.py`` compares it with the tables."""
+
+    # The command's name, what comes after that, and the positional arguments in it.
+    command: str = ""
+    rest: list[str]
+    words: list[str]
+
+    add: bool = False
+    after: str | None = None
+    agent: str | None = None
+    all: bool = False
+    at: int | None = None
+    backup: list[str] | None = None
+    begin: int | FromEnd | None = None
+    best: bool = False
+    block: int | None = None
+    brief: bool = False
+    budget: int | None = None
+    by: str | None = None
+    cache: Literal["5m", "1h"] | None = None
+    cascade: bool = False
+    code: bool = False
+    color: str | None = None
+    create: bool = False
+    database: str | None = None
+    dialect: Dialect | None = None
+    directory: str | None = None
+    dry_run: bool = False
+    error: bool = False
+    every: float | None = None
+    exec: str | None = None
+    file: str | None = None
+    force: bool = False
+    format: str | None = None
+    full: bool = False
+    if_seq: int | None = None
+    inherited: bool = False
+    install: bool = False
+    interrupted: bool = False
+    into: str | None = None
+    json: bool = False
+    kind: list[str] | None = None
+    last: int | None = None
+    last_answer: bool = False
+    limit: int | None = None
+    listed: bool = False
+    marks: bool = False
+    match: str | None = None
+    model: str | None = None
+    names: str | None = None
+    no_browser: bool = False
+    no_pager: bool = False
+    no_start: bool = False
+    now: bool = False
+    once: bool = False
+    only_tools: str | None = None
+    open: Literal["close", "refuse"] | None = None
+    output: str | None = None
+    path: bool = False
+    pin: str | None = None
+    port: int | None = None
+    prefix: str | None = None
+    reason: str | None = None
+    records: bool = False
+    report: str | None = None
+    retention: bool = False
+    role: Literal["user", "assistant", "system"] | None = None
+    seq: list[int] | None = None
+    set: list[str] | None = None
+    since: int | None = None
+    socket: str | None = None
+    sort: str | None = None
+    source: str | None = None
+    stream: bool = False
+    strict: bool = False
+    system: str | None = None
+    tag: list[str] | None = None
+    target: str | None = None
+    text: str | None = None
+    texts_only: bool = False
+    time_limit: float | None = None
+    timeout: float | None = None
+    title: str | None = None
+    tool_call: list[list[str]] | None = None
+    tool_result: list[str] | None = None
+    tools: str | None = None
+    tree: bool = False
+    unless_stopped: bool = False
+    via: str | None = None
+    watch: bool = False
+    with_file: str | None = None
+    yes: bool = False
