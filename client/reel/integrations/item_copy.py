@@ -14,7 +14,7 @@ _REPLACING = sorted(REPLACING)
 
 # The seq of an item's message, and when it was written. A clone into an agent brings messages with seqs that others in
 # its own log may have.
-Place: TypeAlias = tuple[int, int]
+Stamp: TypeAlias = tuple[int, int]
 
 
 class _State(NamedTuple):
@@ -49,7 +49,7 @@ class ItemCopy:
         self._state: _State | None = None
         # The items of each read, as a JSON list: a caller may modify the result.
         self._read_items: list[str] = []
-        self._places: list[Place] = []
+        self._stamps: list[Stamp] = []
 
     def read(self, client: Client) -> list[Any]:
         """Return all items, the oldest first; the caller may modify them.
@@ -62,19 +62,19 @@ class ItemCopy:
         connection = client.server
         pages = self._read(client, 0 if self._state is None else self._state.seq)
         if self._state is not None and not self._is_extended(client, pages[0]):
-            self._state, self._read_items, self._places = None, [], []
+            self._state, self._read_items, self._stamps = None, [], []
             pages = self._read(client, 0)
         found: list[Any] = [item for page in pages for item in page.items]
         if found:
             self._read_items.append(f"[{','.join([item['item_json'] for item in found])}]")
-            self._places += [(item["seq"], item["time"]) for item in found]
-        seq = self._places[-1][0] if self._places else 0
+            self._stamps += [(item["seq"], item["time"]) for item in found]
+        seq = self._stamps[-1][0] if self._stamps else 0
         self._state = _State(pages[0].agent, pages[0].head, seq, connection, pages[0].erasures)
         return [item for read in self._read_items for item in parse(read)]
 
-    def places(self) -> tuple[str, list[Place]]:
-        """Return the agent's id, and the place of each item that was read."""
-        return "" if self._state is None else self._state.agent, self._places
+    def stamps(self) -> tuple[str, list[Stamp]]:
+        """Return the agent's id, and the stamp of each item that was read."""
+        return "" if self._state is None else self._state.agent, self._stamps
 
     @property
     def head(self) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reel.replies import MessagesPage
 
 
-class Said(NamedTuple):
+class Compared(NamedTuple):
     """A message to compare; a system prompt has no seq."""
 
     seq: int | None
@@ -35,26 +35,26 @@ class Hunk(NamedTuple):
     """
 
     sign: str
-    messages: list[Said]
+    messages: list[Compared]
 
 
-def said_on(page: MessagesPage, *, first: bool) -> Iterator[Said]:
+def said_on(page: MessagesPage, *, first: bool) -> Iterator[Compared]:
     """Yield what is on a page of a conversation; the first one has the system prompt."""
     if first and page.system is not None:
-        yield Said(None, "system", [{"type": "text", "text": page.system}])
+        yield Compared(None, "system", [{"type": "text", "text": page.system}])
     for message in page.messages:
-        yield Said(message["seq"], message["role"], message["content"])
+        yield Compared(message["seq"], message["role"], message["content"])
 
 
 class Difference:
     """Compares two conversations that are read page by page; what both begin with is not kept."""
 
     def __init__(self) -> None:
-        self._begun: list[Said] = []
-        self._rest: tuple[list[Said], list[Said]] = ([], [])
+        self._begun: list[Compared] = []
+        self._rest: tuple[list[Compared], list[Compared]] = ([], [])
         self._differs = False
 
-    def add(self, side: int, said: Iterable[Said]) -> None:
+    def add(self, side: int, said: Iterable[Compared]) -> None:
         """Take the next messages of the first conversation, 0, or of the second, 1."""
         self._rest[side].extend(said)
         ours, theirs = self._rest
@@ -80,7 +80,7 @@ class Difference:
         return [hunk for hunk in hunks if hunk.messages]
 
 
-def compare(first: Iterable[Said], second: Iterable[Said]) -> list[Hunk]:
+def compare(first: Iterable[Compared], second: Iterable[Compared]) -> list[Hunk]:
     """Return the differences between two whole conversations."""
     difference = Difference()
     difference.add(0, first)

@@ -16,9 +16,9 @@ from reel.aio import Client
 from reel.base.errors import Busy, NotFound, NotRunning, ReelError, ShuttingDown, Storage
 from reel.daemon.peer import RETRY_INTERVAL
 from reel.exporting.story import Happened, Said
+from reel.viewing.contents import piece
 from reel.viewing.conversation import draft, new_articles, pieces_of
 from reel.viewing.exchange import Send
-from reel.viewing.reading import piece
 from reel.wire.pushes import DraftPush, EventPush, Push
 
 # Seconds between two updates of the list, and of a draft.

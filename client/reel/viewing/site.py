@@ -10,7 +10,7 @@ from reel.base.errors import NotFound, NotRunning, ReelError
 from reel.exporting.page import style
 from reel.reading.failures import explain
 from reel.replies import AgentInfo
-from reel.viewing import reading
+from reel.viewing import contents
 from reel.viewing.conversation import body, head
 from reel.viewing.exchange import Request, Response, Send, as_seq, html_response, message_page
 from reel.viewing.frame import closing, link, opening
@@ -89,13 +89,13 @@ class Site:
         at, last, system = await self._moment(agent, request)
         around, first = request.number("around"), request.number("first")
         if around is not None and around < last:
-            shown = await reading.piece(
+            shown = await contents.piece(
                 self._client, agent.id, max(around - _ABOVE, 1), min(around + _FIRST, last), last
             )
         elif first is not None:
-            shown = await reading.piece(self._client, agent.id, max(first, last - _MOST, 1), last, last)
+            shown = await contents.piece(self._client, agent.id, max(first, last - _MOST, 1), last, last)
         else:
-            shown = await reading.piece_before(self._client, agent.id, last, last, _FIRST)
+            shown = await contents.piece_before(self._client, agent.id, last, last, _FIRST)
         main = [*head(request.path, agent, at, system), *body(shown, last)]
         return await self._page(agent.title or agent.name, main, agent, at=at, since=last if at is None else None)
 
@@ -105,10 +105,10 @@ class Site:
         _, end, _ = await self._moment(agent, request)
         before, after = request.number("before"), request.number("after")
         if after is not None:
-            shown = await reading.piece(self._client, agent.id, after + 1, min(after + _MORE, end), end)
+            shown = await contents.piece(self._client, agent.id, after + 1, min(after + _MORE, end), end)
         else:
             last = end if before is None else max(before - 1, 1)
-            shown = await reading.piece_before(self._client, agent.id, last, end, _MORE)
+            shown = await contents.piece_before(self._client, agent.id, last, end, _MORE)
         return html_response("".join(shown.html(end)))
 
     async def _branches(self, request: Request) -> Response:
@@ -128,7 +128,7 @@ class Site:
         status = 200
         if one and other:
             try:
-                main += differences(await reading.comparison(self._client, one, other))
+                main += differences(await contents.comparison(self._client, one, other))
             except NotRunning:
                 raise
             except ReelError as error:
@@ -202,9 +202,9 @@ class Site:
 
     async def _sidebar(self, query: str, current: str | None, after: str | None) -> Iterator[str]:
         if not query.strip():
-            rows = await reading.rows(self._client, after)
+            rows = await contents.rows(self._client, after)
             return listed(rows.agents, current, rows.following)
-        hits = await reading.find(self._client, query)
+        hits = await contents.find(self._client, query)
         return found(hits.agents, hits.hits, more=hits.more, behind=hits.behind)
 
 

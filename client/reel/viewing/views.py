@@ -5,7 +5,7 @@ from html import escape
 
 from reel.exporting.articles import ROLES, Articles, folded
 from reel.reading.branches import Stretch
-from reel.reading.difference import Hunk, Said
+from reel.reading.difference import Compared, Hunk
 from reel.reading.usage import Sum, whole
 from reel.reading.wording import count, cut, seq_range
 from reel.viewing.frame import address, link, marked
@@ -80,7 +80,7 @@ def differences(hunks: list[Hunk]) -> Iterator[str]:
         yield "</section>\n"
 
 
-def _common(messages: list[Said], articles: Articles, number: int) -> str:
+def _common(messages: list[Compared], articles: Articles, number: int) -> str:
     prompts = sum(message.seq is None for message in messages)
     said = [count(len(messages) - prompts, "message")] if len(messages) > prompts else []
     what = " and ".join(["the system prompt"] * bool(prompts) + said) + " in common"
@@ -89,7 +89,7 @@ def _common(messages: list[Said], articles: Articles, number: int) -> str:
     return folded(what, "".join(piece for message in messages for piece in _article(message, articles, number)))
 
 
-def _article(message: Said, articles: Articles, number: int) -> Iterator[str]:
+def _article(message: Compared, articles: Articles, number: int) -> Iterator[str]:
     seq = "" if message.seq is None else f"<span>#{message.seq}</span>"
     who = f"{ROLES.get(message.role, 'System prompt')}{seq}"
     yield from articles.article(f"d{number}-{message.seq or 0}", message.role, who, message.content)

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.cli.commands.diff import lines, text_of
-from reel.reading.difference import Hunk, Said, compare
+from reel.reading.difference import Compared, Hunk, compare
 from reel.reading.positions import FromEnd, split_name
 from reel.sync.client import Client
 
 from .conftest import Reel
 
 
-def said(texts: str) -> list[Said]:
+def said(texts: str) -> list[Compared]:
     """Return a message for each character."""
-    return [Said(seq, "user", [{"type": "text", "text": text}]) for seq, text in enumerate(texts, 1)]
+    return [Compared(seq, "user", [{"type": "text", "text": text}]) for seq, text in enumerate(texts, 1)]
 
 
 def words(hunks: list[Hunk]) -> list[tuple[str, int]]:
@@ -80,7 +80,7 @@ def test_what_comes_later_is_common_again() -> None:
 
 def test_a_prompt_is_not_a_message() -> None:
     """What both have names the system prompt by itself."""
-    prompt = Said(None, "system", [])
+    prompt = Compared(None, "system", [])
 
     assert [[("  the system prompt and 1 message in common", "dim")]] == [
         *lines([Hunk("=", [prompt, *said("a")])], None)
@@ -90,7 +90,7 @@ def test_a_prompt_is_not_a_message() -> None:
 
 def test_long_messages_are_cut() -> None:
     """Three lines of a message are shown, no wider than the screen."""
-    shown = lines([Hunk("+", [Said(None, "system", [{"type": "text", "text": "a" * 99 + "\nb\nc\nd\ne"}])])], 20)
+    shown = lines([Hunk("+", [Compared(None, "system", [{"type": "text", "text": "a" * 99 + "\nb\nc\nd\ne"}])])], 20)
 
     assert [
         "+ system",

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from reel.exporting.story import Said
 from reel.reading.branches import Node, Stretch
-from reel.reading.difference import Hunk
-from reel.reading.difference import Said as Compared
+from reel.reading.difference import Compared, Hunk
 from reel.reading.tokens import Tokens
 from reel.reading.usage import Sum
 from reel.replies import AgentInfo, AgentRow, Hit

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reel.cli.screen.output import Line
-    from reel.reading.difference import Hunk, Said
+    from reel.reading.difference import Compared, Hunk
 
 # How much of a message is shown: lines, and columns where no terminal sets the limit.
 _LINES, _COLUMNS = 3, 200
@@ -64,7 +64,7 @@ def lines(hunks: Iterable[Hunk], width: int | None) -> Iterator[Line]:
                 yield from _message(sign, message, width or _COLUMNS)
 
 
-def _message(sign: str, message: Said, width: int) -> Iterator[Line]:
+def _message(sign: str, message: Compared, width: int) -> Iterator[Line]:
     seq = "" if message.seq is None else f"#{message.seq} "
     yield [(cut(f"{sign} {seq}{message.role}", width), _STYLES[sign])]
     texts = [flat(line) for block in message.content for line in text_of(block).splitlines() if line.strip()]

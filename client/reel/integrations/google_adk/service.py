@@ -30,17 +30,17 @@ from reel import replies, requests
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, TooLarge
 from reel.integrations.google_adk.events import FORMAT, events_after, events_at
 from reel.integrations.google_adk.items import messages_of
-from reel.integrations.google_adk.places import (
+from reel.integrations.google_adk.session_agents import (
     APP,
     SESSION,
     USER,
     Deltas,
-    Place,
+    SessionAgents,
     agent_of,
+    agents_of,
     checked,
     deltas_of,
     is_id,
-    place_of,
     records,
     shared_of,
     state_at,
@@ -107,21 +107,21 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
             AlreadyExistsError: the session exists already.
         """
         own_id = (session_id or "").strip() or platform_uuid.new_uuid()
-        place = self._place(app_name, user_id, own_id)
+        agents = self._agents(app_name, user_id, own_id)
         created = platform_time.get_time()
         deltas = deltas_of(state or {})
-        tags = {**place.session.tags, _CREATED: repr(created)}
+        tags = {**agents.session.tags, _CREATED: repr(created)}
 
         def make(client: Client) -> Session:
-            own: list[Call[Any]] = [requests.create(place.session.name, tags=tags)]
+            own: list[Call[Any]] = [requests.create(agents.session.name, tags=tags)]
             if deltas.session:
-                own.append(requests.add(place.session.name, records(deltas.session)))
+                own.append(requests.add(agents.session.name, records(deltas.session)))
             try:
-                done = place.commit(client, own, deltas)
+                done = agents.commit(client, own, deltas)
             except Exists:
                 raise AlreadyExistsError(f"Session with id {own_id} already exists.") from None
             head = [result for result in done.results if result.agent == done.results[0].agent][-1].head
-            merged = {**deltas.session, **shared_of(place, partial(state_of, client))}
+            merged = {**deltas.session, **shared_of(agents, partial(state_of, client))}
             made = Session(app_name=app_name, user_id=user_id, id=own_id, state=merged, last_update_time=created)
             made._storage_update_marker = _marker(done.results[0].agent, head)
             return made
@@ -139,12 +139,12 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
             session_id: its id.
             config: which events.
         """
-        place = self._place(app_name, user_id, session_id.strip())
+        agents = self._agents(app_name, user_id, session_id.strip())
         asked = config or GetSessionConfig()
 
         def read(client: Client) -> Session | None:
             try:
-                return _session(client, place, client.agent(place.session.name), asked)
+                return _session(client, agents, client.agent(agents.session.name), asked)
             except NotFound:
                 return None
 
@@ -164,11 +164,11 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Remove a session for good, as ``purge`` does; state shared by its user and its app is kept."""
-        place = self._place(app_name, user_id, session_id.strip())
+        agents = self._agents(app_name, user_id, session_id.strip())
 
         def purge(client: Client) -> None:
             try:
-                client.purge(place.session.name)
+                client.purge(agents.session.name)
             except NotFound:
                 return
 
@@ -196,10 +196,10 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
             raise InputValidationError(f"timestamp: expected a finite number, got {event.timestamp}")
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
-        place = self._place(session.app_name, session.user_id, session.id)
+        agents = self._agents(session.app_name, session.user_id, session.id)
         text = event.model_dump_json(exclude_none=True)
         deltas = deltas_of(event.actions.state_delta if event.actions else {})
-        await self._run(lambda client: _append(client, place, session, _Written(event, text, deltas)))
+        await self._run(lambda client: _append(client, agents, session, _Written(event, text, deltas)))
         return self._commit_event_to_session(session, event)
 
     async def close(self) -> None:
@@ -214,9 +214,9 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
     ) -> None:
         await self.close()
 
-    def _place(self, *ids: str) -> Place:
+    def _agents(self, *ids: str) -> SessionAgents:
         app_name, user_id, session_id = ids
-        return place_of(self._prefix, (app_name, user_id, session_id))
+        return agents_of(self._prefix, (app_name, user_id, session_id))
 
     async def _run(self, work: Callable[[Client], R]) -> R:
         with _as_theirs():
@@ -240,12 +240,12 @@ class _Written(NamedTuple):
     deltas: Deltas
 
 
-def _append(client: Client, place: Place, session: Session, written: _Written) -> None:
+def _append(client: Client, agents: SessionAgents, session: Session, written: _Written) -> None:
     try:
-        agent, head = _known(client, place.session.name, session)
+        agent, head = _known(client, agents.session.name, session)
         while True:
             try:
-                done = place.commit(client, _parts(agent, written, head), written.deltas)
+                done = agents.commit(client, _parts(agent, written, head), written.deltas)
                 break
             except Conflict as error:
                 head = _passed_over(client, agent, head, error)
@@ -305,7 +305,7 @@ def _passed_over(client: Client, agent: str, head: int, error: Conflict) -> int:
     return page.head
 
 
-def _session(client: Client, place: Place, about: replies.AgentInfo, asked: GetSessionConfig) -> Session:
+def _session(client: Client, agents: SessionAgents, about: replies.AgentInfo, asked: GetSessionConfig) -> Session:
     """Return a session as it is at the head of its agent.
 
     Raises:
@@ -317,12 +317,12 @@ def _session(client: Client, place: Place, about: replies.AgentInfo, asked: GetS
     if count is not None:
         events = events[-count:] if count else []
     newest = events[-1:] or events_at(client, agent, head, 1)
-    app_name, user_id, session_id = place.ids
+    app_name, user_id, session_id = agents.ids
     found = Session(
         app_name=app_name,
         user_id=user_id,
         id=session_id,
-        state={**state_at(client, agent, head), **shared_of(place, partial(state_of, client))},
+        state={**state_at(client, agent, head), **shared_of(agents, partial(state_of, client))},
         events=events,
         last_update_time=newest[-1].timestamp if newest else _created(about),
     )
@@ -360,24 +360,24 @@ def _listed(
         app = agent_of(prefix, app_name).name
         states[app] = state_of(client, app)
     for row in rows:
-        place = _place_in(prefix, row)
-        if place is not None and row.alive:
+        agents = _agents_in(prefix, row)
+        if agents is not None and row.alive:
             with suppress(NotFound):  # it was deleted in the meantime
-                state = {**state_in(client, row), **shared_of(place, lambda agent: states.get(agent, {}))}
-                yield _without_events(place, row, state)
+                state = {**state_in(client, row), **shared_of(agents, lambda agent: states.get(agent, {}))}
+                yield _without_events(agents, row, state)
 
 
-def _place_in(prefix: str, row: replies.AgentRow) -> Place | None:
-    """Return the place of an agent; ``None`` if it is not a session."""
+def _agents_in(prefix: str, row: replies.AgentRow) -> SessionAgents | None:
+    """Return the agents of the session whose own agent a row is; ``None`` if it is of no session."""
     app_name, user_id, session_id = (row.tags.get(tag) for tag in (APP, USER, SESSION))
     if not (is_id(app_name) and is_id(user_id) and is_id(session_id)):
         return None
-    place = place_of(prefix, (str(app_name), str(user_id), str(session_id)))
-    return place if row.name == place.session.name else None  # a clone has the tags of its source
+    agents = agents_of(prefix, (str(app_name), str(user_id), str(session_id)))
+    return agents if row.name == agents.session.name else None  # a clone has the tags of its source
 
 
-def _without_events(place: Place, row: replies.AgentRow, state: Json) -> Session:
-    app_name, user_id, session_id = place.ids
+def _without_events(agents: SessionAgents, row: replies.AgentRow, state: Json) -> Session:
+    app_name, user_id, session_id = agents.ids
     changed = _created(row) if row.updated == row.created else row.updated / 1000
     found = Session(app_name=app_name, user_id=user_id, id=session_id, state=state, last_update_time=changed)
     found._storage_update_marker = _marker(row.id, row.head)

@@ -24,9 +24,9 @@ except ImportError as error:
 
     raise ImportError(needs("reel.integrations.langgraph", "langgraph", "langgraph")) from error
 
+from reel.integrations.langgraph.checkpoints import Reader
 from reel.integrations.langgraph.conversations import Conversations
 from reel.integrations.langgraph.logs import Logs
-from reel.integrations.langgraph.reading import Reader
 from reel.integrations.langgraph.thread import Threads
 from reel.integrations.langgraph.upkeep import Keeper
 from reel.integrations.langgraph.writing import Writer, Written

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from reel.integrations.langgraph import messages, values
-from reel.integrations.langgraph.records import Checkpoint, Place
+from reel.integrations.langgraph.records import Checkpoint
 from reel.integrations.langgraph.thread import Node, Thread
 from reel.sync.client import Client
+
+if TYPE_CHECKING:
+    from reel.reading.log_tree import Place
 
 
 class Difference(NamedTuple):

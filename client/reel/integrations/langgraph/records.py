@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from reel.integrations.langgraph.values import to_json
+
+if TYPE_CHECKING:
+    from reel.reading.log_tree import Place
 
 # The kind of the records: for programs, hidden from people and searches.
 KIND = "command"
 KEY = "langgraph"
-
-# An agent's id, and a seq in its log.
-Place: TypeAlias = tuple[str, int]
 
 
 class Checkpoint:

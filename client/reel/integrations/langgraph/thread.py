@@ -15,17 +15,18 @@ nothing is stored twice, and a checkpoint of an abandoned branch still exists. M
 command, are those of other programs that the graph has not seen yet: they follow the replaced ones.
 """
 
+from __future__ import annotations
+
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reel.integrations.langgraph.records import (
     KIND,
     Checkpoint,
-    Place,
     Write,
     are_hidden,
     are_writes,
@@ -40,6 +41,9 @@ from reel.said.blocks import InvalidRecord
 from reel.said.kinds import ROLES
 from reel.said.messages import Event
 from reel.said.records import message_from_record
+
+if TYPE_CHECKING:
+    from reel.reading.log_tree import Place
 
 # The maximum number of threads in memory.
 _THREADS = 64

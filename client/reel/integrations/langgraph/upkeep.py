@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from reel.base.errors import InvalidParams, NotFound
-from reel.integrations.langgraph.reading import config_of
+from reel.integrations.langgraph.checkpoints import config_of
 from reel.integrations.langgraph.records import Checkpoint
 from reel.integrations.langgraph.thread import Thread
 from reel.integrations.langgraph.writing import Writer

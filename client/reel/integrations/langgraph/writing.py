@@ -19,9 +19,9 @@ from msgpack import packb
 
 from reel.base.errors import Conflict, InvalidParams, NotFound, ReelError
 from reel.integrations.langgraph import messages, values
+from reel.integrations.langgraph.checkpoints import Reader, config_of, where
 from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.logs import PAGE, Logs
-from reel.integrations.langgraph.reading import Reader, config_of, where
 from reel.integrations.langgraph.records import Checkpoint, record
 from reel.integrations.langgraph.thread import Node, Thread, Threads
 from reel.wire.frames import too_large

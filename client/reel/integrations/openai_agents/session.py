@@ -15,7 +15,7 @@ except ImportError as error:
 from reel import requests
 from reel.base.errors import Conflict, Killed, NotFound
 from reel.base.strict_json import parse
-from reel.integrations.item_copy import ItemCopy, Place
+from reel.integrations.item_copy import ItemCopy, Stamp
 from reel.integrations.naming import named
 from reel.integrations.openai_agents.compaction import Read, Snapshot
 from reel.integrations.openai_agents.order import arranged, readable
@@ -49,11 +49,11 @@ def _found(text: str, added: AddedItems) -> list[Item]:
     return [Item(seq=seq, time=added.time, item=item) for seq, item in zip(added.seqs, parse(text), strict=True)]
 
 
-def _is_foreign(client: Client, agent: str, place: Place) -> bool:
-    """Ask whether a client other than the SDK added the message at a place."""
-    events = client.history(agent, since=place[0] - 1, limit=1, inherited=True).events
+def _is_foreign(client: Client, agent: str, stamp: Stamp) -> bool:
+    """Ask whether a client other than the SDK added the message with a stamp."""
+    events = client.history(agent, since=stamp[0] - 1, limit=1, inherited=True).events
     # What a clone into the agent brought is not in its history, and came from others.
-    own = [event["client"] == _NAME for event in events if (event["seq"], event["time"]) == place]
+    own = [event["client"] == _NAME for event in events if (event["seq"], event["time"]) == stamp]
     return own != [True]
 
 
@@ -90,9 +90,9 @@ class ReelSession:
         self._copy = ItemCopy(self.agent, _FORMAT)
         # The items left to pop, unless another client has written since.
         self._newest: _Newest | None = None
-        # For messages between a call and its result in the last read, by agent and place: whether another client added
+        # For messages between a call and its result in the last read, by agent and stamp: whether another client added
         # them. Others are forgotten, so that a session that lives long does not keep what was cleared or popped.
-        self._is_added: dict[tuple[str, Place], bool] = {}
+        self._is_added: dict[tuple[str, Stamp], bool] = {}
         self._worker = Worker(socket, autostart=autostart, name=_NAME)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
@@ -162,12 +162,12 @@ class ReelSession:
                 pages = [*client.pages(requests.items(self.agent, _FORMAT, last=limit))]
                 newest = [found for page in pages for found in page.items][-limit:]
                 if len(newest) == limit:  # a message may have no item, then older ones are needed
-                    places = [(found["seq"], found["time"]) for found in newest]
-                    return self._arranged(client, pages[0].agent, [found["item"] for found in newest], places)
+                    stamps = [(found["seq"], found["time"]) for found in newest]
+                    return self._arranged(client, pages[0].agent, [found["item"] for found in newest], stamps)
             items = self._copy.read(client)
             start = max(len(items) - limit, 0) if limit is not None and limit > 0 else 0
-            uid, places = self._copy.places()
-            return self._arranged(client, uid, items[start:], places[start:])
+            uid, stamps = self._copy.stamps()
+            return self._arranged(client, uid, items[start:], stamps[start:])
         except NotFound:
             return []
 
@@ -177,17 +177,17 @@ class ReelSession:
             items = self._copy.read(client)
         except NotFound:
             return Read("", 0, [], [])
-        uid, places = self._copy.places()
-        if self._arranged(client, uid, items, places) != items:
+        uid, stamps = self._copy.stamps()
+        if self._arranged(client, uid, items, stamps) != items:
             return None
-        return Read(uid, self._copy.head, items, [seq for seq, _ in places])
+        return Read(uid, self._copy.head, items, [seq for seq, _ in stamps])
 
-    def _arranged(self, client: Client, uid: str, items: list[Any], places: list[Place]) -> list[Any]:
+    def _arranged(self, client: Client, uid: str, items: list[Any], stamps: list[Stamp]) -> list[Any]:
         """Return items in an order that models accept: no foreign message is between a call and its result."""
         known, self._is_added = self._is_added, {}
 
         def is_added(index: int) -> bool:
-            key = uid, places[index]
+            key = uid, stamps[index]
             self._is_added[key] = known[key] if key in known else _is_foreign(client, *key)
             return self._is_added[key]
 

@@ -37,7 +37,7 @@ class Deltas(NamedTuple):
     session: Json
 
 
-class Place(NamedTuple):
+class SessionAgents(NamedTuple):
     """The agents of an app, of a user and of a session, and the three ids."""
 
     app: Named
@@ -70,19 +70,19 @@ class Place(NamedTuple):
                 new.append(shared[number][0])
 
 
-def shared_of(place: Place, state: Callable[[str], Json]) -> Json:
+def shared_of(agents: SessionAgents, state: Callable[[str], Json]) -> Json:
     """Return the state that a session shares with others; the keys have ``app:`` and ``user:``.
 
     Args:
-        place: the place of the session.
+        agents: the agents of the session.
         state: returns the state of an agent.
     """
-    prefixes = ((place.app.name, State.APP_PREFIX), (place.user.name, State.USER_PREFIX))
+    prefixes = ((agents.app.name, State.APP_PREFIX), (agents.user.name, State.USER_PREFIX))
     return {prefix + key: found for agent, prefix in prefixes for key, found in state(agent).items()}
 
 
-def place_of(prefix: str, ids: tuple[str, str, str]) -> Place:
-    """Return the place of a session.
+def agents_of(prefix: str, ids: tuple[str, str, str]) -> SessionAgents:
+    """Return the agents of a session.
 
     Args:
         prefix: the prefix of the agents' names.
@@ -91,7 +91,7 @@ def place_of(prefix: str, ids: tuple[str, str, str]) -> Place:
     Raises:
         InputValidationError: one of them is not a valid id.
     """
-    return Place(agent_of(prefix, *ids[:1]), agent_of(prefix, *ids[:2]), agent_of(prefix, *ids), ids)
+    return SessionAgents(agent_of(prefix, *ids[:1]), agent_of(prefix, *ids[:2]), agent_of(prefix, *ids), ids)
 
 
 def agent_of(prefix: str, *ids: str) -> Named:
