@@ -208,19 +208,34 @@ def _launch_and_wait(path: str, command: list[str], log: Path, size: int, deadli
 def _wait_for_answer(
     path: str, daemon: "subprocess.Popen[bytes]", log: Path, deadline: float
 ) -> tuple[int | None, int | None]:
-    """Return the process that answers, or the daemon's exit status; neither on a timeout.
-
-    Each new log line restarts the timeout.
-    """
-    logged = log.stat().st_size
+    """Return the process that answers, or the daemon's exit status; neither on a timeout."""
+    patience = Patience(log.stat().st_size, deadline)
     while True:
-        if (size := log.stat().st_size) != logged:
-            logged, deadline = size, time.monotonic() + READY_WITHIN
+        is_over = patience.is_over(log.stat().st_size, time.monotonic())
         listener = _listener(path)
         status = daemon.poll() if listener is None else None
-        if listener is not None or status is not None or time.monotonic() > deadline:
+        if listener is not None or status is not None or is_over:
             return listener, status
         time.sleep(_STEP)  # there is no event when it begins to listen
+
+
+class Patience:
+    """How long to wait for a daemon that starts: each new line of its log, as of a migration, restarts the timeout.
+
+    Args:
+        logged: the size of its log.
+        deadline: when the first timeout is over.
+    """
+
+    def __init__(self, logged: int, deadline: float) -> None:
+        self._logged = logged
+        self._deadline = deadline
+
+    def is_over(self, logged: int, now: float) -> bool:
+        """Return whether it is over, with the size of the log now."""
+        if logged != self._logged:
+            self._logged, self._deadline = logged, now + READY_WITHIN
+        return now > self._deadline
 
 
 def _end(daemon: "subprocess.Popen[bytes]") -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from reel.cli.line.suggestions import like, like_argument, like_command
+from reel.cli.line.table import command_names
 
 
 @pytest.mark.parametrize(
@@ -23,23 +24,19 @@ from reel.cli.line.suggestions import like, like_argument, like_command
 )
 def test_command_that_does_not_exist(typed: str, meant: str) -> None:
     """Words that other programs use stand for our commands; other words for the one that is spelled most alike."""
-    assert meant == like_command(typed)
+    assert meant == like_command(typed, command_names())
 
 
-def test_synonym_of_a_command_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_synonym_of_a_command_that_does_not_exist() -> None:
     """If the command that is meant does not exist, a command that is only spelled alike is not offered."""
-    monkeypatch.setattr("reel.cli.line.suggestions.command_names", lambda: ["replay"])
-
-    assert "" == like_command("grep")
-    assert " (did you mean replay?)" == like_command("grepay")
+    assert "" == like_command("grep", ["replay"])
+    assert " (did you mean replay?)" == like_command("grepay", ["replay"])
 
 
-def test_first_synonym_that_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_synonym_that_exists() -> None:
     """Of several commands that may be meant, the first that exists is offered."""
-    monkeypatch.setattr("reel.cli.line.suggestions.command_names", lambda: ["add", "chat"])
-    assert " (did you mean chat?)" == like_command("talk")
-    monkeypatch.setattr("reel.cli.line.suggestions.command_names", lambda: ["add"])
-    assert " (did you mean add?)" == like_command("talk")
+    assert " (did you mean chat?)" == like_command("talk", ["add", "chat"])
+    assert " (did you mean add?)" == like_command("talk", ["add"])
 
 
 def test_argument_with_a_value() -> None:

@@ -14,7 +14,7 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.line.arguments import InvalidValue, UsageError
 from reel.cli.line.command import COMMON, common_options, particular_options
 from reel.cli.line.options import Options
-from reel.cli.line.table import look_up
+from reel.cli.line.table import command_names, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ def find_command(name: str) -> Command:
     if command is None:
         from reel.cli.line.suggestions import like_command  # noqa: PLC0415 - only after a typing error
 
-        raise UsageError(f"no command {name!r}{like_command(name)}")
+        raise UsageError(f"no command {name!r}{like_command(name, command_names())}")
     return command
 
 

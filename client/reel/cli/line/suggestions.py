@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterable
 
-from reel.cli.line.table import command_names
-
 # What other programs call our commands. The first one that exists is meant; of these words, the one that looks most
 # like a command would be wrong.
 _SYNONYMS = {
@@ -51,11 +49,10 @@ _ALIKE = 0.7
 _OPTIONS = {"version": "reel --version", "restart": "reel stop; reel start", "-v": "reel --version"}
 
 
-def like_command(name: str) -> str:
-    """Return the suggestion for an unknown command, to be appended to the error."""
+def like_command(name: str, known: Collection[str]) -> str:
+    """Return which of the known commands is meant by an unknown one, to be appended to the error."""
     if name in _OPTIONS:
         return f" (did you mean `{_OPTIONS[name]}`?)"
-    known = command_names()
     meant = [command for command, words in _SYNONYMS.items() if name in words.split()]
     for command in meant:
         if command in known:
