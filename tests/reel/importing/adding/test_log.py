@@ -50,6 +50,8 @@ def test_what_follows_a_place() -> None:
     log = read(event(2, None), event(3, 2, "mark"), event(4, 3), event(5, 2, "rewind"), event(6, 2))
 
     assert [2, 6, None, None] == [log.after(place) for place in (None, 2, 6, 4)]
+    log = read(event(2, None), event(3, 2, "mark"), event(4, 3))
+    assert [2, 4, 4] == [log.after(place) for place in (None, 2, 3)]
 
 
 def test_what_is_added() -> None:
