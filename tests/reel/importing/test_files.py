@@ -1,10 +1,15 @@
-"""Finding the files of a tool."""
+"""Finding the files of a tool, and reading their lines."""
 
+import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from reel.importing.sources.files import files_below
-from reel.importing.steps import Problem
+import pytest
+
+from reel.importing.sources.files import JsonLines, files_below, lines_of, open_regular
+from reel.importing.steps import Kept, Problem, Source, Step
 
 
 def test_a_file_that_is_removed_meanwhile(tmp_path: Path) -> None:
@@ -30,3 +35,93 @@ def test_a_pipe(tmp_path: Path) -> None:
     assert [f"{pipe}: is neither a file nor a directory; write its content to a file first"] == [
         str(problem) for problem in problems
     ]
+
+
+def read(data: bytes, limit: int = 10) -> list[tuple[int, int, bytes, bool]]:
+    """Return the lines of a file."""
+    return [(line.number, line.end, line.data, line.complete) for line in lines_of(io.BytesIO(data), limit=limit)]
+
+
+def test_lines() -> None:
+    """Each has its number and where the next one begins; the last one may lack its end, as if it was being written."""
+    assert [(1, 2, b"a\n", True), (2, 3, b"\n", True), (3, 4, b"b", False)] == read(b"a\n\nb")
+    assert [] == read(b"")
+
+
+def test_a_byte_order_mark() -> None:
+    """It is left out, and counts for where the next line begins."""
+    assert [(1, 5, b"a\n", True), (2, 6, b"b", False)] == read(b"\xef\xbb\xbfa\nb")
+
+
+def test_a_line_that_is_too_long() -> None:
+    """It is skipped as a whole; a line of the limit is read, and its line break does not count."""
+    assert [(1, 11, b"x" * 10 + b"\n", True), (2, 13, b"a\n", True)] == read(b"x" * 10 + b"\na\n")
+    assert [(1, 12, b"", True), (2, 14, b"a\n", True)] == read(b"x" * 11 + b"\na\n")
+    assert [(1, 11, b"", False)] == read(b"x" * 11)
+
+
+class Words(JsonLines):
+    """A file whose records say a word."""
+
+    def read_line(self, found: Any, line: int) -> Iterator[Step]:
+        """Yield the word as a record for the log."""
+        self.counts.map()
+        yield Kept("note", str(line), found.get("word"), {}, None, line)
+
+
+def words(path: Path) -> tuple[Words, list[str | None]]:
+    """Return a reading of a file, and the words in it."""
+    reading = Words(Source(str(path), "tool/demo", 0, 0))
+    return reading, [step.content for step in reading.steps() if isinstance(step, Kept)]
+
+
+def test_a_file_that_grows(tmp_path: Path) -> None:
+    """What was written since is read; half a line waits for its other half, a whole one for nothing."""
+    path = tmp_path / "x"
+    path.write_bytes(b'{"word": "one"}\n{"word": ')
+    reading, first = words(path)
+    path.write_bytes(b'{"word": "one"}\n{"word": "two"}\n{"word": "three"}')
+    rest = [step.content for step in reading.steps() if isinstance(step, Kept)]
+
+    assert (["one"], ["two", "three"]) == (first, rest)
+    assert (3, []) == (reading.counts.read, reading.counts.problems)
+
+
+def test_lines_that_are_no_records(tmp_path: Path) -> None:
+    """They are counted and reported, and those around them are read; empty ones are nothing."""
+    path = tmp_path / "x"
+    path.write_bytes(b'{"word": "one"}\n\nnonsense\n[1]\n   \n{"word": "two"}\n')
+    reading, found = words(path)
+
+    assert ["one", "two"] == found
+    assert {"not JSON": 2} == reading.counts.unknown
+    assert [3, 4] == [problem.line for problem in reading.counts.problems]
+
+
+@pytest.mark.parametrize("what", ["link", "pipe", "directory", "missing"])
+def test_what_is_no_file(tmp_path: Path, what: str) -> None:
+    """A link is not followed, a pipe not waited for, and nothing is left open."""
+    path = tmp_path / what
+    if what == "link":
+        (tmp_path / "file").touch()
+        path.symlink_to(tmp_path / "file")
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what == "directory":
+        path.mkdir()
+
+    with pytest.raises(OSError, match=what):
+        open_regular(str(path))
+
+
+def test_files_below_a_directory(tmp_path: Path) -> None:
+    """Files with the suffix are found in the order of their names; a link in the directory is reported."""
+    (tmp_path / "b").mkdir()
+    for name in ("c.jsonl", "b/d.jsonl", "a.jsonl", "b/e.txt"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "b/link.jsonl").symlink_to(tmp_path / "a.jsonl")
+    problems: list[Problem] = []
+    found = [entry.path.relative_to(tmp_path) for entry in files_below(tmp_path, (".jsonl",), problems)]
+
+    assert ["a.jsonl", "c.jsonl", "b/d.jsonl"] == list(map(str, found))
+    assert [f"{tmp_path}/b/link.jsonl: is a link, which is not followed"] == list(map(str, problems))

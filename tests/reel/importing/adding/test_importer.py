@@ -1,0 +1,240 @@
+"""Which agents sources become, and what the report says of them, with a real daemon and a tool that tests make."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reel.importing.adding.conversation import CLIENT
+from reel.importing.adding.importer import SOURCE, Importer, Totals
+from reel.importing.adding.pipeline import Pipeline
+from reel.importing.adding.seen import Seen
+from reel.importing.steps import About, Counts, Found, Part, Said, Source, Step, Tool
+from reel.sync.client import Client
+
+
+class Reading:
+    """A source that has these steps, and then may not be readable."""
+
+    def __init__(self, steps: list[Step], error: OSError | None) -> None:
+        self.counts = Counts()
+        self._steps = steps
+        self._error = error
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps; as with all tools, the first one says what the conversation is about."""
+        if self._steps and not isinstance(self._steps[0], About):
+            yield About()
+        for step in self._steps:
+            self.counts.map()
+            yield step
+        if self._error is not None:
+            raise self._error
+
+
+class Histories:
+    """Sources by the names of their conversations, and their imports into a daemon.
+
+    Args:
+        client: a client of the daemon.
+        prefix: how all names begin.
+        seen: the file of what was imported.
+    """
+
+    def __init__(self, client: Client, prefix: str, seen: Path) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._seen = str(seen)
+        self.steps: dict[str, list[Step]] = {}
+        self.fork_of: dict[str, str] = {}
+        self.errors: dict[str, OSError] = {}
+        self.by_position = False
+        # Which were read.
+        self.opened: list[str] = []
+
+    def name(self, source: str) -> str:
+        """Return the name of a conversation."""
+        return f"{self._prefix}/{source}" if source else ""
+
+    def run(self, *names: str) -> Totals:
+        """Import sources, in this order."""
+        tool = Tool("tool", "Tool", lambda _: (), lambda _: Found([], []), self._open, self.by_position)
+        sources = [
+            Source(f"/{name}", self.name(name), len(repr(self.steps[name])), 1, self.name(self.fork_of.get(name, "")))
+            for name in names
+        ]
+        seen = Seen(self._seen)
+        with Pipeline(Client(self._client.path, name=CLIENT)) as pipeline:
+            importer = Importer(pipeline, seen)
+            importer.look()
+            *_, totals = importer.run(tool, sources)
+        seen.save()
+        return totals
+
+    def _open(self, source: Source) -> Reading:
+        name = source.path.removeprefix("/")
+        self.opened.append(name)
+        return Reading(self.steps[name], self.errors.get(name))
+
+    def texts(self, name: str) -> list[str]:
+        """Return the texts of an agent."""
+        return [record["content"] or "" for record in self._client.iter_conversation(self.name(name))]
+
+
+@pytest.fixture
+def histories(client: Client, tmp_path: Path, request: pytest.FixtureRequest) -> Histories:
+    """Histories whose names no other test has."""
+    return Histories(client, request.node.name.replace("[", "-").replace("]", ""), tmp_path / "seen.json")
+
+
+def said(*texts: str) -> list[Step]:
+    """Return the messages of a conversation, each of which has its text as its id."""
+    return [Said("user", (Part(text, [{"type": "text", "text": text}]),), {}, None, 7) for text in texts]
+
+
+def problems(totals: Totals) -> list[str]:
+    """Return what the report says."""
+    return [str(problem) for problem in totals.counts.problems]
+
+
+def test_an_import(histories: Histories) -> None:
+    """Each source becomes an agent of its name; what it has grown by is added, and what has not changed is not read."""
+    histories.steps = {"a": said("one"), "b": said("two", "three"), "none": []}
+    first = histories.run("a", "b", "none")
+    histories.steps["b"] += said("four")
+    again = histories.run("a", "b", "none")
+
+    assert (2, 0, 0, 3, 1) == (first.new, first.grown, first.unchanged, first.messages, first.empty)
+    assert (0, 1, 1, 1, 1) == (again.new, again.grown, again.unchanged, again.messages, again.empty)
+    assert ["a", "b", "none", "b"] == histories.opened
+    assert ["two", "three", "four"] == histories.texts("b")
+
+
+def test_a_source_that_cannot_be_read_to_its_end(histories: Histories) -> None:
+    """What could be read is imported and the reason reported; the source is read again, although it did not change."""
+    histories.steps = {"a": said("one")}
+    histories.errors["a"] = OSError(5, "Input/output error")
+    first = histories.run("a")
+    again = histories.run("a")
+
+    assert ["/a: Input/output error"] == problems(first) == problems(again)
+    assert (["one"], ["a", "a"]) == (histories.texts("a"), histories.opened)
+
+
+def test_several_conversations_in_one_source(histories: Histories) -> None:
+    """Each becomes an agent; one that was forked from another one of the source is a clone of that."""
+    histories.steps = {
+        "a": [
+            *said("one", "two"),
+            About("/agent"),
+            *said("three"),
+            About("/fork", fork_of="/agent"),
+            *said("three", "four"),
+        ]
+    }
+    totals = histories.run("a")
+
+    assert (3, 4) == (totals.new, totals.messages)
+    assert ["three", "four"] == histories.texts("a/fork")
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_fork(histories: Histories, client: Client, names: tuple[str, str]) -> None:
+    """It is a clone of its origin if that was imported before; else it is a conversation of its own."""
+    histories.steps = {"a": said("one", "two"), "b": said("one", "three")}
+    histories.fork_of["b"] = "a"
+    histories.run(*names)
+
+    source = client.agent(histories.name("b")).source
+    assert ("a", "b") == (names if source else names[::-1])
+    assert ["one", "three"] == histories.texts("b")
+
+
+def test_what_was_changed_here(histories: Histories, client: Client) -> None:
+    """Somebody's own words are not written over: what is new goes into an agent beside, and then into that one."""
+    histories.steps = {"a": said("one")}
+    histories.run("a")
+    client.add(histories.name("a"), "mine")
+    totals = []
+    for text in ("two", "three"):
+        histories.steps["a"] += said(text)
+        totals.append(histories.run("a"))
+
+    assert [[(histories.name("a"), histories.name("a@2"))], []] == [total.beside for total in totals]
+    assert ["one", "mine"] == histories.texts("a")
+    assert ["one", "two", "three"] == histories.texts("a@2")
+
+
+def test_what_was_killed_here(histories: Histories, client: Client) -> None:
+    """It is left alone, and read again at the next import: it may have been revived."""
+    histories.steps = {"a": said("one")}
+    histories.run("a")
+    client.kill(histories.name("a"))
+    histories.steps["a"] += said("two")
+    killed = [histories.run("a").killed for _ in range(2)]
+    client.revive(histories.name("a"))
+    histories.run("a")
+
+    assert [[histories.name("a")]] * 2 == killed
+    assert ["one", "two"] == histories.texts("a")
+
+
+def test_what_was_renamed_here(histories: Histories, client: Client) -> None:
+    """It is found by its tag."""
+    histories.steps = {"a": said("one")}
+    histories.run("a")
+    client.change(histories.name("a"), name=histories.name("mine"))
+    histories.steps["a"] += said("two")
+
+    assert (0, 1) == ((totals := histories.run("a")).new, totals.grown)
+    assert ["one", "two"] == histories.texts("mine")
+
+
+def test_a_message_that_the_daemon_refuses(histories: Histories) -> None:
+    """It is left out and reported with its line; all others of its source are there, and the next source is."""
+    call = {"type": "tool_call", "id": "c", "name": "", "arguments": "{}"}
+    refused = Said("assistant", (Part("x", [call]),), {}, None, 8)
+    histories.steps = {"a": [*said("one"), refused, *said("two")], "b": said("three")}
+    totals = histories.run("a", "b")
+
+    (problem,) = problems(totals)
+    assert problem.startswith("/a:8: not imported: ")
+    assert (["one", "two"], ["three"]) == (histories.texts("a"), histories.texts("b"))
+    assert (2, 3) == (totals.new, totals.messages)
+
+
+def test_a_place_that_was_edited(histories: Histories) -> None:
+    """If messages are known by their position, one that says something else now is reported, and nothing is changed."""
+    histories.by_position = True
+    histories.steps = {"a": [About(tags={SOURCE: "/a"}), *said("one")]}
+    histories.run("a")
+    edited = Said("user", (Part("one", [{"type": "text", "text": "edited"}]),), {}, None, 7)
+    histories.steps["a"] = [About(tags={SOURCE: "/a"}), edited, *said("two")]
+    totals = histories.run("a")
+
+    assert 1 == totals.changed
+    assert [f"/a:7: changed since it was imported; {histories.name('a')} keeps what it said"] == problems(totals)
+    assert ["one", "two"] == histories.texts("a")
+
+
+def test_two_files_of_one_name(histories: Histories, tmp_path: Path) -> None:
+    """Two files are two conversations; a file in place of one that is gone goes on with its conversation."""
+    paths = [tmp_path / "first", tmp_path / "second"]
+    for path in paths:
+        path.touch()
+    histories.by_position = True
+    for path in paths:
+        histories.steps = {"a": [About(tags={SOURCE: str(path)}), *said(path.name)]}
+        assert 1 == histories.run("a").new
+    paths[0].unlink()
+    histories.steps = {"a": [About(tags={SOURCE: str(tmp_path / "third")}), *said("first", "third")]}
+
+    assert 1 == histories.run("a").grown
+    assert ["first", "third"] == histories.texts("a")
+
+
+def test_many_sources(histories: Histories) -> None:
+    """The totals are told while it goes on, and at the end they are those of all."""
+    histories.steps = {str(number): said(str(number)) for number in range(40)}
+
+    assert (40, 40, 40) == ((totals := histories.run(*histories.steps)).sources, totals.new, totals.messages)
