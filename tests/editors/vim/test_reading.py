@@ -63,11 +63,6 @@ def test_answer_yanks_the_last_answer_in_vim(talk: Vim) -> None:
     assert "two\n\n## user #9\n\nlook\n" == talk.eval("getreg('\"')")
 
 
-def test_code_without_a_block_in_vim(talk: Vim) -> None:
-    """If no answer has a code block, ``:Reel code`` says so."""
-    assert "demo: no code block in an answer" == talk.run("Reel code")
-
-
 def test_code_in_fences_is_highlighted_in_vim(vim: Vim, client: Client) -> None:
     """The code of a known language is highlighted; another word after a fence runs nothing."""
     client.add("demo", answer("```python\nimport os\n```\n```x|let g:ran=1\nimport\n```"), create=True)
@@ -80,6 +75,19 @@ def test_code_in_fences_is_highlighted_in_vim(vim: Vim, client: Client) -> None:
     vim.until(lambda: group("^import os"), "pythonInclude")
     assert "pythonInclude" != group("^import$")
     assert 0 == vim.eval("exists('g:ran')")
+
+
+def test_a_buffer_with_a_long_line_has_no_syntax_file(vim: Vim, client: Client) -> None:
+    """Long lines are never highlighted, which may take Vim minutes; headings still are."""
+    client.add("demo", answer("```python\nimport os\n```\n" + "[[" * 5000), create=True)
+    vim.run("syntax on", "Reel open demo")
+    vim.until(lambda: vim.eval("search('import os', 'nw') > 0"), 1)
+    names = [vim.eval(f"synIDattr(synID(search('{each}', 'w'), 1, 1), 'name')") for each in ("^## ", "^import", "^.[")]
+
+    assert ["reelHeading", "", ""] == names
+    client.add("demo", answer("```python\nimport sys\n```"))
+    vim.until(lambda: vim.eval("search('import sys', 'w') > 0"), 1)
+    assert "" == vim.eval("synIDattr(synID(line('.'), 1, 1), 'name')")
 
 
 def test_the_status_line_in_vim(vim: Vim, client: Client) -> None:

@@ -86,19 +86,21 @@ def Splice(sheet: dict<any>, name: string, first: number, last: number, items: l
   list->extend(items, first)
 enddef
 
-# Replaces the lines that differ from those that were collected.
+# Replaces the lines that differ from those that were collected, in their text or in whether a fold begins.
 def Merge(sheet: dict<any>)
   const old = getbufline(sheet.buffer, 1, len(Rows(sheet)))
   final lines = getbufvar(sheet.buffer, 'reel_new_lines')
+  final rows = getbufvar(sheet.buffer, 'reel_new_rows')
+  final old_rows = Rows(sheet)
   const least = min([len(old), len(lines)])
   var [above, below] = [0, 0]
-  while above < least && old[above] ==# lines[above]
+  while above < least && old[above] ==# lines[above] && type(old_rows[above]) == type(rows[above])
     above += 1
   endwhile
-  while below < least - above && old[-1 - below] ==# lines[-1 - below]
+  while below < least - above && old[-1 - below] ==# lines[-1 - below] && type(old_rows[-1 - below]) == type(rows[-1 - below])
     below += 1
   endwhile
-  setbufvar(sheet.buffer, 'reel_rows', getbufvar(sheet.buffer, 'reel_new_rows'))
+  setbufvar(sheet.buffer, 'reel_rows', rows)
   sheet.returns = false
   Write(sheet, above, len(old) - below, above + below < len(lines) ? lines[above : len(lines) - below - 1] : [])
   Forget(sheet)
