@@ -117,13 +117,13 @@ def Take(its: dict<any>, patch: dict<any>)
     its.reading = patch.more
     its.failed = its.failed && patch.more
     places.Arrive(its, patch)
-  catch # CTRL-C has interrupted it, for example, and half of a patch is in the buffer
+  catch # half of the patch may be in the buffer
     Leave(its)
     lines.Clear(its)
     if its.failed
       Fail(its, $'{v:exception}, at {v:throwpoint}')
     else
-      its.failed = true
+      its.failed = v:exception != 'Vim:Interrupt' # which is CTRL-C
       Subscribe(its)
     endif
   endtry

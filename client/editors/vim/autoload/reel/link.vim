@@ -282,6 +282,7 @@ def Return(reply: dict<any>)
     return
   endtry
   if was_away
+    redraw
     echomsg 'the daemon is back'
   endif
 enddef

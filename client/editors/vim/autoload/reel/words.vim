@@ -7,6 +7,7 @@ export def Say(Do: func(): string)
   try
     const message = Do()
     if message != ''
+      redraw # otherwise Vim waits for a key if something was said before
       echo message
     endif
   catch /^reel: /
@@ -16,6 +17,7 @@ enddef
 
 # Shows an error in one line.
 export def Complain(error: string)
+  redraw
   echohl ErrorMsg
   echomsg Plain(error)
   echohl None
