@@ -59,7 +59,7 @@ def test_changes_by_others_appear_in_vim(vim: Vim, client: Client) -> None:
     vim.shows("## user #2", "another")
     client.change("demo", title="now follow on")
     client.add("demo", "more")
-    vim.until(lambda: vim.lines()[-2], "more")
+    vim.until(lambda: vim.lines()[-2:-1], ["more"])
 
     assert [] == vim.said()
 
@@ -73,7 +73,7 @@ def test_a_cursor_at_the_end_follows_in_vim(vim: Vim, client: Client) -> None:
     before = vim.eval("line('$')")
     client.add("demo", [{"role": "system", "content": "Be brief."}])
     client.add("demo", "more")
-    vim.until(lambda: vim.lines()[-2], "more")
+    vim.until(lambda: vim.lines()[-2:-1], ["more"])
 
     assert [before + 8, before + 8] == vim.eval("[line('.'), line('$')]")
     assert [9, -1] == vim.eval("[line('.', win_getid(winnr('#'))), foldclosed(6)]")

@@ -52,7 +52,7 @@ def test_drafts_end_with_the_connection(vim: Vim, daemon: Daemon) -> None:
         vim.run("Reel open demo")
         vim.until(lambda: client.agent("demo").attached, 1)
         client.draft("demo", "two")
-        vim.until(lambda: vim.lines()[-2], "two")
+        vim.until(lambda: vim.lines()[-2:-1], ["two"])
         daemon.end()
     daemon.start()
     vim.shows("## user #2", "one")
