@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from reel.sync.client import Client
-from tests.daemon import Daemon
 from tests.editors.documented import blocks
 from tests.editors.vscode.driver import node, script
-from tests.patience import PATIENCE
 
 
 def test_pipelined_calls_and_pushes(built: Path, environment: dict[str, str], client: Client) -> None:
@@ -22,55 +20,6 @@ def test_pipelined_calls_and_pushes(built: Path, environment: dict[str, str], cl
     """
 
     assert [list(range(2, 202)), [f"n{number}" for number in range(200)]] == script(built, environment, body)
-
-
-def test_a_call_without_a_reply_is_repeated_by_node(built: Path, environment: dict[str, str], daemon: Daemon) -> None:
-    """A call without a reply is repeated when the daemon is back, and applied once."""
-    with daemon.client() as client:
-        client.create("demo")
-    body = """
-        await client.call('ping');
-        const calls = Array.from({length: 50}, (_, i) => client.call('add', {agent: 'demo', messages: `n${i}`}));
-        process.kill(Number(process.env.DAEMON), 'SIGKILL');
-        say('killed');
-        require('child_process').spawn(process.env.PYTHON, process.env.ARGUMENTS.split(' '), {stdio: 'ignore'}).unref();
-        say((await Promise.all(calls)).length);
-    """
-    _, *arguments = daemon.command()
-    given = {"DAEMON": str(daemon.process.pid), "PYTHON": daemon.command()[0], "ARGUMENTS": " ".join(arguments)}
-
-    assert ["killed", 50] == script(built, environment | given, body)
-    daemon.process.wait(PATIENCE)
-    with daemon.client() as client:
-        assert 50 == client.agent("demo").messages
-
-
-def test_a_command_with_a_lost_reply_in_node(built: Path, environment: dict[str, str], client: Client) -> None:
-    """A command whose reply is lost with its connection is repeated with its key, and applied once."""
-    client.create("demo")
-    body = """
-        const net = require('net'), path = `${process.env.REEL_SOCKET}.relay`;
-        let lost = 0;
-        const relay = net.createServer((near) => {
-            const far = net.connect(process.env.REEL_SOCKET);
-            let asked = false;
-            near.on('error', () => {}).on('data', (data) => { asked ||= data.includes('important'); far.write(data); });
-            far.on('error', () => {}).on('data', (data) => {
-                if (!asked || lost++) return near.write(data);
-                near.destroy();
-            });
-            near.on('close', () => far.destroy());
-        });
-        await new Promise((ready) => relay.listen(path, ready));
-        const behind = new Client({command: '', socket: path});
-        say((await behind.call('add', {agent: 'demo', messages: 'important'})).head);
-        say(lost > 1);
-        behind.close();
-        relay.close();
-    """
-
-    assert [2, True] == script(built, environment, body)
-    assert 1 == client.agent("demo").messages
 
 
 def test_a_client_closed_while_it_connects(built: Path, environment: dict[str, str], client: Client) -> None:
