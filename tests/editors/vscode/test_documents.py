@@ -32,8 +32,22 @@ def test_changes_by_others_appear_in_vs_code(client: Client, editor: VSCode) -> 
     editor.shows("demo", "by its id")
     client.clone("other", into="renamed")
     assert laid(("system", "Be brief."), *shown) == editor.shows("demo", "by its id", gone=True)
-    first, last = editor.ask("sight")
-    assert last - 1 == first
+    _, bottom, count = editor.ask("sight")
+    assert count - 1 == bottom
+
+
+def test_who_reads_keeps_the_place_when_lines_come_above(client: Client, editor: VSCode) -> None:
+    """What is in sight stays there, with the cursor, when the prompt becomes longer."""
+    client.add("demo", [f"n{number}." for number in range(50)], create=True)
+    editor.run("open", "demo")
+    row = editor.ask("text", name="demo").split("\n").index("n20.")
+    editor.ask("go", line=row + 1)
+    editor.ask("scroll", line=row)
+    client.add("demo", [{"role": "system", "content": "Be\nbrief."}])
+    editor.shows("demo", "brief.")
+
+    assert "n20." == editor.ask("sight")[0]
+    assert row + 1 + len(["## system", "", "Be", "brief.", ""]) == editor.ask("line")
 
 
 def test_a_name_that_another_conversation_has_now_in_vs_code(client: Client, editor: VSCode) -> None:

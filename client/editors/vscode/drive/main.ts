@@ -87,9 +87,13 @@ const actions: Record<string, (asked: any) => unknown> = {
   scheme: () => vscode.window.activeTextEditor!.document.uri.scheme,
   close: ({ name }) => user.close(path(name)),
   commands: () => user.commands(),
+  /** Scroll until a line is the first one in sight. */
+  scroll({ line }) {
+    vscode.window.activeTextEditor!.top = line;
+  },
   sight() {
-    const { revealed, document } = vscode.window.visibleTextEditors.at(-1)!;
-    return [revealed, document.lineCount];
+    const { top, bottom, document } = vscode.window.activeTextEditor!;
+    return [document.lines[top], bottom, document.lineCount];
   },
 };
 

@@ -147,15 +147,21 @@ class TextDocument {
 
 const documents = new Map<string, TextDocument>();
 
+const HEIGHT = 30;
+
 class TextEditor {
-  revealed = 0;
+  top = 0;
   selection = new Selection(new Position(0, 0), new Position(0, 0));
   constructor(readonly document: TextDocument) {}
+  /** The last line that is seen. */
+  get bottom(): number {
+    return Math.min(this.top + HEIGHT, this.document.lineCount) - 1;
+  }
   get visibleRanges(): Range[] {
-    return [new Range(new Position(0, 0), new Position(this.revealed, 0))];
+    return [new Range(new Position(this.top, 0), new Position(this.bottom, 0))];
   }
   revealRange({ end }: Range): void {
-    this.revealed = end.line;
+    this.top = Math.min(Math.max(this.top, end.line - HEIGHT + 1), end.line);
   }
 }
 
@@ -391,8 +397,12 @@ export const languages = {
 };
 
 export const commands = {
-  /** Close the active editor, whatever the command. */
-  async executeCommand(): Promise<void> {
+  /** Scroll the active editor, or close it. */
+  async executeCommand(name: string, given?: { to: string; value: number }): Promise<void> {
+    if (name === "editorScroll") {
+      window.activeTextEditor!.top += given!.to === "down" ? given!.value : -given!.value;
+      return;
+    }
     window.visibleTextEditors.pop();
     window.activeTextEditor = window.visibleTextEditors.at(-1);
     activated.emit("it", window.activeTextEditor);

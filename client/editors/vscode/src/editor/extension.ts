@@ -180,6 +180,24 @@ function outline({ lines, headings }: Sheet): vscode.DocumentSymbol[] {
 }
 
 /**
+ * Return what brings an editor back to its place after a change: the end of the document, or the same text. VS Code does
+ * not keep that in sight when lines come above it, and can only scroll the active editor by a number of lines.
+ */
+function place(editor: vscode.TextEditor, change: Change): () => void {
+  const last = editor.document.lineCount - 1;
+  const [top, bottom] = [editor.visibleRanges[0]?.start.line ?? 0, editor.visibleRanges.at(-1)?.end.line ?? 0];
+  const cursor = cursorAfter(change, editor.selection.active.line, last + 1);
+  const by = change.lines.length - (change.last - change.first);
+  return () => {
+    if (cursor !== undefined && editor.selection.isEmpty) setLine(editor, cursor);
+    if (bottom >= last) revealEnd(editor);
+    else if (by && top >= change.last && editor === vscode.window.activeTextEditor) {
+      void vscode.commands.executeCommand("editorScroll", { to: by > 0 ? "down" : "up", by: "line", value: Math.abs(by) });
+    }
+  };
+}
+
+/**
  * The documents of VS Code. Their provider gives the whole text once. If it gave it for each change, VS Code 1.91 would
  * need 3 seconds for one message more below 50,000; a workspace edit of a range takes it 20 to 130 ms. It may also change
  * a document that the user cannot edit, and leaves it saved.
@@ -197,16 +215,11 @@ class Virtual implements Shelf {
     const { lineCount } = document;
     const { start, end, text } = editOf(change, lineCount, (line) => document.lineAt(line).text.length);
     const views = vscode.window.visibleTextEditors.filter((editor) => editor.document === document);
-    const following = views.filter(({ visibleRanges }) => (visibleRanges.at(-1)?.end.line ?? 0) >= lineCount - 1);
-    const cursors = views.map(({ selection }) => cursorAfter(change, selection.active.line, lineCount));
+    const restorations = views.map((editor) => place(editor, change));
     const edit = new vscode.WorkspaceEdit();
     edit.replace(document.uri, new vscode.Range(...start, ...end), text);
     if (!(await vscode.workspace.applyEdit(edit))) return false;
-    views.forEach((editor, index) => {
-      const line = cursors[index];
-      if (line !== undefined && editor.selection.isEmpty) setLine(editor, line);
-    });
-    following.forEach(revealEnd);
+    for (const restore of restorations) restore();
     return true;
   }
 
