@@ -45,7 +45,7 @@ SIGNATURES = {
     "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools?",
-    "ingest": "agent format body model? create? names? interrupted? *",
+    "ingest": "agent format body model? create? names? interrupted? prefix? *",
     "load": "agent format body model? create? *",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
     "wait": "agent since kinds? timeout?",

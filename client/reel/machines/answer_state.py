@@ -126,6 +126,8 @@ class AnswerState(DraftedResponse):
             model=self._model,
             names=rendered.names,
             interrupted=None if self.incoming.complete else True,
+            # An older daemon does not know the parameter, and gave no hash of the body.
+            prefix=rendered.prefix if rendered.prefix.body else None,
             if_seq=rendered.at,
         )
 

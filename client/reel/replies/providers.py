@@ -23,10 +23,15 @@ class Change(NamedTuple):
 
 
 class Prefix(NamedTuple):
-    """The items of a rendered history that no later message changes: how many, and a hash of them."""
+    """The items of a rendered history that no later message changes: how many, and a hash of them.
+
+    ``body`` is a hash of all that is sent. Give the prefix to ``ingest`` with the answer: newer models bind their
+    thinking to what was before it. A daemon that does not know that has none.
+    """
 
     messages: int
     hash: str
+    body: str = ""
 
 
 class Rendered(NamedTuple):

@@ -64,7 +64,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         budget=budget,
         open=open,
         pin=pin,
-        after=after._asdict() if isinstance(after, replies.Prefix) else after,
+        after=_prefix_map(after),
         cache=cache,
         dialect=dialect,
         tools=None if tools is None else list(tools),
@@ -130,6 +130,7 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
     create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     names: Mapping[str, str] | None = None,
     interrupted: bool | None = None,  # noqa: FBT001 - in the protocol's order
+    prefix: replies.Prefix | Mapping[str, Any] | None = None,
     *,
     if_seq: int | None = None,
     key: str | None = None,
@@ -146,6 +147,8 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
         create: create the agent if it does not exist.
         names: the ``names`` of the rendering, if tools were sent under other names.
         interrupted: the response broke off; the daemon detects this itself in an event stream.
+        prefix: the ``prefix`` of the rendering that it answers. Newer Claude models bind their thinking to it; without
+            it, their thinking does not go back.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 
@@ -163,9 +166,17 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
         create=create,
         names=None if names is None else dict(names),
         interrupted=interrupted,
+        prefix=_prefix_map(prefix),
         if_seq=if_seq,
         key=key,
     )
+
+
+def _prefix_map(prefix: replies.Prefix | Mapping[str, Any] | None) -> Any:
+    """Return a prefix as it was received; an older daemon knows no hash of the body, and gave none."""
+    if not isinstance(prefix, replies.Prefix):
+        return prefix
+    return {key: value for key, value in prefix._asdict().items() if value != ""}
 
 
 def load(

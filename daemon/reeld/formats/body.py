@@ -8,6 +8,7 @@ from reel.base.errors import TooLarge
 from reel.base.strict_json import Json, encode
 from reel.providers.changes import Change
 from reeld.core.recent import Recent
+from reeld.formats.binding import body_hash, without_thinking
 from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
 from reeld.formats.format import Format, Prompt, PromptPart
@@ -32,10 +33,14 @@ class TooRecent(Exception):
 
 
 class Prefix(NamedTuple):
-    """The settled beginning of a rendered history: how many items, and a hash of model, prompt, tools and items."""
+    """The settled beginning of a rendered history: how many items, and a hash of model, prompt, tools and items.
+
+    ``body`` is a hash of all that was sent: what an answer is bound to (:mod:`reeld.formats.binding`).
+    """
 
     messages: int
     hash: str
+    body: str = ""
 
 
 class RenderRequest(NamedTuple):
@@ -224,9 +229,7 @@ def assemble(  # noqa: PLR0913 - what a body is made of
         fields = {"model": state.model, **fields}
     leading = EncodedTurns()
     leading.add(part.items, prompt.seq if prompt else 0, is_user=False, can_begin=False)
-    compared = _Comparison(
-        digest(encode([part.fields, fields.get(target.tools_key)]).encode()), prompt, leading, _tag(state.model)
-    )
+    compared = _Comparison(_top_digest(target, fields, part), prompt, leading, _tag(state.model))
     history = _History(state.turns, rest.turns)
     fields, room, placed = _mark_top(request, target, fields, history, prompt, context)
     top = encode(fields).encode()
@@ -234,7 +237,10 @@ def assemble(  # noqa: PLR0913 - what a body is made of
     if request.budget is not None:
         marks = reserve((history.settled, history.open)) + (_MARK_SIZE if placed else 0)
         base = len(top) + len(target.history_key) + _BRACKETS + len(leading.data) + marks
+        whole = history
         history, report = _fit_budget(request.budget, request.pin, base, target, history, recent, report)
+        if state.bound_to and history is not whole:
+            history, report = _without_thinking(history, report)
     settled, open_ = list[Marked](), list[Marked]()
     if placed is not None and target.caching is not None:
         settled = mark_last(history.settled, target.caching, placed, state.model)
@@ -242,6 +248,7 @@ def assemble(  # noqa: PLR0913 - what a body is made of
         (settled, open_), left_out = newest_marks((history.settled, history.open), room, target.caching)
         report += left_out
     prefix = compared.prefix(history, leading.count + history.settled.count)
+    prefix = prefix._replace(body=body_hash(state.bound_to or compared.top, (history.settled, history.open)))
     extends = None
     if request.after is not None:
         extends = compared.begins_with(request.after, history)
@@ -249,6 +256,16 @@ def assemble(  # noqa: PLR0913 - what a body is made of
             report.append(_prefix_change(request.after, compared, history, previous))
     turns = (*spliced(leading, []), *spliced(history.settled, settled), *spliced(history.open, open_))
     return Rendered(request.format, _joined(target, top, turns), report, ready, names, prefix, extends)
+
+
+def top_digest(target: Format, extra: Json, prompt: Prompt | None, model: str | None) -> bytes:
+    """Return a digest of the prompt and the tools as they will be sent, which thinking is bound to besides messages."""
+    part = PromptPart({}, []) if prompt is None else target.write_prompt(prompt, RenderContext(model))
+    return _top_digest(target, _with_sent_names(target, extra, {}), part)
+
+
+def _top_digest(target: Format, fields: Json, part: PromptPart) -> bytes:
+    return digest(encode([part.fields, fields.get(target.tools_key)]).encode())
 
 
 def _mark_top(
@@ -325,6 +342,15 @@ def _fit_budget(
     kept = [change for change in report if change.seq is None or not first <= change.seq < after]
     needed = target.alternates and not turns.is_user[cut.end]
     return _drop_range(history, cut, filler if needed else EncodedTurns()), [Change(first, None, "dropped", why), *kept]
+
+
+def _without_thinking(history: _History, report: list[Change]) -> tuple[_History, list[Change]]:
+    """Return a history that lost its beginning without the thinking that was bound to it (rule A8)."""
+    left = _History(*(turns.rewritten(without_thinking) for turns in history))
+    if len(left.data) == len(history.data):
+        return history, report
+    why = "thinking: it is bound to what was before it, of which the budget leaves out a part"
+    return left, [*report, Change(history.extents.seqs[0], None, "dropped", why)]
 
 
 def _placeholder_turn(target: Format) -> EncodedTurns:

@@ -123,6 +123,8 @@ class Format(NamedTuple):
         has_model: whether the body names the model.
         unsent_keys: the keys of ``extra`` that are not part of the body, such as a model that is in the URL.
         any_signature: whether it can hold any provider's signatures, as any provider may be the final recipient.
+        binds_thinking: whether a model binds its thinking to everything before it, so that it is not sent behind
+            something else; not if a request (``extra``) leaves that to the API.
         sends_settings: whether a message without words is sent to a model, because it has settings beside them.
         alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
             then gets a placeholder (rule X11).
@@ -165,6 +167,7 @@ class Format(NamedTuple):
     has_model: bool = True
     unsent_keys: frozenset[str] = frozenset()
     any_signature: bool = False
+    binds_thinking: Callable[[str | None, Json], bool] = lambda _model, _extra: False
     sends_settings: Callable[[Json, str | None], bool] = lambda _message, _model: False
     alternates: bool = False
     after_calls: AfterCalls = "calls"

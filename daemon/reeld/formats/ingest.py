@@ -9,7 +9,7 @@ from reel.providers.elements import invalid_at, require_map
 from reel.providers.json_values import dump
 from reel.streams.stream import Stream, is_whole
 from reeld.formats.fields import LoadedRequest
-from reeld.formats.naming import note_asked_model
+from reeld.formats.naming import PREFIX, note_asked_model
 from reeld.formats.table import FORMATS
 
 _BLANK = "\ufeff \t\r\n"
@@ -23,6 +23,7 @@ def read_response(
     names: Mapping[str, str] | None = None,
     *,
     interrupted: bool = False,
+    prefix: str | None = None,
 ) -> list[Json]:
     """Read an answer: its message, its usage, and whether it broke off.
 
@@ -32,6 +33,7 @@ def read_response(
         model: the requested model; it is the one that answered, unless the body names another.
         names: the tools that were sent under another name; the keys are the names that were sent.
         interrupted: whether the caller saw the response break off.
+        prefix: the hash of the body that it answers, which it may be bound to (:mod:`reeld.formats.binding`).
 
     Returns:
         a message and records, in the form that is added.
@@ -46,6 +48,8 @@ def read_response(
     found, why = _response(format, body)
     message, usage, broke_off = read(found, model)
     note_asked_model(message, model)
+    if prefix:
+        message["provider_metadata"][PREFIX] = prefix
     why = why or broke_off or (_BROKE_OFF if interrupted else None)
     if why is not None and not any(map(_has_content, message["content"])):
         raise invalid_at("body", f"the answer has no content: {why}")

@@ -9,6 +9,8 @@ from reel.base.strict_json import Json
 
 # The metadata key for the requested model if another name answered: the request named an alias or a deployment.
 ASKED_MODEL = "asked_model"
+# The metadata key of the hash of what an answer is bound to (rule A8).
+PREFIX = "prefix"
 # The strictest limits of all providers (rules X6 and G11).
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _ID_DIGITS = 24

@@ -18,7 +18,8 @@ from reel.said.records import Parts, metadata_in, parse_data, read_exactly, syst
 from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Entry
 from reeld.core.recent import Earlier, Recent
-from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
+from reeld.formats.binding import Binding
+from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble, top_digest
 from reeld.formats.format import Format, Prompt
 from reeld.formats.model import HistorySettings, RenderContext, Turn, UserTurn
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
@@ -65,9 +66,10 @@ def render(
     target = _dialect(target, request.dialect, model)
     said = _prompt(prompt)
     settings = target.history_settings(extra, said, model)._replace(tools=request.tools)
+    bound_to = top_digest(target, extra, said, model) if target.binds_thinking(model, extra) else b""
     previous = None
-    if state is None or not state.fits(target.name, model, settings) or not state.covers(entries):
-        previous, state = state, RenderState(target.name, model, settings, history)
+    if state is None or not state.fits(target.name, model, settings, bound_to) or not state.covers(entries):
+        previous, state = state, RenderState(target.name, model, settings, history, bound_to)
     repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -149,10 +151,11 @@ def _extend(
     context = state.context()
     sent = len(state.sent_once)
     rest = OpenTurns(EncodedTurns(), [], server_state)
-    _write(repaired.open[:-1], rest.turns, rest.report, context, target)
+    binding = Binding(state.bound_to, (state.turns, rest.turns), target) if state.bound_to else None
+    _write(repaired.open[:-1], rest.turns, rest.report, context, target, binding)
     context.thinking = settings.thinking or not repaired.ends_with_assistant
     context.is_last = bool(repaired.open) and not repaired.open[-1].assistant.pieces
-    _write(repaired.open[-1:], rest.turns, rest.report, context, target)
+    _write(repaired.open[-1:], rest.turns, rest.report, context, target, binding)
     while len(state.sent_once) > sent:
         state.sent_once.popitem()
     return repaired, rest
@@ -185,7 +188,8 @@ def _settle(
     messages = [_message(entry) for entry in new if entry.message is not None]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = state.context()
-    _write(repaired.settled, state.turns, state.report, context, target)
+    binding = Binding(state.bound_to, (state.turns,), target) if state.bound_to else None
+    _write(repaired.settled, state.turns, state.report, context, target, binding)
     if repaired.settled_messages:
         last = shown[repaired.settled_messages - 1]
         state.cover(entries, last + 1, settled_by=shown[repaired.settled_by])
@@ -216,13 +220,20 @@ def _message(entry: Entry) -> Json:
 
 
 def _write(
-    exchanges: Sequence[Exchange], turns: EncodedTurns, report: list[Change], context: RenderContext, target: Format
+    exchanges: Sequence[Exchange],
+    turns: EncodedTurns,
+    report: list[Change],
+    context: RenderContext,
+    target: Format,
+    binding: Binding | None,
 ) -> None:
-    """Append exchanges to some turns and to a report."""
+    """Append exchanges to some turns and to a report; ``binding`` is for a model that binds its thinking."""
     for user, assistant, changes, seq, continues_server_tool in exchanges:
         context.report, context.follows_results = changes, False
         _write_turn(user, seq, turns, context, target, can_begin=not user.results)
         context.follows_results = bool(user.results) and not user.pieces
+        if binding is not None:
+            assistant = binding.keep_bound(assistant, context)  # noqa: PLW2901 - less of the same
         _write_turn(assistant, seq, turns, context, target, can_begin=not continues_server_tool)
         report += changes
 

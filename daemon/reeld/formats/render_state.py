@@ -23,12 +23,12 @@ number of items. A prefix is identified by a hash of its bytes; the next renderi
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
-from reel.base.strict_json import Json, encode
+from reel.base.strict_json import Json, encode, parse
 from reel.providers.changes import Change
 from reeld.core.events import Entry
 from reeld.core.recent import Recent
@@ -239,6 +239,23 @@ class EncodedTurns:
         ]
         return part
 
+    def rewritten(self, change: Callable[[Json], Json]) -> "EncodedTurns":
+        """Return these turns with each item changed; an item that is returned as it was is not written again."""
+        made, begin, marked = EncodedTurns(), 0, {found.offset: found for found in self.marked}
+        made.extents = self.extents
+        for size in self.sizes:
+            written = self.data.read(begin, begin + size)
+            item = parse(written[:-1].decode())
+            if (changed := change(item)) is not item:
+                written = f"{encode(changed)},".encode()
+            if (found := marked.get(begin)) is not None:
+                kept = None if found.item is None else change(found.item)
+                made.marked.append(MarkedItem(len(made.data), len(written) - 1, kept, found.places))
+            made.sizes.append(len(written))
+            made.data += written
+            begin += size
+        return made
+
     def offsets(self) -> list[int]:
         """Return where the bytes of each turn begin, and where those of the last one end."""
         ends = (0, *accumulate(self.sizes))
@@ -282,10 +299,12 @@ class RenderState:
         model: the model.
         settings: what the rest of the body leaves to the history.
         history: the entries that it will cover, and what comes before them.
+        bound_to: a digest of the prompt and the tools, if the model binds its thinking to them; otherwise empty.
     """
 
     __slots__ = (
         "begin",
+        "bound_to",
         "count",
         "format_name",
         "model",
@@ -299,7 +318,15 @@ class RenderState:
         "turns",
     )
 
-    def __init__(self, format_name: str, model: str | None, settings: HistorySettings, history: Recent) -> None:
+    def __init__(
+        self,
+        format_name: str,
+        model: str | None,
+        settings: HistorySettings,
+        history: Recent,
+        bound_to: bytes = b"",
+    ) -> None:
+        self.bound_to = bound_to
         self.format_name = format_name
         self.model = model
         self.settings = settings.of_settled
@@ -341,9 +368,10 @@ class RenderState:
         """Note how many of these entries it covers, and which one settled them."""
         self.count, self.settled_by, self.settled_by_id = count, settled_by, entries[settled_by].id
 
-    def fits(self, format_name: str, model: str | None, settings: HistorySettings) -> bool:
-        """Whether it is for this format, model and these settings."""
-        return (self.format_name, self.model, self.settings) == (format_name, model, settings.of_settled)
+    def fits(self, format_name: str, model: str | None, settings: HistorySettings, bound_to: bytes) -> bool:
+        """Whether it is for this format, model, these settings, and what thinking is bound to."""
+        asked = (format_name, model, settings.of_settled, bound_to)
+        return asked == (self.format_name, self.model, self.settings, self.bound_to)
 
 
 def _first_id(entries: Sequence[Entry]) -> int:

@@ -294,8 +294,9 @@ def tool_names(value: Any) -> dict[str, str]:
 def prefix(value: Any) -> dict[str, Any]:
     """Convert the `prefix` of an earlier rendering's reply."""
     given = any_map(value)
-    if given.keys() != {"messages", "hash"} or type(given["messages"]) is not int or type(given["hash"]) is not str:
-        raise InvalidParams("expected the prefix that render gave: {messages, hash}")
+    found = {key: type(given.get(key)) for key in given.keys() | {"messages", "hash"}}
+    if {"body": str, **found} != {"messages": int, "hash": str, "body": str}:
+        raise InvalidParams("expected the prefix that render gave: {messages, hash, body}")
     return given
 
 

@@ -271,7 +271,7 @@ class Render(NamedTuple):
 
 
 class Ingest(NamedTuple):
-    """The response of a provider: its body, the requested model, the sent names of tools, and whether it broke off."""
+    """The response of a provider: its body, the requested model, the sent names of tools, and what it answers."""
 
     format: _Answering
     body: _Body
@@ -279,6 +279,7 @@ class Ingest(NamedTuple):
     create: _Flag = False
     names: Annotated[dict[str, str], to.tool_names] | None = None
     interrupted: _Flag = False
+    prefix: Annotated[dict[str, Any], to.prefix] | None = None
 
 
 class Load(NamedTuple):

@@ -140,10 +140,16 @@ def thinking_last(request: Request) -> Iterator[Fault]:
             yield Fault(turn.blocks[-1][0], "thinking at the end")
 
 
+# From this version on, a request that says nothing has thinking on.
+THINKS_BY_DEFAULT = (5, 0)
+
+
 def thinking_disabled(request: Request) -> Iterator[Fault]:
     """With thinking off, a final message of the assistant has none."""
-    last = request.last()
-    for where, _ in last.of(*THOUGHTS) if last and request.thinking() == "disabled" else []:
+    last, version = request.last(), request.version()
+    is_said = "thinking" in request.body
+    is_off = request.thinking() == "disabled" and (is_said or version is None or version < THINKS_BY_DEFAULT)
+    for where, _ in last.of(*THOUGHTS) if last and is_off else []:
         yield Fault(where, "thinking is disabled")
 
 

@@ -132,7 +132,7 @@ def test_a_paused_turn_has_thinking_only_if_it_is_enabled() -> None:
     ("model_name", "extra", "thinks"),
     [
         ("claude-opus-5", {}, True),
-        ("claude-haiku-5-5", {}, True),
+        ("claude-sonnet-5-4", {}, True),
         ("claude-opus-4-8", {}, False),
         ("claude-opus-4-8", {"thinking": {"type": "between_tools"}}, True),
         ("claude-opus-5", {"thinking": {"type": "disabled"}}, False),

@@ -44,7 +44,7 @@ PROTOCOL = {
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools?",
-    "ingest": "agent format body model? create? names? interrupted? *",
+    "ingest": "agent format body model? create? names? interrupted? prefix? *",
     "load": "agent format body model? create? *",
     "call_async": "token method params?",
     "wait": "agent since kinds? timeout?",

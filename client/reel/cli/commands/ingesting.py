@@ -40,6 +40,7 @@ def ingest(ctx: Context) -> int:
 def add_response(ctx: Context, body: str, *, interrupted: bool = False) -> Added:
     """Send a response to the daemon."""
     args = ctx.args
+    prefix = from_report(args.names, "prefix") or {}
     return ctx.client.ingest(
         ctx.agent,
         format_of(ctx),
@@ -47,6 +48,7 @@ def add_response(ctx: Context, body: str, *, interrupted: bool = False) -> Added
         model=args.model,
         create=args.create or None,
         names=from_report(args.names, "names"),
+        prefix=prefix if prefix.get("body") else None,
         interrupted=interrupted or args.interrupted or None,
         if_seq=args.if_seq,
     )

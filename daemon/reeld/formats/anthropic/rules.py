@@ -25,6 +25,8 @@ SYSTEM_MESSAGES_SINCE = (4, 8)
 
 # The kinds of thinking that let the last turn contain some, and the first version that thinks if not told otherwise.
 _THINKING, _THINKS_SINCE = ("enabled", "adaptive", "between_tools"), (5, 0)
+# The first versions that bind their thinking (rule A8).
+_FABLE_BINDS_SINCE, _BINDS_SINCE = (5, 1), (5, 5)
 # The blocks that have no cache_control (rule A7), in all of the API's types.
 UNMARKED = ("thinking", "redacted_thinking", FALLBACK, "mcp_tool_listing")
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -209,6 +211,19 @@ def why_invalid(extra: Json, loop: LoopThinking | None, _model: str | None) -> s
 def _thinking(extra: Json) -> Any:
     thinking = extra.get("thinking")
     return thinking.get("type") if type(thinking) is dict else None
+
+
+def binds_thinking(model: str | None, extra: Json) -> bool:
+    """Whether a model binds its thinking to all before it, and the request does not say what is to happen (rule A8)."""
+    thinking = extra.get("thinking")
+    is_up_to_api = type(thinking) is dict and thinking.get("block_binding") is not None
+    return is_binding(model) and not is_up_to_api
+
+
+def is_binding(model: str | None) -> bool:
+    """Whether a Claude model binds its thinking to all that is before it (rule A8)."""
+    found = version(model)
+    return found is not None and found >= (_FABLE_BINDS_SINCE if "fable" in (model or "") else _BINDS_SINCE)
 
 
 def is_continuing(thread: Any) -> bool:

@@ -20,6 +20,7 @@ FORMAT = Format(
     alternates=True,
     after_calls="own message",
     server_tool_half=rules.server_tool_half,
+    binds_thinking=rules.binds_thinking,
     why_invalid=rules.why_invalid,
     caching=Caching(caching.MOST, caching.count, caching.newest, caching.own, caching.mark_top, caching.mark_end),
     server_state=rules.calls_in,

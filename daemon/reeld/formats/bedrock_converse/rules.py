@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.content import is_base64
 from reel.providers.metadata import opaque_object
+from reeld.formats.anthropic import rules as anthropic
 from reeld.formats.bedrock_converse.media import SOURCES, is_source, why_media_unsendable
 from reeld.formats.bedrock_converse.models import NO_TOOL
 from reeld.formats.format import LoopThinking, Notice, Position, ServerToolHalf
@@ -116,6 +117,12 @@ def declare_tools(extra: Json, _calls: Json, _now: float) -> tuple[Json, Notice 
         "toolConfig: Bedrock requires a tool beside calls; one that does nothing is declared",
     )
     return {**extra, "toolConfig": {"tools": [NO_TOOL]}}, notice
+
+
+def binds_thinking(model: str | None, extra: Json) -> bool:
+    """Whether a model binds its thinking to all before it, and the request does not say what is to happen (rule A8)."""
+    fields = extra.get("additionalModelRequestFields")
+    return anthropic.binds_thinking(model, fields if type(fields) is dict else {})
 
 
 def why_invalid(extra: Json, loop: LoopThinking | None, _model: str | None) -> str | None:

@@ -20,7 +20,14 @@ def ingest(
     model = asked.model or known
 
     def parse() -> Addition:
-        answer = read_response(asked.format, asked.body, model, asked.names, interrupted=asked.interrupted)
+        answer = read_response(
+            asked.format,
+            asked.body,
+            model,
+            asked.names,
+            interrupted=asked.interrupted,
+            prefix=None if asked.prefix is None else asked.prefix.get("body"),
+        )
         rows, altered = rows_from(answer)
         return Addition(rows, altered, {})
 

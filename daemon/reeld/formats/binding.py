@@ -1,0 +1,103 @@
+"""Thinking that its model bound to everything before it (rule A8).
+
+From Claude Fable 5.1 and Claude 5.5 on, a thinking block is valid only behind the prompt, the tools and the messages
+that it was made behind; elsewhere the API refuses the request, for ever. So what a request was made of is kept with its
+answer, as a hash that ``render`` returns and ``ingest`` takes. When a turn is written, each answer in it is compared
+with what stands before it now. If that is something else, or is not known, the thinking of this answer is left out. An
+answer that was given without it is compared with a history without it, so one change costs only what came before it.
+
+The hash is over the bytes that were sent, without cache breakpoints, which bind nothing.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+
+from reel.base.strict_json import Json, encode
+from reel.providers.roles import THOUGHTS
+from reeld.formats.format import Format
+from reeld.formats.model import AssistantTurn, Piece, RenderContext, placeholder
+from reeld.formats.naming import PREFIX
+from reeld.formats.render_state import EncodedTurns, digest
+
+_UNKNOWN = "this thinking is bound to what was before it, which is not known: no prefix was given to ingest"
+_CHANGED = "this thinking is bound to what was before it, which has changed"
+
+
+def body_hash(top: bytes, turns: Sequence[EncodedTurns], then: Sequence[bytes] = ()) -> str:
+    """Return the hash of what an answer is bound to.
+
+    Args:
+        top: a digest of the prompt and the tools.
+        turns: the turns before it, one after the other.
+        then: the items after them.
+    """
+    made = turns[0].hash(turns[0].count)
+    for part in (*(part for more in turns[1:] for part in more.data.parts(0, len(more.data))), *then):
+        made.update(part)
+    return digest(top + made.digest()).hex()
+
+
+class Binding:
+    """Leaves out the thinking that cannot stand where it would be sent.
+
+    Args:
+        top: a digest of the prompt and the tools.
+        turns: the turns that are written so far, one after the other.
+        target: the format.
+    """
+
+    def __init__(self, top: bytes, turns: Sequence[EncodedTurns], target: Format) -> None:
+        self._top = top
+        self._turns = turns
+        self._target = target
+
+    def keep_bound(self, turn: AssistantTurn, context: RenderContext) -> AssistantTurn:
+        """Return a turn without the thinking that is bound to something else than what is before it."""
+        if not any(map(self._is_bound, turn.pieces)):
+            return turn
+        kept: list[Piece] = []
+        for _, group in groupby(turn.pieces, key=attrgetter("message_index")):
+            pieces = list(group)
+            why = self._why_lost(pieces, kept, context)
+            for piece in pieces:
+                if why is not None and self._is_bound(piece):
+                    context.note(piece, "dropped", why)
+                else:
+                    kept.append(piece)
+        return AssistantTurn(kept or [placeholder()])
+
+    def _is_bound(self, piece: Piece) -> bool:
+        """Whether a piece is thinking of a model that binds it; one that is not named may be such a model."""
+        made_by = piece.block.get("model")
+        return piece.block["type"] in THOUGHTS and (made_by is None or self._target.binds_thinking(made_by, {}))
+
+    def _why_lost(self, pieces: Sequence[Piece], before: list[Piece], context: RenderContext) -> str | None:
+        """Return why the thinking of one message cannot stand behind what is written, and some pieces of its turn."""
+        if not any(map(self._is_bound, pieces)):
+            return None
+        made_behind = pieces[0].metadata.get(PREFIX)
+        if made_behind is None:
+            return _UNKNOWN
+        begun = [f"{encode(item)},".encode() for item in self._written(before, context)]
+        return None if made_behind == body_hash(self._top, self._turns, begun) else _CHANGED
+
+    def _written(self, pieces: list[Piece], context: RenderContext) -> list[Json]:
+        """Return the items of the beginning of a turn, which a paused answer goes on from."""
+        if not pieces:
+            return []
+        items = self._target.write_turn(AssistantTurn(pieces), RenderContext(context.model, by_id=context.by_id))
+        caching = self._target.caching
+        return items if caching is None else [caching.keep_newest(item, 0) for item in items]
+
+
+def without_thinking(item: Json) -> Json:
+    """Return a message of Anthropic's or Bedrock's without its thinking."""
+    content = item["content"]
+    if type(content) is not list or not any(map(_is_thinking, content)):
+        return item
+    return {**item, "content": [block for block in content if not _is_thinking(block)]}
+
+
+def _is_thinking(block: Json) -> bool:
+    return block.get("type") in THOUGHTS or "reasoningContent" in block
