@@ -128,6 +128,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # the command: what is shown, what is read of a line, and what is carried out
     ("reel.cli.screen",),
     ("reel.cli.line",),
+    ("reel.cli.commands.shared",),
     ("reel.cli.commands",),
     ("reel.cli",),
     ("reeld.wire",),

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from reel.cli import main
-from reel.cli.commands.daemon import open_process
+from reel.cli.commands.stop import open_process
 from reel.daemon import process
 from reel.daemon.peer import Peer, peer_of
 from reel.daemon.process import lock_holder

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.commands.agents import changed_tags, reverting_changes
+from reel.cli.commands.tag import changed_tags, reverting_changes
 from reel.cli.line.arguments import UsageError
 
 from .conftest import Reel, texts

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.cli.commands.daemon import figures
+from reel.cli.commands.status import figures
 from reel.cli.line.table import all_commands
 from reeld.store.database import SQLITE
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.commands.database import report_lines
+from reel.cli.commands.verify import report_lines
 from reel.replies import Problem, Verified
 from tests.daemon import Daemon
 from tests.forkserver import ForkedDaemon

@@ -1,6 +1,6 @@
 """Drafts grow on the screen, as far as there is room."""
 
-from reel.cli.commands.following import LiveDrafts
+from reel.cli.screen.live_drafts import LiveDrafts
 from reel.cli.screen.output import render
 from reel.wire.pushes import DraftPush
 

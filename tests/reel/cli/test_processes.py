@@ -221,7 +221,7 @@ def test_stop_of_a_daemon_that_does_not_answer(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Waiting for it has a limit."""
-    monkeypatch.setattr("reel.cli.commands.daemon.STOP_TIMEOUT", 0.05)
+    monkeypatch.setattr("reel.cli.commands.stop.STOP_TIMEOUT", 0.05)
     path = f"{directory}/s.sock"
     with socket.socket(socket.AF_UNIX) as stuck:
         stuck.bind(path)

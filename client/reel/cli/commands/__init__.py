@@ -1,4 +1,4 @@
-"""The commands: each is a function of a :class:`~reel.cli.line.context.Context`, which the table names.
+"""The commands, each in a file of its name: a function of a :class:`~reel.cli.line.context.Context`.
 
 A command imports the line, the screen, a client and whatever it is about; what several of them need is in ``shared``.
 Begin with :mod:`reel.cli.commands.add`.

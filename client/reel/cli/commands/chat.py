@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from reel.base.errors import NotFound, ReelError
 from reel.cli.commands.ask import add_question, answer
-from reel.cli.commands.composing import write_in_editor
+from reel.cli.commands.edit import write_in_editor
 from reel.cli.commands.shared.via import Provider, provider_of
 from reel.cli.commands.show import text_of
 from reel.cli.line.arguments import UsageError

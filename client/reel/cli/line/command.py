@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from keyword import iskeyword
+
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.line.arguments import arity, text, time_limit
 from reel.cli.line.positions import absolute_position, position
@@ -19,7 +21,7 @@ class Command(NamedTuple):
     # Its positional arguments, such as "[AGENT] [TEXT]"; reel.cli.line.arguments says what they mean.
     positionals: str
     summary: str
-    # module.function in reel.cli.commands; the module is imported when the command runs.
+    # In the command's file, which is imported when it runs.
     function: str
     example: str
     options: tuple[Option, ...] = ()
@@ -33,6 +35,12 @@ class Command(NamedTuple):
     without_socket: bool = False
     # Whether the command starts the daemon if none runs.
     starts_daemon: bool = True
+
+    @property
+    def module(self) -> str:
+        """Its file in reel.cli.commands: its name, which may be a word of Python's."""
+        name = self.name.replace("-", "_")
+        return f"{name}_" if iskeyword(name) else name
 
 
 def option(*flags: str, **details: Any) -> Option:

@@ -33,7 +33,6 @@ def dispatch(
         settings: the user's settings.
         lone: whether the only argument may also be the agent.
     """
-    module, _, function = command.function.partition(".")
     color = args.color or settings.color
     out = Output(sys.stdout, sys.stderr, as_json=args.json, color=color, hints=settings.hints)
     changes = command.writes or args.add  # draft changes something only with --add
@@ -47,7 +46,8 @@ def dispatch(
 
                 resolve_lone_argument(ctx, command)
             _resolve_positions(ctx)
-            return getattr(import_module(f"reel.cli.commands.{module}"), function)(ctx) or OK
+            run = getattr(import_module(f"reel.cli.commands.{command.module}"), command.function)
+            return run(ctx) or OK
     except ReelError as error:
         # The output comes before the error.
         sys.stdout.flush()

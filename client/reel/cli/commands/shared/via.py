@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
-from reel.cli.commands.render import body_settings, format_of, only_tools
+from reel.cli.commands.shared.bodies import body_settings, format_of, only_tools
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.said.formats import Dialect, Format

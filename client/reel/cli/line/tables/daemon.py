@@ -8,7 +8,7 @@ COMMANDS = (
         "start",
         "",
         "start the daemon unless it is running",
-        "daemon.start",
+        "start",
         "reel start",
         (
             option("--database", metavar="FILE", help="database file (default: $REEL_DATABASE, else the usual place)"),
@@ -20,18 +20,18 @@ COMMANDS = (
         "stop",
         "",
         "stop the daemon and wait until it has ended",
-        "daemon.stop",
+        "stop",
         "reel stop",
         notes="Until the next reel start, no command, client or editor starts it by itself,\n"
         "even if no daemon was running.",
         starts_daemon=False,
     ),
-    Command("status", "", "show whether the daemon is running", "daemon.status", "reel status", starts_daemon=False),
+    Command("status", "", "show whether the daemon is running", "status", "reel status", starts_daemon=False),
     Command(
         "stats",
         "",
         "print every counter and size of the daemon",
-        "stats.stats",
+        "stats",
         "reel stats --json | jq .longest_commit_us\n  reel stats --format openmetrics",
         (
             option(
@@ -47,7 +47,7 @@ COMMANDS = (
         "top",
         "",
         "show what the daemon is doing, live",
-        "top.top",
+        "top",
         "reel top\n  reel top --once\n  reel top --json | jq .commits",
         (
             option("--once", action="store_true", help="print one frame and end, as without a terminal"),
@@ -63,7 +63,7 @@ COMMANDS = (
         "doctor",
         "",
         "find out what is wrong and what to do about it",
-        "doctor.doctor",
+        "doctor",
         "reel doctor",
         notes="Checks the settings of reel and of reeld, the socket, its directory, the daemon\n"
         "and its version, the locks, the database, its content for up to five seconds,\n"
@@ -75,7 +75,7 @@ COMMANDS = (
         "socket",
         "",
         "print the path of the daemon's socket",
-        "daemon.socket",
+        "socket",
         "nc -U $(reel socket)",
         starts_daemon=False,
     ),
@@ -83,7 +83,7 @@ COMMANDS = (
         "backup",
         "FILE",
         "write a copy of the database to a new file",
-        "database.backup",
+        "backup",
         "reel backup ~/reel-$(date +%F).db",
         notes="Other commands are not blocked. The file gets its name once it is complete, on\n"
         "disk and checked. If the database is damaged, so is the copy, and the exit\n"
@@ -93,7 +93,7 @@ COMMANDS = (
         "restore-backup",
         "FILE",
         "replace the database with a backup",
-        "database.restore_backup",
+        "restore_backup",
         "reel restore-backup ~/backups/monday.db",
         (
             option(
@@ -111,7 +111,7 @@ COMMANDS = (
         "copy",
         "",
         "copy the database to a server, or back to a file",
-        "database.copy",
+        "copy",
         "reel copy --from ~/old/reel.db --to postgresql:///reel",
         (
             option("--from", metavar="DATABASE", dest="source", help="a file or a postgresql:// URL"),
@@ -125,7 +125,7 @@ COMMANDS = (
         "verify",
         "[AGENT]",
         "check the database for damage",
-        "database.verify",
+        "verify",
         "reel verify\n  reel verify demo\n  reel verify --database ~/backups/monday.db",
         (
             option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
@@ -139,7 +139,7 @@ COMMANDS = (
         "replay",
         "[AGENT]",
         "rebuild the state from the log and compare",
-        "reading.replay",
+        "replay",
         "reel replay demo --strict",
         (
             at("as it was at SEQ; nothing is compared"),

@@ -12,7 +12,7 @@ COMMANDS = (
         "redact",
         "[AGENT]",
         "replace what was said with a marker, for good",
-        "erasing.redact",
+        "redact",
         "reel redact demo --match 'sk-[A-Za-z0-9]+'\n  reel redact demo --seq 17",
         (
             option(
@@ -39,7 +39,7 @@ COMMANDS = (
         "purge",
         "[AGENT...]",
         "remove agents and their events, for good",
-        "erasing.purge",
+        "purge",
         "reel purge demo --dry-run\n  reel purge demo --cascade --yes\n  reel purge --retention --dry-run",
         (
             option("--cascade", action="store_true", help="also remove its killed clones, recursively"),

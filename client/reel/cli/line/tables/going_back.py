@@ -3,16 +3,14 @@
 from reel.cli.line.command import Command
 
 COMMANDS = (
-    Command("undo", "[AGENT]", "undo the newest command", "navigation.undo", "reel undo demo", writes=True),
-    Command("redo", "[AGENT]", "redo what undo has undone", "navigation.redo", "reel redo demo", writes=True),
-    Command(
-        "mark", "[AGENT] [LABEL]", "set a mark to rewind to", "navigation.mark", "reel mark demo draft", writes=True
-    ),
+    Command("undo", "[AGENT]", "undo the newest command", "undo", "reel undo demo", writes=True),
+    Command("redo", "[AGENT]", "redo what undo has undone", "redo", "reel redo demo", writes=True),
+    Command("mark", "[AGENT] [LABEL]", "set a mark to rewind to", "mark", "reel mark demo draft", writes=True),
     Command(
         "rewind",
         "[AGENT] [LABEL]",
         "go back to a mark",
-        "navigation.rewind",
+        "rewind",
         "reel rewind demo draft",
         writes=True,
         notes="Without LABEL, it goes to the newest mark that has messages after it, so\n"
@@ -22,7 +20,7 @@ COMMANDS = (
         "restore",
         "[AGENT] SEQ",
         "restore the conversation as it was at SEQ",
-        "navigation.restore",
+        "restore",
         "reel restore demo 17",
         writes=True,
     ),
@@ -30,7 +28,7 @@ COMMANDS = (
         "clear",
         "[AGENT]",
         "remove all messages but the system prompt",
-        "navigation.clear",
+        "clear",
         "reel clear demo",
         writes=True,
     ),

@@ -13,7 +13,7 @@ COMMANDS = (
         "import",
         "[TOOL] [PATH...]",
         "import conversations that other tools have kept",
-        "import_.import_histories",
+        "import_histories",
         "reel import\n  reel import claude-code ~/old/.claude",
         (
             option("--yes", action="store_true", help="import all that is found, without asking"),
@@ -31,7 +31,7 @@ COMMANDS = (
         "continue",
         "",
         "go on with the last conversation of this directory",
-        "continue_.continue_last",
+        "continue_last",
         "reel continue --via claude\n  export REEL_AGENT=$(reel continue)",
         (option("--list", dest="listed", action="store_true", help="list all of them, the newest first"), *ANSWERING),
         notes="Of the agents whose tag cwd is this directory, it is the one with the newest\n"
@@ -44,7 +44,7 @@ COMMANDS = (
         "export",
         "[AGENT]",
         "write a conversation as a file",
-        "export.export",
+        "export",
         "reel export demo > demo.md\n  reel export demo --format html -o demo.html\n"
         "  reel export --all backup --format jsonl",
         (

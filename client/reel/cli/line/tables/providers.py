@@ -37,7 +37,7 @@ COMMANDS = (
         "ask",
         "[AGENT] [TEXT]",
         "ask a model, and print its answer",
-        "ask.ask",
+        "ask",
         'reel ask demo "What is a tape deck?"\n'
         '  git diff | reel ask demo "Review this." --with -\n'
         '  reel ask demo "Why?" --via ./ask.sh --format openai-chat',
@@ -56,7 +56,7 @@ COMMANDS = (
         "chat",
         "[AGENT]",
         "talk to a model at a prompt",
-        "chat.chat",
+        "chat",
         "reel chat demo --via claude",
         (
             *ANSWERING,
@@ -72,7 +72,7 @@ COMMANDS = (
         "render",
         "[AGENT]",
         "print the body of a provider's request",
-        "render.render",
+        "render",
         "reel render demo --format anthropic --set max_tokens=1024 > body.json",
         (
             _ANY_FORMAT,
@@ -104,7 +104,7 @@ COMMANDS = (
         "ingest",
         "[AGENT] [FILE]",
         "add a provider's response and its token usage",
-        "ingesting.ingest",
+        "ingest",
         "reel ingest demo --format anthropic response.json\n"
         "  curl -sN ... | reel ingest demo --format openai-chat --stream",
         (
@@ -127,7 +127,7 @@ COMMANDS = (
         "load",
         "[AGENT] [FILE]",
         "add the history of a provider's request",
-        "ingesting.load",
+        "load",
         "reel load demo --create --format openai-chat request.json",
         (
             _ANY_FORMAT,

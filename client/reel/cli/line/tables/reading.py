@@ -20,7 +20,7 @@ COMMANDS = (
         "list",
         "[QUERY...]",
         "list the agents",
-        "list.list_agents",
+        "list_agents",
         "reel list tape\n  reel list --tree\n  reel list --format names | fzf --preview 'reel show --color always {}'",
         (
             option("-n", "--limit", metavar="N", type=positive, help="only the first N"),
@@ -51,7 +51,7 @@ COMMANDS = (
         "search",
         "[QUERY...]",
         "find what was said in all conversations",
-        "search.search",
+        "search",
         "reel search tape deck\n  reel search\n  reel search '\"tape deck\" -cassette role:user after:2026-11'",
         (
             option("-n", "--limit", metavar="N", type=positive, help="at most N hits (default: 20)"),
@@ -70,7 +70,7 @@ COMMANDS = (
         "show",
         "[AGENT] [RANGE]",
         "show the conversation",
-        "show.show",
+        "show",
         "reel show demo --last 3\n  reel show demo 12..20\n  reel show demo --code | sh",
         (
             option("--last", metavar="N", type=number, help="only the newest N"),
@@ -97,7 +97,7 @@ COMMANDS = (
         "follow",
         "[AGENT]",
         "show events as they happen",
-        "following.follow",
+        "follow",
         "reel follow demo --last 3\n  reel follow --all\n  reel follow demo --kind user --exec ./answer",
         (
             option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
@@ -119,7 +119,7 @@ COMMANDS = (
         "wait",
         "[AGENT]",
         "wait for an event and show it",
-        "following.wait",
+        "wait",
         "reel wait demo --kind assistant --timeout 60",
         (
             option("--since", metavar="SEQ", type=position, help="only events after SEQ (default: from now on)"),
@@ -132,7 +132,7 @@ COMMANDS = (
         "info",
         "[AGENT]",
         "show an agent's state",
-        "reading.info",
+        "info",
         "reel info demo",
         (option("--marks", action="store_true", help="print only the labels of its marks, the newest first"),),
     ),
@@ -140,7 +140,7 @@ COMMANDS = (
         "log",
         "[AGENT]",
         "show every event, even cleared and rewound ones",
-        "reading.log",
+        "log",
         "reel log demo --kind mark --kind rewind",
         (
             option("--since", metavar="SEQ", type=position, help="only events after SEQ"),
@@ -154,7 +154,7 @@ COMMANDS = (
         "usage",
         "[AGENT]",
         "add up the tokens that responses used",
-        "usage.usage",
+        "usage",
         "reel usage --by model\n  reel usage demo --by day\n  reel usage --by tag:project --format csv",
         (
             option("--by", metavar="WHAT", type=grouping, help="a line for each model, day or tag:KEY"),
@@ -171,7 +171,7 @@ COMMANDS = (
         "diff",
         "A[@SEQ] B[@SEQ]",
         "show what differs between two conversations",
-        "diff.diff",
+        "diff",
         "reel diff demo try-2\n  reel diff demo@12 demo",
         (_COLOR, _NO_PAGER),
         notes="A@SEQ is the conversation as it was at SEQ, as in demo@12 or demo@~2. What both\n"
@@ -182,7 +182,7 @@ COMMANDS = (
         "tree",
         "[AGENT]",
         "show the branches inside a conversation",
-        "tree.tree",
+        "tree",
         "reel tree demo",
         (_COLOR, _NO_PAGER),
         notes="Each line is a stretch of messages: its seqs, how many there are, its marks, the\n"
@@ -195,7 +195,7 @@ COMMANDS = (
         "view",
         "[AGENT]",
         "show conversations in a browser, live",
-        "view.view",
+        "view",
         "reel view\n  reel view demo --no-browser",
         (
             option("--no-browser", action="store_true", help="print the link, and open no browser"),

@@ -15,7 +15,7 @@ COMMANDS = (
         "new",
         "[NAME]",
         "create an agent and print its name",
-        "agents.new",
+        "new",
         'reel new demo --system "You are brief."',
         (
             option("--system", metavar="TEXT", type=text, help="system prompt"),
@@ -28,7 +28,7 @@ COMMANDS = (
         "add",
         "[AGENT] [TEXT]",
         "add a message and wait until it is on disk",
-        "add.add",
+        "add",
         'reel add demo "What is a tape deck?"\n  git diff | reel add demo\n'
         '  reel add demo --from @last "What is a cassette deck?"\n'
         "  reel show demo --json | reel add copy --create --file -",
@@ -74,7 +74,7 @@ COMMANDS = (
         "edit",
         "[AGENT]",
         "write a message in an editor and add it",
-        "composing.edit",
+        "edit",
         "EDITOR=nano reel edit demo",
         (_ROLE,),
         writes=True,
@@ -85,7 +85,7 @@ COMMANDS = (
         "draft",
         "[AGENT] [TEXT]",
         "show live what you are writing",
-        "composing.draft",
+        "draft",
         "my-model | reel draft demo --add --role assistant",
         (
             option("--add", action="store_true", help="add the text as a message when stdin ends"),

@@ -1,35 +1,28 @@
-"""Commands that wait for events: follow, wait."""
+"""The command ``follow``."""
 
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 
-from reel import requests
 from reel.base.errors import InvalidParams, NotFound
 from reel.cli.commands.shared.reconnecting import retry_until_running
 from reel.cli.commands.show import transcript_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
-from reel.cli.line.exits import OK, REFUSED, describe_end
+from reel.cli.line.exits import describe_end
 from reel.cli.line.names import Names
 from reel.cli.line.stdin import EVENT, event_stdin
 from reel.cli.screen.event_lines import EventLines
-from reel.cli.screen.output import Line, Span, screen_height, to_json
+from reel.cli.screen.live_drafts import LiveDrafts
+from reel.cli.screen.output import Line, screen_height, to_json
 from reel.cli.screen.transcript import Transcript, in_short
-from reel.reading.wording import count, cut, wrap, writing
+from reel.reading.wording import count, cut
 from reel.replies import AgentInfo
 from reel.wire.pushes import DraftPush, EventPush, Push, ResetPush
 
-# How many seconds one request waits at most, before the next one is sent.
-_LONGEST_WAIT = 30.0
 # How many of the messages that a command took away, or brought back, are listed.
 _LISTED = 8
-# The prefix of each line of a draft.
-_MARGIN = "  "
-# Lines of the screen that drafts leave free: the line before them, and the cursor's.
-_FREE = 2
 
 
 def follow(ctx: Context) -> None:
@@ -188,63 +181,3 @@ def _run_command(ctx: Context, push: Push) -> None:
         )
     if ran.returncode:
         ctx.out.warn(f"{push.name} #{push.seq}: the command {describe_end(ran.returncode)}")
-
-
-class LiveDrafts:
-    """Drafts that grow on the screen: the end of what others are writing, until it is added.
-
-    Args:
-        name_of: returns the name of the agent with an id; ``None`` if only one is followed.
-    """
-
-    def __init__(self, name_of: Callable[[str], str] | None) -> None:
-        self._name_of = name_of
-        self._drafts: dict[tuple[str, int], DraftPush] = {}
-
-    def update(self, push: DraftPush) -> None:
-        """Replace a draft; an empty one has ended."""
-        key = (push.agent, push.connection)
-        if push.text:
-            self._drafts[key] = push
-        else:
-            self._drafts.pop(key, None)
-
-    def clear(self) -> None:
-        """Forget all drafts: the connection was lost, and the daemon sends the current ones again."""
-        self._drafts.clear()
-
-    def lines(self, width: int, height: int) -> list[Span]:
-        """Return what to show on a screen: the end of each draft that has room."""
-        room = max((height - _FREE) // max(len(self._drafts), 1), 2)
-        shown = [line for draft in self._drafts.values() for line in self._layout(draft, width, room - 1)]
-        return shown[: max(height - _FREE, 1)]
-
-    def _layout(self, draft: DraftPush, width: int, room: int) -> Iterator[Span]:
-        who = self._name_of(draft.agent) if self._name_of else "assistant"
-        yield f"{who} · {writing(draft.client)}", "assistant"
-        # Only the visible part is laid out: drafts may be long, and arrive thirty times a second.
-        end = draft.text[-room * width :].rstrip("\r\n")
-        for line in list(wrap(end, width - len(_MARGIN) - 1))[-room:]:
-            yield f"{_MARGIN}{line}"
-
-
-def wait(ctx: Context) -> int:
-    """Wait for an event and show it."""
-    args = ctx.args
-    since = ctx.client.agent(ctx.agent).head if args.since is None else args.since
-    end = None if args.timeout is None else time.monotonic() + args.timeout
-    while True:
-        left = _LONGEST_WAIT if end is None else min(max(end - time.monotonic(), 0.0), _LONGEST_WAIT)
-        reply = ctx.client.call(requests.wait(ctx.agent, since, args.kind, int(left * 1000)))
-        if reply.events:
-            break
-        if end is not None and time.monotonic() >= end:
-            ctx.out.warn(f"{ctx.agent}: nothing happened within {args.timeout:g} s")
-            return REFUSED
-        since = max(since, reply.head)
-    if ctx.out.as_json:
-        ctx.out.documents(reply.events)
-    else:
-        lines = ctx.event_lines
-        ctx.out.lines(lines.layout(event) for event in reply.events)
-    return OK

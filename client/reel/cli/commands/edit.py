@@ -1,37 +1,24 @@
-"""The commands ``edit`` and ``draft``: messages that take a while to write."""
+"""The command ``edit``: a message that is written in an editor."""
 
-import codecs
 import os
 import re
-import select
 import shlex
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
-from typing import NoReturn
 
-from reel.base.errors import ReelError
 from reel.base.values import clean
 from reel.cli.commands.add import note_altered
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED, describe_end
-from reel.cli.line.files import keep_text
 from reel.cli.screen.output import render
 from reel.replies import Added
 from reel.said.new_messages import text
 
-# Seconds between two drafts, and until an unchanged one is sent again, in case the daemon was restarted.
-_DRAFT_INTERVAL = 0.05
-_REPEAT_INTERVAL = 5.0
-# How many characters at the end of a long draft are shown; nobody reads more.
-_DRAFT_LENGTH = 100_000
-_CHUNK = 1 << 16
 # The editor, if neither $VISUAL nor $EDITOR is set.
 _EDITOR = "vi"
 # The cut line, and how many lines of the last message are shown below it.
@@ -52,19 +39,20 @@ def edit(ctx: Context) -> int:
             if not status:
                 ctx.report({"agent": ctx.agent, "added": False}, nothing)
             return status
-        reply = _add(ctx, said, if_seq=ctx.args.if_seq)
-    _report_added(ctx, reply)
+        reply = add_written(ctx, said, if_seq=ctx.args.if_seq)
+    report_added(ctx, reply)
     return OK
 
 
-def _add(ctx: Context, said: str, *, if_seq: int | None = None) -> Added:
+def add_written(ctx: Context, said: str, *, if_seq: int | None = None) -> Added:
     """Add a message of ``--role``; the reply counts everything that was replaced in it, here or by the daemon."""
     message, replaced = clean(said)
     reply = ctx.client.add(ctx.agent, [text(ctx.args.role or "user", message)], if_seq=if_seq)
     return reply._replace(replaced=replaced + reply.replaced)
 
 
-def _report_added(ctx: Context, reply: Added) -> None:
+def report_added(ctx: Context, reply: Added) -> None:
+    """Print where a message was added, and how much of it had to be altered."""
     if not ctx.out.as_json:
         note_altered(ctx, reply.replaced, reply.numbers_as_text)
     ctx.report(reply, f"{ctx.agent}: added #{reply.first}", "undo", ctx.agent)
@@ -89,7 +77,7 @@ def _written(ctx: Context, template: str) -> Iterator[tuple[int, str | None]]:
         said = _above_cut(path)
         path.write_text(said, encoding="utf-8", errors="surrogateescape")
         if said.strip():
-            _report_kept(ctx, name)
+            report_kept(ctx, name)
         else:
             path.unlink()
         raise
@@ -145,83 +133,7 @@ def _run_editor(command: list[str]) -> int:
         signal.signal(signal.SIGINT, before)
 
 
-def draft(ctx: Context) -> None:
-    """Show a text until interrupted, or stdin as it arrives; with ``--add``, add it at the end."""
-    if ctx.word is not None and ctx.word != "-":
-        _show_until_interrupted(ctx, ctx.word)
-    if ctx.args.add:
-        # A stream cannot be read twice: fail before its first byte is read if there is no such agent.
-        ctx.client.agent(ctx.agent)
-    if sys.stdin.isatty():
-        ctx.out.hint("type your text; others see each line; end it with Ctrl-D")
-    said = _show_stdin(ctx)
-    if not ctx.args.add:
-        ctx.client.draft(ctx.agent, "")
-        return
-    if not said:
-        raise UsageError("stdin was empty; there is nothing to add")
-    _add_draft(ctx, said.removesuffix("\n"))
-
-
-def _show_stdin(ctx: Context) -> str:
-    """Show stdin as it arrives, and return all of it. If it is to be added, go on even if it cannot be shown."""
-    said, shown = "", True
-    for said in _read_incrementally(sys.stdin.fileno()):
-        if not shown:
-            continue
-        try:
-            ctx.client.draft(ctx.agent, _tail(said))
-        except ReelError:
-            if not ctx.args.add:
-                raise
-            shown = False
-    return said
-
-
-def _add_draft(ctx: Context, said: str) -> None:
-    try:
-        reply = _add(ctx, said)
-    except BaseException:
-        _report_kept(ctx, keep_text(f"{said}\n", ".md"))  # reel add removes the last newline
-        raise
-    _report_added(ctx, reply)
-
-
-def _show_until_interrupted(ctx: Context, said: str) -> NoReturn:
-    if ctx.args.add:
-        raise UsageError("--add takes its text from stdin; to add TEXT use: reel add")
-    ctx.client.draft(ctx.agent, _tail(said))
-    ctx.out.hint("shown until you press Ctrl-C")
-    while True:
-        time.sleep(_REPEAT_INTERVAL)  # nothing signals that the daemon was restarted
-        ctx.client.draft(ctx.agent, _tail(said))
-
-
-def _tail(said: str) -> str:
-    return clean(said if len(said) <= _DRAFT_LENGTH else "…" + said[-_DRAFT_LENGTH:])[0]
-
-
-def _read_incrementally(stdin: int) -> Iterator[str]:
-    """Yield everything that has arrived on stdin, whenever there is more, and once at its end.
-
-    Bytes that are not UTF-8 become lone surrogates, so that they are counted when they are replaced.
-    """
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    said, given, due = "", "", 0.0
-    while True:
-        left = None if said == given else max(due - time.monotonic(), 0.0)
-        if select.select([stdin], [], [], left)[0]:
-            chunk = os.read(stdin, _CHUNK)
-            said += decoder.decode(chunk, final=not chunk)
-            if not chunk:
-                break
-        if said != given and time.monotonic() >= due:
-            yield said
-            given, due = said, time.monotonic() + _DRAFT_INTERVAL
-    yield said
-
-
-def _report_kept(ctx: Context, path: str) -> None:
+def report_kept(ctx: Context, path: str) -> None:
     """Print where a text was saved, and the command that adds it."""
     role = ["--role", ctx.args.role] if ctx.args.role else []
     ctx.out.warn(f"your text was saved; add it with: {ctx.command('add', ctx.agent, '-', *role)} < {path}")

@@ -1,4 +1,4 @@
-"""The commands ``ingest`` and ``load``: add a provider's response, or the history of a request.
+"""The command ``ingest``: add a provider's response.
 
 ``ingest --stream`` prints the text while it arrives, and adds the response however the stream ends.
 """
@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from reel.base.errors import InvalidMessage, ReelError
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.add import note_altered
-from reel.cli.commands.render import format_of, from_report, show_changes
+from reel.cli.commands.shared.bodies import format_of, from_report
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
 from reel.cli.line.files import keep_text, name_of, open_input, read_text
 from reel.cli.screen.output import Echo
-from reel.reading.wording import seq_range
 from reel.replies import Added, Loaded
 
 if TYPE_CHECKING:
@@ -52,23 +51,6 @@ def add_response(ctx: Context, body: str, *, interrupted: bool = False) -> Added
         interrupted=interrupted or args.interrupted or None,
         if_seq=args.if_seq,
     )
-
-
-def load(ctx: Context) -> None:
-    """Add the history of a request."""
-    args = ctx.args
-    reply = ctx.client.load(
-        ctx.agent,
-        format_of(ctx),
-        read_text(ctx.word),
-        model=args.model,
-        create=args.create or None,
-        if_seq=args.if_seq,
-    )
-    if not ctx.out.as_json:
-        show_changes(ctx, reply.report)
-    print_notes(ctx, reply)
-    ctx.report(reply, f"{ctx.agent}: added {seq_range(reply.first, reply.head)}", "undo", ctx.agent)
 
 
 def print_notes(ctx: Context, reply: Added | Loaded) -> None:

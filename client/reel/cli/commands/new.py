@@ -1,0 +1,12 @@
+"""The command ``new``."""
+
+from reel.cli.commands.tag import changed_tags
+from reel.cli.line.context import Context
+
+
+def new(ctx: Context) -> None:
+    """Create an agent and print its name."""
+    args = ctx.args
+    tags = changed_tags({}, args.tag or [])
+    info = ctx.client.create(ctx.word, args.system, args.title, tags or None)
+    ctx.report(info, info.name, "kill", info.name)

@@ -1,0 +1,76 @@
+"""The command ``redact``: texts are replaced by a marker, for good."""
+
+import re
+from typing import Any
+
+from reel.cli.commands.shared.erasing import NAME_THEM, agreed, backups_of, tell_backups, warn_of_backups
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.context import Context
+from reel.cli.line.exits import OK, REFUSED
+from reel.cli.line.names import Names
+from reel.reading.wording import count
+from reel.replies import Redacted
+
+# Matches that are shown, and characters of each.
+_SHOWN = 20
+_WIDTH = 60
+
+
+def redact(ctx: Context) -> int:
+    """Replace texts, or events, by a marker."""
+    args = ctx.args
+    if sum(map(bool, (args.match, args.text, args.seq))) != 1:
+        raise UsageError("name what to redact with --match, --text or --seq: one of them")
+    what: dict[str, Any] = {"seqs": args.seq or None, "text": args.text, "pattern": _compiled(args.match)}
+    how: dict[str, Any] = {"backups": backups_of(ctx), "if_seq": args.if_seq}
+    tried = ctx.client.redact(ctx.agent, **what, **how, dry_run=True)
+    if args.match:  # redact exactly what was shown, and nothing that arrives meanwhile
+        what = {"text": list(tried.texts)}
+        if not ctx.out.as_json:
+            _show(ctx, what["text"])
+    if not (tried.redacted or tried.affected or how["backups"]):
+        return _nothing(ctx, tried)
+    if args.dry_run:
+        _tell(ctx, tried, "would be redacted")
+    if args.dry_run or not args.yes:
+        warn_of_backups(ctx, NAME_THEM)
+    if args.dry_run:
+        return OK
+    if not agreed(ctx, f"Redact {count(tried.redacted, 'event')} for good?", "redact"):
+        return REFUSED
+    _tell(ctx, ctx.client.redact(ctx.agent, **what, **how), "redacted")
+    # A pattern would find nothing any more.
+    again = "repeat it with --text and --backup FILE" if args.match else "repeat it with --backup FILE"
+    warn_of_backups(ctx, f"{again}, or remove them")
+    return OK
+
+
+def _nothing(ctx: Context, tried: Redacted) -> int:
+    if ctx.out.as_json:
+        ctx.out.document(tried)
+    else:
+        ctx.out.line("there is nothing to redact")
+    return OK
+
+
+def _tell(ctx: Context, reply: Redacted, what: str) -> None:
+    if ctx.out.as_json:
+        ctx.out.document(reply)
+        return
+    ctx.out.line(f"{count(reply.redacted, 'event')} {what}, in the past of {Names(ctx.client).listed(reply.affected)}")
+    tell_backups(ctx, reply)
+
+
+def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if not pattern else re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--match: {pattern!r} is not a regular expression: {error}") from None
+
+
+def _show(ctx: Context, texts: list[str]) -> None:
+    for text in texts[:_SHOWN]:
+        shown = text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+        ctx.out.line(f"  {shown!r}")
+    if len(texts) > _SHOWN:
+        ctx.out.line(f"  and {count(len(texts) - _SHOWN, 'other text')}")

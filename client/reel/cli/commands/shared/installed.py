@@ -1,0 +1,26 @@
+"""Where the files of this installation are, and writing some of them for this user.
+
+A wheel carries the plug-ins and the units in ``reel/data``. In a checkout they are where they are edited.
+"""
+
+from pathlib import Path
+
+import reel
+from reel.cli.line.arguments import UsageError
+
+_PACKAGE = Path(reel.__file__).parent
+DATA = _PACKAGE / "data"
+CHECKOUT = _PACKAGE.parent.parent
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file, and the directories that it is in.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
