@@ -128,6 +128,7 @@ PAST is the seq of an event if it shows the conversation as it was then."
   "Stop following; WORDS say why."
   (reel-lines--leave)
   (reel-lines--begin "stopped" words)
+  (setq reel-lines--then nil)
   (message "%s: %s" reel-lines-name words))
 
 (defun reel-lines--begin (state note)

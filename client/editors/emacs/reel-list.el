@@ -18,6 +18,9 @@
 (declare-function reel-search "reel-search")
 (declare-function reel--ignore-local-variables "reel")
 
+(defconst reel-list--many 1000
+  "Up to how many messages the daemon counts for a list.")
+
 (defvar reel-list-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "RET") #'reel-list-open)
@@ -73,7 +76,8 @@
   (list (plist-get agent :id)
         (vector (plist-get agent :name)
                 (reel-text-minute (plist-get agent :updated))
-                (number-to-string (plist-get agent :messages))
+                (format (if (< (plist-get agent :messages) reel-list--many) "%d" "%d+")
+                        (plist-get agent :messages))
                 (reel-text-about agent))))
 
 (defun reel-list-open ()

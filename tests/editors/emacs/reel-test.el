@@ -121,6 +121,12 @@ MORE are other properties of the patch."
                          (concat "updated      " (reel-text-time 0)) "followers    2")
                    (split-string (reel-text-info info) "\n" t)))))
 
+(ert-deftest reel-test-list-row ()
+  "The daemon counts a thousand messages for a list; there may be more."
+  (dolist (case '((999 . "999") (1000 . "1000+")))
+    (should (equal (cdr case)
+                   (aref (cadr (reel-list--row (list :id "0a" :name "demo" :updated 0 :messages (car case)))) 2)))))
+
 (ert-deftest reel-test-patches ()
   "After any patches, the buffer has the lines, the folds and the headings that they say."
   (dotimes (seed 20)
