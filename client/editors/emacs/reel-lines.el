@@ -75,13 +75,13 @@
        (set-buffer-modified-p nil))))
 
 (defun reel-lines--goto (row)
-  "Go to ROW, from the nearer of the first row and the last one; return the place."
-  (pcase-let ((`(,known . ,position) reel-lines--known))
-    (if (< row (abs (- row known)))
-        (progn (goto-char 1) (forward-line row))
-      (goto-char position)
-      (forward-line (- row known)))
-    (setq reel-lines--known (cons row (point)))
+  "Go to ROW, or to the end if there are fewer; return the place.
+Go from the nearer of the beginning and the row of the last time."
+  (pcase-let ((`(,from . ,position)
+               (if (< row (abs (- row (car reel-lines--known)))) '(0 . 1) reel-lines--known)))
+    (goto-char position)
+    (let ((missing (forward-line (- row from))))
+      (setq reel-lines--known (cons (- row missing) (point))))
     (point)))
 
 ;;;; Following

@@ -173,6 +173,20 @@ MORE are other properties of the patch."
     (should (equal "1\n2\n3\n4\n" (buffer-string)))
     (should (looking-at "2\n"))))
 
+(ert-deftest reel-test-another-subscription-with-fewer-rows ()
+  "If the row of point is not there any more, point is at the end, and the next patch in its place."
+  (reel-test-in-buffer
+    (reel-test-patch 0 0 '("one" "two" "three" "four" "five" "six"))
+    (goto-char 1)
+    (forward-line 4)
+    (let ((reel-link--features '("lines")))
+      (cl-letf (((symbol-function 'reel-link-ask) #'ignore))
+        (reel-lines-follow)))
+    (reel-test-patch 0 0 '("1" "2"))
+    (should (eobp))
+    (reel-test-patch 2 2 '("3"))
+    (should (equal "1\n2\n3\n" (buffer-string)))))
+
 (ert-deftest reel-test-another-subscription-that-is-lost ()
   "If the connection is lost while everything is read again, what was there is still there."
   (reel-test-in-buffer
