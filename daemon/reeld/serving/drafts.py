@@ -155,10 +155,10 @@ class Drafts:
         return self._open.total()
 
     def show_to(self, subscriber: Subscriber, row: int | None) -> None:
-        """Push the current drafts to a new subscriber."""
+        """Push the current drafts to a new subscriber, as the others see them: a newer text comes when it is due."""
         for key, draft in self._drafts.items():
-            if draft.text and row in (None, key.row) and key.connection != subscriber.connection:
-                subscriber.on_draft(draft.whose, draft.writer, draft.text)
+            if draft.shown and row in (None, key.row) and key.connection != subscriber.connection:
+                subscriber.on_draft(draft.whose, draft.writer, draft.shown)
 
     def _push(self, key: _Key) -> None:
         """Push a draft if its text has changed; an ended one is kept until the gap is over, for the throttling."""

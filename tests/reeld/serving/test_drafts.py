@@ -203,6 +203,24 @@ async def test_a_new_subscriber_gets_the_drafts(
     assert texts == late.texts
 
 
+@pytest.mark.parametrize("last", ["", "a"])
+async def test_a_newcomer_sees_what_the_others_see(
+    drafts: Drafts, bus: EventBus, autojump_clock: trio.testing.MockClock, last: str
+) -> None:
+    """A text that waits until it is shown is not shown to a new subscriber alone: it might be replaced unseen."""
+    drafts.write(by(1), ONE, "a")
+    if not last:
+        drafts.end(1, 1)
+    drafts.write(by(1), ONE, "soon after")
+    newcomer = RecordingSubscriber()
+    bus.subscribe(newcomer, 1)
+    drafts.show_to(newcomer, 1)
+    drafts.write(by(1), ONE, last)
+    await anyio.sleep(1)
+
+    assert [last] * bool(last) == newcomer.texts
+
+
 async def test_ended_drafts_are_not_shown_to_newcomers(drafts: Drafts) -> None:
     """A draft that has just ended is not shown to new subscribers."""
     drafts.write(by(1), ONE, "x")
