@@ -7,7 +7,6 @@ vim9script
 # arrived if the rest takes longer than a tenth of a second. Replies and pushes go into a queue, which a timer drains: if a
 # channel's callback makes a call, Vim mixes up the replies.
 
-import autoload './program.vim'
 import autoload './socket.vim'
 import autoload './words.vim'
 
@@ -26,7 +25,7 @@ var features: list<string> = []
 var requests = 0
 # The callbacks for the replies to requests that do not block, by the number of the request.
 var waiting: dict<func> = {}
-var queue: list<list<any>> = []
+var queue: list<func> = []
 var draining = false
 var retrying = false
 var delay = FIRST_DELAY
@@ -133,7 +132,7 @@ enddef
 
 # Calls a method without waiting. Done is called with the reply, a result or an error, from the queue. Without a
 # connection, or if that is lost, it is never called: the listener hears of the next connection.
-export def Send(method: string, params: dict<any>, Done: func = null_function)
+export def Send(method: string, params: dict<any>, Done: func = (_) => null)
   const request = IsOpen() ? Request(method, params) : 0
   if request > 0
     waiting[request] = Done
@@ -159,7 +158,7 @@ enddef
 # daemon has answered; else it may answer later. Throws if that fails.
 export def Connect(waits: bool = false)
   if !IsOpen()
-    Open(waits)
+    channel = socket.Open({mode: 'nl', callback: Hear, close_cb: Lost}, waits)
     [waiting, queue] = [{}, []]
     greeting = Request('hello', HELLO)
   endif
@@ -169,42 +168,6 @@ export def Connect(waits: bool = false)
       throw $'reel: not_running: no daemon answers on {socket.Path()}'
     endif
     Greet(reply)
-  endif
-enddef
-
-def Open(start: bool)
-  var flaw = Opened()
-  if start && flaw =~ '^not_running: no daemon'
-    Start(flaw)
-    flaw = Opened()
-  endif
-  if flaw != ''
-    throw $'reel: {flaw}'
-  endif
-enddef
-
-# Opens the channel; returns why it could not.
-def Opened(): string
-  const path = socket.Path()
-  const flaw = socket.Flaw(path)
-  if flaw != ''
-    return flaw
-  endif
-  try
-    channel = ch_open('unix:' .. path, {mode: 'nl', callback: Hear, close_cb: Lost})
-  catch /^Vim\%((\a\+)\)\=:E902/
-  endtry
-  return IsOpen() ? '' : $'not_running: no daemon answers on {path}'
-enddef
-
-def Start(flaw: string)
-  const command = program.Name()
-  if !executable(command)
-    throw $"reel: {flaw}, and there is no command {command} to start one: install reel as its README says, or set g:reel_command"
-  endif
-  const said = program.Run('start --unless-stopped 2>&1')
-  if v:shell_error != 0
-    throw $'reel: {flaw}: {words.Plain(said ?? $'{command} start ended with status {v:shell_error}')}'
   endif
 enddef
 
@@ -261,14 +224,15 @@ def Hear(from: channel, line: string)
   endif
 enddef
 
-# Puts a push into the queue, or a reply that has a callback.
+# Puts the handling of a push into the queue, or of a reply that has a callback.
 def Take(message: dict<any>)
   if message->has_key('method')
-    Defer([null_function, message])
+    Defer(() => listener.push(message.method, message.params))
   elseif greeting > 0 && message->get('id') == greeting
     Return(message)
   elseif waiting->has_key(message->get('id'))
-    Defer([waiting->remove(message.id), message])
+    const Done = waiting->remove(message.id)
+    Defer(() => Done(message))
   endif
 enddef
 
@@ -287,8 +251,8 @@ def Return(reply: dict<any>)
   endif
 enddef
 
-def Defer(item: list<any>)
-  queue->add(item)
+def Defer(Do: func)
+  queue->add(Do)
   if !draining
     draining = true
     timer_start(0, (_) => Drain())
@@ -297,24 +261,17 @@ enddef
 
 def Drain()
   const began = reltime()
-  while !empty(queue) && reltimefloat(reltime(began)) * 1000 < SLICE
-    final [Done, message] = queue->remove(0)
-    try
-      Deliver(Done, message)
-    catch # so that the rest is handled all the same
-      words.Complain(v:exception =~ '^reel: ' ? v:exception : $'{v:exception}, at {v:throwpoint}')
-    endtry
-  endwhile
-  draining = !empty(queue)
-  if draining
-    timer_start(1, (_) => Drain())
-  endif
-enddef
-
-def Deliver(Done: func, message: dict<any>)
-  if message->has_key('method')
-    listener.push(message.method, message.params)
-  elseif Done != null_function
-    Done(message)
-  endif
+  try
+    while !empty(queue) && reltimefloat(reltime(began)) * 1000 < SLICE
+      const Do = queue->remove(0)
+      Do()
+    endwhile
+  catch # the rest is handled all the same
+    words.Complain(v:exception =~ '^reel: ' ? v:exception : $'{v:exception}, at {v:throwpoint}')
+  finally
+    draining = !empty(queue)
+    if draining
+      timer_start(1, (_) => Drain())
+    endif
+  endtry
 enddef

@@ -1,8 +1,46 @@
 vim9script
 
-# The path of the daemon's socket, and whether it is safe to connect to it.
+# The daemon's socket: where it is, whether it is safe to connect to it, and who starts a daemon that listens on it.
 
 import autoload './program.vim'
+import autoload './words.vim'
+
+# Opens a channel to the daemon; if none listens and one is to be started, starts it. Throws why there is no channel.
+export def Open(options: dict<any>, start: bool): channel
+  var [opened, flaw] = Try(options)
+  if start && flaw =~ '^not_running: no daemon'
+    Start(flaw)
+    [opened, flaw] = Try(options)
+  endif
+  if flaw != ''
+    throw $'reel: {flaw}'
+  endif
+  return opened
+enddef
+
+# Returns a channel and '', or a channel that is not open and why.
+def Try(options: dict<any>): list<any>
+  const path = Path()
+  const flaw = Flaw(path)
+  if flaw == ''
+    try
+      return [ch_open($'unix:{path}', options), '']
+    catch /^Vim\%((\a\+)\)\=:E902/
+    endtry
+  endif
+  return [null_channel, flaw ?? $'not_running: no daemon answers on {path}']
+enddef
+
+def Start(flaw: string)
+  const command = program.Name()
+  if !executable(command)
+    throw $"reel: {flaw}, and there is no command {command} to start one: install reel as its README says, or set g:reel_command"
+  endif
+  const said = program.Run('start --unless-stopped 2>&1')
+  if v:shell_error != 0
+    throw $'reel: {flaw}: {words.Plain(said ?? $'{command} start ended with status {v:shell_error}')}'
+  endif
+enddef
 
 # Returns the path: $REEL_SOCKET, else the one in reeld.toml, else one in the runtime directory, else one in /tmp.
 export def Path(): string
