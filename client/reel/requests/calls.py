@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from reel import replies
 from reel.base.ids import new_id
 from reel.base.light_typing import TYPE_CHECKING, Generic, NamedTuple
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
 
     R = TypeVar("R")
     F = TypeVar("F", bound=Callable[..., Any])
+
+
+# The types of most parameters.
+_PLAIN = frozenset({str, int, bool, float, list, dict})
 
 
 class Call(NamedTuple, Generic["R"]):
@@ -33,11 +39,31 @@ class Call(NamedTuple, Generic["R"]):
 
 
 def call(
-    method: str, reply: Callable[[dict[str, Any]], R], *, writes: bool = False, items: str = "", **params: Any
+    method: str,
+    read: Callable[[dict[str, Any]], R],
+    given: Mapping[str, Any] | None = None,
+    *,
+    writes: bool = False,
+    items: str = "",
 ) -> Call[R]:
-    """Return a call; parameters that are ``None`` are not sent."""
-    given = {name: value for name, value in params.items() if value is not None}
-    return Call(method, given, reply, writes, items)
+    """Return a call.
+
+    Args:
+        method: its name in the protocol.
+        read: reads its result.
+        given: the parameters, as ``locals()`` has them. Those that are ``None`` are not sent; ``from_`` is ``from``.
+        writes: whether it is a command.
+        items: if the reply is a page, the field that has its items.
+    """
+    params = {name.rstrip("_"): _plain(value) for name, value in (given or {}).items() if value is not None}
+    return Call(method, params, read, writes, items)
+
+
+def _plain(value: Any) -> Any:
+    """Return a map or a sequence of any type as a type that MessagePack has."""
+    if type(value) in _PLAIN or isinstance(value, str | bytes):
+        return value
+    return dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, Collection) else value
 
 
 def with_idempotency_key(call: Call[R]) -> Call[R]:

@@ -48,18 +48,11 @@ def create(
     Raises:
         Exists: a live agent has this name already.
     """
-    made = call(
-        "create",
-        reply_reader(replies.AgentInfo),
-        writes=True,
-        agent=agent,
-        system=system,
-        title=title,
-        tags=tags,
-        if_seq=if_seq,
-        key=key,
-    )
-    return made._replace(if_exists=call("agent", reply_reader(replies.AgentInfo), agent=agent)) if exist_ok else made
+    given = locals()
+    del given["exist_ok"]
+    made = call("create", reply_reader(replies.AgentInfo), given, writes=True)
+    existing = call("agent", reply_reader(replies.AgentInfo), {"agent": agent})
+    return made._replace(if_exists=existing) if exist_ok else made
 
 
 def add(
@@ -94,19 +87,7 @@ def add(
         NotFound: there is no such agent.
         Killed: the agent was killed.
     """
-    begin: dict[str, Any] = {"from": from_}
-    return call(
-        "add",
-        _read_added,
-        writes=True,
-        agent=agent,
-        messages=_messages(messages),
-        create=create,
-        tags=tags,
-        if_seq=if_seq,
-        key=key,
-        **begin,
-    )
+    return call("add", _read_added, {**locals(), "messages": _messages(messages)}, writes=True)
 
 
 def _read_added(result: dict[str, Any]) -> replies.Added:
@@ -158,7 +139,7 @@ def clear(agent: str, *, if_seq: int | None = None, key: str | None = None) -> C
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call("clear", reply_reader(replies.Moved), writes=True, agent=agent, if_seq=if_seq, key=key)
+    return call("clear", reply_reader(replies.Moved), locals(), writes=True)
 
 
 def clone(
@@ -180,17 +161,7 @@ def clone(
         if_seq: only if the head of the agent that is written to (``into``, else the source) is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call(
-        "clone",
-        reply_reader(replies.AgentInfo),
-        writes=True,
-        agent=agent,
-        name=name,
-        at=at,
-        into=into,
-        if_seq=if_seq,
-        key=key,
-    )
+    return call("clone", reply_reader(replies.AgentInfo), locals(), writes=True)
 
 
 def mark(
@@ -204,7 +175,7 @@ def mark(
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call("mark", reply_reader(replies.Marked), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
+    return call("mark", reply_reader(replies.Marked), locals(), writes=True)
 
 
 def rewind(
@@ -221,7 +192,7 @@ def rewind(
     Raises:
         NoSuchMark: there is no such mark; ``data`` lists the labels.
     """
-    return call("rewind", reply_reader(replies.Rewound), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
+    return call("rewind", reply_reader(replies.Rewound), locals(), writes=True)
 
 
 def restore(agent: str, at: int, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:
@@ -233,7 +204,7 @@ def restore(agent: str, at: int, *, if_seq: int | None = None, key: str | None =
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call("restore", reply_reader(replies.Moved), writes=True, agent=agent, at=at, if_seq=if_seq, key=key)
+    return call("restore", reply_reader(replies.Moved), locals(), writes=True)
 
 
 def undo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Undone]:
@@ -247,7 +218,7 @@ def undo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Ca
     Raises:
         NothingToUndo: the agent is in its first state.
     """
-    return call("undo", reply_reader(replies.Undone), writes=True, agent=agent, if_seq=if_seq, key=key)
+    return call("undo", reply_reader(replies.Undone), locals(), writes=True)
 
 
 def redo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Redone]:
@@ -261,7 +232,7 @@ def redo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Ca
     Raises:
         NothingToUndo: nothing was undone, or another command was carried out since.
     """
-    return call("redo", reply_reader(replies.Redone), writes=True, agent=agent, if_seq=if_seq, key=key)
+    return call("redo", reply_reader(replies.Redone), locals(), writes=True)
 
 
 def kill(
@@ -281,16 +252,7 @@ def kill(
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call(
-        "kill",
-        reply_reader(replies.KilledAgents),
-        writes=True,
-        agent=agent,
-        reason=reason,
-        cascade=cascade,
-        if_seq=if_seq,
-        key=key,
-    )
+    return call("kill", reply_reader(replies.KilledAgents), locals(), writes=True)
 
 
 def revive(
@@ -311,9 +273,7 @@ def revive(
     Raises:
         Exists: another live agent has its name now.
     """
-    return call(
-        "revive", reply_reader(replies.AgentInfo), writes=True, agent=agent, cascade=cascade, if_seq=if_seq, key=key
-    )
+    return call("revive", reply_reader(replies.AgentInfo), locals(), writes=True)
 
 
 def change(
@@ -338,17 +298,7 @@ def change(
     Raises:
         Exists: another live agent has the name.
     """
-    return call(
-        "change",
-        reply_reader(replies.AgentInfo),
-        writes=True,
-        agent=agent,
-        name=name,
-        title=title,
-        tags=tags,
-        if_seq=if_seq,
-        key=key,
-    )
+    return call("change", reply_reader(replies.AgentInfo), locals(), writes=True)
 
 
 def commit(parts: Iterable[Call[Any] | Mapping[str, Any]], *, key: str | None = None) -> Call[replies.Committed]:
@@ -369,7 +319,7 @@ def commit(parts: Iterable[Call[Any] | Mapping[str, Any]], *, key: str | None = 
     if isinstance(parts, str | bytes | Mapping | Call):
         raise InvalidParams(f"parts: expected a list of calls, got {_shown(parts)}", field="parts")
     sent = [_part(part, number) for number, part in enumerate(parts)]
-    return call("commit", reply_reader(replies.Committed), writes=True, parts=sent, key=key)
+    return call("commit", reply_reader(replies.Committed), {"parts": sent, "key": key}, writes=True)
 
 
 def _part(given: Any, number: int) -> dict[str, Any]:

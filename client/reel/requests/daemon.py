@@ -34,7 +34,7 @@ def hello(
         notify: the method that gets the pushes, and its first arguments. Default: each push has its own method name.
         errors: the form of errors over MessagePack-RPC: ``text`` or ``map``.
     """
-    return call("hello", reply_reader(replies.Hello), client=client, protocol=protocol, notify=notify, errors=errors)
+    return call("hello", reply_reader(replies.Hello), locals())
 
 
 def ping() -> Call[bool]:
@@ -54,7 +54,7 @@ def verify(agent: str | None = None) -> Call[replies.Verified]:
     Args:
         agent: a name or an id. Default: all agents, and the file as SQLite sees it.
     """
-    return call("verify", reply_reader(replies.Verified), agent=agent)
+    return call("verify", reply_reader(replies.Verified), locals())
 
 
 def backup(path: str) -> Call[replies.BackedUp]:
@@ -66,7 +66,7 @@ def backup(path: str) -> Call[replies.BackedUp]:
     Args:
         path: the new file, an absolute path; a file that exists is never replaced.
     """
-    return call("backup", reply_reader(replies.BackedUp), path=path)
+    return call("backup", reply_reader(replies.BackedUp), locals())
 
 
 def stats(details: bool | None = None) -> Call[dict[str, Any]]:  # noqa: FBT001 - as the protocol has it
@@ -75,7 +75,7 @@ def stats(details: bool | None = None) -> Call[dict[str, Any]]:  # noqa: FBT001 
     Args:
         details: whether to describe each agent in memory and each connection, too.
     """
-    return call("stats", dict, details=details)
+    return call("stats", dict, locals())
 
 
 def shutdown() -> Call[None]:

@@ -45,18 +45,9 @@ def redact(
             backups were named, which are not searched.
         TooLarge: a text does not fit in a request. Nothing was redacted.
     """
-    one = call(
-        "redact",
-        _read_redacted,
-        writes=True,
-        agent=agent,
-        seqs=seqs,
-        text=text,
-        dry_run=dry_run,
-        backups=backups,
-        if_seq=if_seq,
-        key=key,
-    )
+    given = locals()
+    del given["pattern"]
+    one = call("redact", _read_redacted, given, writes=True)
     return one if pattern is None and (text is None or isinstance(text, str)) else _in_steps(one, pattern)
 
 
@@ -111,19 +102,7 @@ def purge(
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """
-    return call(
-        "purge",
-        reply_reader(replies.Purged),
-        writes=True,
-        agent=agent,
-        cascade=cascade,
-        force=force,
-        dry_run=dry_run,
-        backups=backups,
-        also=also,
-        if_seq=if_seq,
-        key=key,
-    )
+    return call("purge", reply_reader(replies.Purged), locals(), writes=True)
 
 
 def retention(
@@ -136,7 +115,7 @@ def retention(
         dry_run: change nothing, and return what would be removed.
         now: do not wait for a day after the settings were made or reach further.
     """
-    return call("retention", _read_retained, dry_run=dry_run, now=now)
+    return call("retention", _read_retained, locals())
 
 
 def _read_retained(result: dict[str, Any]) -> replies.Retained:

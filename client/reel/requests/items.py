@@ -58,24 +58,10 @@ def add_items(  # noqa: PLR0913 - the parameters of the protocol
         NotFound: there is no such agent.
         Killed: the agent was killed.
     """
-    said = None if messages is None else [list(each) for each in messages]
-    more = {"from": from_, "items": _items(items), "messages": said}
-    made = call(
-        "add",
-        _read_added,
-        writes=True,
-        agent=agent,
-        format=format,
-        create=create,
-        tags=tags,
-        model=model,
-        refs=refs,
-        sent=sent,
-        if_seq=if_seq,
-        key=key,
-    )
-    # Python has no parameter `from`, and `items` has another meaning for `call`.
-    return made._replace(params={**made.params, **{name: value for name, value in more.items() if value is not None}})
+    said = None if messages is None else list(map(list, messages))
+    given = {**locals(), "items": _items(items), "messages": said}
+    del given["said"]
+    return call("add", _read_added, given, writes=True)
 
 
 def _read_added(result: dict[str, Any]) -> replies.AddedItems:
@@ -125,18 +111,7 @@ def items(
         at: the conversation at this seq.
         max_bytes: the maximum size of a page, which has the items of at least one message. Default: 8 MiB.
     """
-    return call(
-        "messages",
-        _read_page,
-        items="items",
-        agent=agent,
-        format=format,
-        since=since,
-        limit=limit,
-        last=last,
-        at=at,
-        max_bytes=max_bytes,
-    )
+    return call("messages", _read_page, locals(), items="items")
 
 
 def _read_page(result: dict[str, Any]) -> replies.ItemsPage:

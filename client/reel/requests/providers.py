@@ -53,22 +53,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         Conflict: with ``open="refuse"``, calls have no result; ``data`` lists them.
         TooLarge: not even the newest turn fits the budget, or the body is longer than a reply may be.
     """
-    return call(
-        "render",
-        reply_reader(replies.Rendered),
-        agent=agent,
-        format=format,
-        at=at,
-        model=model,
-        extra=extra if extra is None or isinstance(extra, str) else dict(extra),
-        budget=budget,
-        open=open,
-        pin=pin,
-        after=_prefix_map(after),
-        cache=cache,
-        dialect=dialect,
-        tools=None if tools is None else list(tools),
-    )
+    return call("render", reply_reader(replies.Rendered), {**locals(), "after": _prefix_map(after)})
 
 
 def answer(  # noqa: PLR0913 - the parameters of the protocol
@@ -108,18 +93,7 @@ def answer(  # noqa: PLR0913 - the parameters of the protocol
         InvalidMessage: the text that was fed is not a response, but, for example, the provider's error.
         Conflict: the conversation has changed meanwhile; ``answer.response`` has the answer.
     """
-    return render(
-        agent,
-        format,
-        model=model,
-        extra=extra,
-        budget=budget,
-        open=open,
-        pin=pin,
-        cache=cache,
-        dialect=dialect,
-        tools=tools,
-    )
+    return render(**locals())
 
 
 def ingest(  # noqa: PLR0913 - the parameters of the protocol
@@ -155,21 +129,8 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
     Raises:
         InvalidMessage: the body is not a response of this API.
     """
-    return call(
-        "ingest",
-        reply_reader(replies.Added),
-        writes=True,
-        agent=agent,
-        format=format,
-        body=_text_of(body, is_answer=True),
-        model=model,
-        create=create,
-        names=None if names is None else dict(names),
-        interrupted=interrupted,
-        prefix=_prefix_map(prefix),
-        if_seq=if_seq,
-        key=key,
-    )
+    given = {**locals(), "body": _text_of(body, is_answer=True), "prefix": _prefix_map(prefix)}
+    return call("ingest", reply_reader(replies.Added), given, writes=True)
 
 
 def _prefix_map(prefix: replies.Prefix | Mapping[str, Any] | None) -> Any:
@@ -203,18 +164,7 @@ def load(
     Raises:
         InvalidMessage: the body is not a request of this API, or continues a conversation that is not in it.
     """
-    return call(
-        "load",
-        reply_reader(replies.Loaded),
-        writes=True,
-        agent=agent,
-        format=format,
-        body=_text_of(body),
-        model=model,
-        create=create,
-        if_seq=if_seq,
-        key=key,
-    )
+    return call("load", reply_reader(replies.Loaded), {**locals(), "body": _text_of(body)}, writes=True)
 
 
 def _text_of(body: Body, *, is_answer: bool = False) -> str:

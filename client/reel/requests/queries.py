@@ -41,22 +41,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         state: also return the values that are stored beside each conversation.
         source: only clones of the agent with this id. A daemon knows this if its ``features`` name ``sources``.
     """
-    return call(
-        "agents",
-        reply_reader(replies.AgentsPage),
-        items="agents",
-        prefix=prefix,
-        alive=alive,
-        limit=limit,
-        after=after,
-        max_bytes=max_bytes,
-        order=order,
-        details=details,
-        query=query,
-        tags=None if tags is None else dict(tags),
-        state=state,
-        source=source,
-    )
+    return call("agents", reply_reader(replies.AgentsPage), locals(), items="agents")
 
 
 def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
@@ -92,22 +77,7 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         NotFound: there is no such agent.
         Storage: there is no search index; the message says why.
     """
-    return call(
-        "search",
-        reply_reader(replies.HitsPage),
-        items="hits",
-        query=query,
-        agent=agent,
-        tags=None if tags is None else dict(tags),
-        roles=None if roles is None else list(roles),
-        kinds=None if kinds is None else list(kinds),
-        live=live,
-        since=since,
-        until=until,
-        order=order,
-        limit=limit,
-        after=after,
-    )
+    return call("search", reply_reader(replies.HitsPage), locals(), items="hits")
 
 
 def agent(agent: str) -> Call[replies.AgentInfo]:
@@ -119,7 +89,7 @@ def agent(agent: str) -> Call[replies.AgentInfo]:
     Raises:
         NotFound: there is no such agent.
     """
-    return call("agent", reply_reader(replies.AgentInfo), agent=agent)
+    return call("agent", reply_reader(replies.AgentInfo), locals())
 
 
 def messages(
@@ -141,17 +111,7 @@ def messages(
         at: the conversation at this seq.
         max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
     """
-    return call(
-        "messages",
-        reply_reader(replies.MessagesPage),
-        items="messages",
-        agent=agent,
-        since=since,
-        limit=limit,
-        last=last,
-        at=at,
-        max_bytes=max_bytes,
-    )
+    return call("messages", reply_reader(replies.MessagesPage), locals(), items="messages")
 
 
 def conversation(
@@ -173,18 +133,8 @@ def conversation(
         at: the conversation at this seq.
         max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
     """
-    return call(
-        "messages",
-        reply_reader(replies.ConversationPage),
-        items="conversation",
-        agent=agent,
-        since=since,
-        limit=limit,
-        last=last,
-        at=at,
-        view="conversation",
-        max_bytes=max_bytes,
-    )
+    given = {**locals(), "view": "conversation"}
+    return call("messages", reply_reader(replies.ConversationPage), given, items="conversation")
 
 
 def history(  # noqa: PLR0913 - the parameters of the protocol
@@ -214,21 +164,7 @@ def history(  # noqa: PLR0913 - the parameters of the protocol
         before: only events earlier than this seq.
         live: only events that no undo, rewind, clear or restore has taken back.
     """
-    return call(
-        "history",
-        reply_reader(replies.HistoryPage),
-        items="events",
-        agent=agent,
-        since=since,
-        limit=limit,
-        kinds=None if kinds is None else list(kinds),
-        inherited=inherited,
-        max_bytes=max_bytes,
-        refs=None if refs is None else list(refs),
-        last=last,
-        before=before,
-        live=live,
-    )
+    return call("history", reply_reader(replies.HistoryPage), locals(), items="events")
 
 
 def histories(
@@ -250,16 +186,7 @@ def histories(
         kinds: only events of these kinds.
         max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
     """
-    return call(
-        "histories",
-        reply_reader(replies.HistoriesPage),
-        items="events",
-        agents=list(agents),
-        since=since,
-        limit=limit,
-        kinds=None if kinds is None else list(kinds),
-        max_bytes=max_bytes,
-    )
+    return call("histories", reply_reader(replies.HistoriesPage), locals(), items="events")
 
 
 def state(
@@ -283,17 +210,7 @@ def state(
         limit: the maximum number of values on a page, 1 to 10,000. Default: 1,000.
         max_bytes: the maximum size of a page, which has at least one value. Default: 8 MiB; at most 16.
     """
-    return call(
-        "state",
-        reply_reader(replies.StatePage),
-        items="values",
-        agent=agent,
-        keys=None if keys is None else list(keys),
-        at=at,
-        after=after,
-        limit=limit,
-        max_bytes=max_bytes,
-    )
+    return call("state", reply_reader(replies.StatePage), locals(), items="values")
 
 
 def replay(
@@ -319,15 +236,4 @@ def replay(
     Raises:
         InvalidMessage: with ``strict``, an event of the conversation is not a message.
     """
-    return call(
-        "replay",
-        reply_reader(replies.ReplayPage),
-        items=view or "messages",
-        agent=agent,
-        at=at,
-        view=view,
-        strict=strict,
-        since=since,
-        limit=limit,
-        max_bytes=max_bytes,
-    )
+    return call("replay", reply_reader(replies.ReplayPage), locals(), items=view or "messages")

@@ -23,14 +23,7 @@ def wait(
         kinds: only events of these kinds count.
         timeout: how long to wait, in milliseconds, at most 3,600,000. Default: 30,000.
     """
-    return call(
-        "wait",
-        reply_reader(replies.Waited),
-        agent=agent,
-        since=since,
-        kinds=None if kinds is None else list(kinds),
-        timeout=timeout,
-    )
+    return call("wait", reply_reader(replies.Waited), locals())
 
 
 def subscribe(
@@ -47,14 +40,7 @@ def subscribe(
         view: what is sent with events: ``messages``, ``conversation`` (records) or ``none``.
         kinds: only events of these kinds.
     """
-    return call(
-        "subscribe",
-        reply_reader(replies.Subscribed),
-        agent=agent,
-        since=since,
-        view=view,
-        kinds=None if kinds is None else list(kinds),
-    )
+    return call("subscribe", reply_reader(replies.Subscribed), locals())
 
 
 def draft(agent: str, text: str) -> Call[None]:
@@ -64,4 +50,4 @@ def draft(agent: str, text: str) -> Call[None]:
         agent: a name or an id.
         text: the text so far; an empty one removes the draft.
     """
-    return call("draft", lambda _: None, agent=agent, text=text)
+    return call("draft", lambda _: None, locals())

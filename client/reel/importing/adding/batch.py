@@ -1,7 +1,5 @@
 """Messages and records that one command adds."""
 
-from typing import Any
-
 from msgpack import packb
 
 from reel import replies
@@ -50,5 +48,5 @@ class Batch:
 
     def call(self, agent: str) -> Call[replies.Added]:
         """Return the command."""
-        params: dict[str, Any] = {} if self._replaced is None else {"from": self._replaced}
-        return call("add", _ADDED, writes=True, agent=agent, messages=self._elements, if_seq=self.head, **params)
+        given = {"agent": agent, "messages": self._elements, "from": self._replaced, "if_seq": self.head}
+        return call("add", _ADDED, given, writes=True)
