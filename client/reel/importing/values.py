@@ -115,6 +115,8 @@ def other_fields(record: Json, known: AbstractSet[str], where: str = "") -> list
         known: the fields whose values are used.
         where: the beginning of the names, if the record is a part of another one.
     """
+    if record.keys() <= known:  # as nearly all
+        return []
     return [where + key for key in record.keys() - known if record[key] not in (None, "", [], {})]
 
 
