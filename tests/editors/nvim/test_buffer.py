@@ -144,6 +144,23 @@ def test_a_name_that_another_conversation_has_now_in_nvim(nvim: Nvim, client: Cl
     assert 1 == client.agent("moved").messages
 
 
+def test_who_reads_a_draft_in_another_window_keeps_the_place(nvim: Nvim, client: Client) -> None:
+    """The cursor of a window that is not the current one stays in its row as well when a message replaces a draft."""
+    client.add("demo", "a", create=True)
+    opened(nvim)
+    nvim.until("vim.fn.search('^a$', 'nw') > 0")
+    lines = [f"line {number}" for number in range(60)]
+    client.draft("demo", "\n".join(lines))
+    nvim.until("vim.fn.search('line 59', 'nw') > 0")
+    nvim.command("call search('line 30') | split | normal! G")
+    client.add("demo", [{"role": "assistant", "content": "\n".join([*lines, "more"])}])
+    nvim.until("vim.fn.search('more', 'nw') > 0")
+    assert "" == nvim.call("nvim_eval", "getline('.')")
+    nvim.command("wincmd p")
+
+    assert "line 30" == nvim.call("nvim_eval", "getline('.')")
+
+
 def test_editing_an_unknown_name_says_how_to_create_it(nvim: Nvim) -> None:
     """``:edit`` of an unknown conversation shows the command that creates it."""
     nvim.command("edit reel://zed")
