@@ -15,7 +15,7 @@ from tests.daemon import Daemon
 from tests.editors import alike
 from tests.editors.alike import without_times
 from tests.editors.dripping import BREAKS
-from tests.editors.driven import Driven, editor
+from tests.editors.driven import EDITORS, Driven, editor
 from tests.patience import PATIENCE
 
 __all__ = ["editor"]  # a fixture
@@ -49,6 +49,11 @@ def says(editor: Driven, words: str) -> None:
 def answer(text: str) -> NewMessage:
     """Return a message of the assistant."""
     return {"role": "assistant", "content": text}
+
+
+def test_every_editor_has_a_driver() -> None:
+    """None of the editors is left out."""
+    assert ["emacs", "nvim", "vim", "vscode"] == EDITORS
 
 
 def test_opening(editor: Driven, client: Client) -> None:
@@ -154,14 +159,16 @@ def test_renaming(editor: Driven, client: Client) -> None:
     editor.open("demo")
     editor.give("rename", "other")
     says(editor, "demo renamed to other")
+    client.add("other", "zero")
+    shows(editor, "## user #3", "zero")  # what comes later has the new name as well
     editor.give("send", "one")
-    says(editor, "other: added #3")
+    says(editor, "other: added #4")
     client.change("other", name="third")
     client.add("third", "two")
-    shows(editor, "## user #3", "one", "## user #5", "two")
+    shows(editor, "## user #3", "zero", "## user #4", "one", "## user #6", "two")
     editor.give("send", "three")
 
-    says(editor, "third: added #6")
+    says(editor, "third: added #7")
 
 
 def test_a_purge(editor: Driven, client: Client) -> None:

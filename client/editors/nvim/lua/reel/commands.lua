@@ -184,11 +184,12 @@ end
 
 function all.rename(given)
   local current, name = conversation.current(), optional(given.text)
+  local before = current.name -- a push may bring the new one before the reply
   if not name then
     return errors.show(errors.new('invalid_params', 'rename: the new name is missing (:Reel rename NAME)'))
   end
   calls.command('change', { agent = current.agent, name = name }, or_show(function(agent)
-    say(('%s renamed to %s'):format(current.name, agent.name))
+    say(('%s renamed to %s'):format(before, agent.name))
   end))
 end
 
