@@ -376,7 +376,7 @@ def test_integrations_do_not_know_each_other() -> None:
     ("library", "homes"),
     [
         ("trio", ["reeld.app", "reeld.store.bridge"]),
-        ("aiosqlite", ["reeld.store.database"]),
+        ("aiosqlite", ["reeld.store.connection_thread"]),
         ("psycopg", ["reeld.store.postgres"]),
         (
             "sqlite3",

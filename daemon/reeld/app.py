@@ -49,7 +49,7 @@ from reeld.serving.renderings import AskedModels, RenderCache
 from reeld.serving.stats import collect
 from reeld.signals import STOP_SIGNALS, on_terminal
 from reeld.startup import OK, NotNow, StartupError, raise_file_limit
-from reeld.store.database import SQLITE
+from reeld.store.connection_thread import SQLITE
 from reeld.store.presence import Held
 from reeld.store.store import Store, open_store
 from reeld.store.unavailable import Unavailable

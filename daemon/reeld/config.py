@@ -22,7 +22,7 @@ from reeld.metrics_file import Metrics
 from reeld.serving.flow import Limits
 from reeld.setting import Ignored, Setting
 from reeld.startup import CANNOT_START, USAGE
-from reeld.store.database import SQLITE
+from reeld.store.connection_thread import SQLITE
 from reeld.store.retention import Retention
 from reeld.store.schema import DURABILITIES, FULL
 

@@ -20,7 +20,7 @@ from reeld import app, config
 from reeld.agents.live_state import LiveState
 from reeld.search import index, volumes
 from reeld.serving import outbox
-from reeld.store import database, eraser, image, schema, transactions, writer
+from reeld.store import connection_thread, eraser, image, schema, transactions, writer
 from tests.forkserver import Order, serve, write_to
 
 # Pages between two checkpoints: few, so that there are many.
@@ -167,12 +167,12 @@ def install(path: str, *, later: bool) -> None:
     """Install the points in this process; ``later`` adds a migration."""
     points = CrashPoints(path)
 
-    class Connection(database._FunctionRunner):
+    class Connection(connection_thread._FunctionRunner):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             self.set_trace_callback(points.statement)
 
-    database._FunctionRunner = Connection  # type: ignore[misc]
+    connection_thread._FunctionRunner = Connection  # type: ignore[misc]
     writer._CHECKPOINT_EVERY = CHECKPOINT_EVERY
     writer._LARGE = LARGE
     app._MAINTENANCE_EVERY = TIDY_EVERY

@@ -10,7 +10,7 @@ from reel.version import PROTOCOL, __version__
 from reeld import memory_budget
 from reeld.config import SETTINGS, Agents, Config, parse
 from reeld.serving.flow import Limits
-from reeld.store.database import SQLITE
+from reeld.store.connection_thread import SQLITE
 
 
 @pytest.fixture(autouse=True)

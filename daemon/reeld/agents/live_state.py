@@ -91,7 +91,7 @@ class LiveState:
         state.profile = part.profile
         conversation = state.conversation
         if past is None and not bus.has_subscribers(self._row):
-            conversation.follow(first, part.events)
+            conversation.apply_all(first, part.events)
         else:
             for event_id, event in enumerate(part.events, first):
                 kept = conversation.apply(event_id, event, past)

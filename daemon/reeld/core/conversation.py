@@ -354,7 +354,7 @@ class Conversation:
             return self._take_over(Branch(event.parent) if past is None else past)
         return min(before, self.extent)
 
-    def follow(self, first: int, events: Sequence[Event]) -> None:
+    def apply_all(self, first: int, events: Sequence[Event]) -> None:
         """Do what :meth:`apply` does, for several events and without their extents.
 
         Args:

@@ -23,7 +23,7 @@ from reel.daemon.address import state_directory
 from reeld.search import finding, index
 from reeld.search.finding import Criteria, Paths
 from reeld.search.index import Outdated, Text
-from reeld.store.database import Database, Job, T
+from reeld.store.connection_thread import ConnectionThread, Job, T
 from reeld.store.presence import LOCK
 from reeld.store.room import NoRoomError, require_room, size_of
 from reeld.store.store import Store
@@ -95,7 +95,7 @@ class Search:
         self.indexed = 0
         # Why there is no index, as a sentence.
         self.problem: str | None = None
-        self._readers: list[Database] = []
+        self._readers: list[ConnectionThread] = []
         self._opened = anyio.Event()
         self._news = store.writer.news
         self._is_damaged = False
@@ -103,7 +103,7 @@ class Search:
         self._is_removed = False
         self._pauses = Pauses()
         # The writing connection while the index is open, and the right to open the index, write to it or remove it.
-        self._writer: Database | None = None
+        self._writer: ConnectionThread | None = None
         self._descriptor = -1
         self._turn = anyio.Lock()
 
@@ -263,7 +263,7 @@ class Search:
         return True
 
     @asynccontextmanager
-    async def _open(self) -> AsyncIterator[Database]:
+    async def _open(self) -> AsyncIterator[ConnectionThread]:
         async with AsyncExitStack() as stack:
             if not self._store.is_file:
                 Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -284,7 +284,7 @@ class Search:
                 self._readers, self._opened, self._writer = [], anyio.Event(), None
 
     @asynccontextmanager
-    async def _open_index(self, setup: Job[None], *, readonly: bool) -> AsyncIterator[Database]:
+    async def _open_index(self, setup: Job[None], *, readonly: bool) -> AsyncIterator[ConnectionThread]:
         """Open a connection to the index, and to a log on a server; close them when the block ends."""
         async with self._store.open_beside(self.path, setup, readonly=readonly) as database:
             try:

@@ -112,7 +112,7 @@ async def read_item_page(services: Services, row: int, shown: View, window: Wind
     erasures, age = store.eraser.applied, cache.age
     key = row, f"items {name}"
     kept = cache.take(key) or KeptItems()
-    read = partial(read_entries, store, shown, counts=_counts, aside=services.long_work.in_thread)
+    read = partial(read_entries, store, shown, counts=_counts, in_thread=services.long_work.in_thread)
     try:
         page = await read(window, use=lambda found: _page(found, window, name, kept))
     except _MoreNeeded as error:

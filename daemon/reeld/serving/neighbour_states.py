@@ -13,7 +13,7 @@ from reeld.serving.drafts import MAX_ALL
 MOST_DAEMONS, MOST_DRAFTS, MOST_FOLLOWED = 1000, 10_000, 100_000
 
 
-class Key(NamedTuple):
+class DraftKey(NamedTuple):
     """The connection of a draft, by its number at its daemon, and the row of the agent."""
 
     connection: int
@@ -25,7 +25,7 @@ class Neighbour:
 
     def __init__(self) -> None:
         self.heard = 0.0
-        self.drafts: dict[Key, str] = {}
+        self.drafts: dict[DraftKey, str] = {}
         self.followers: dict[int, int] = {}
 
     @property
@@ -72,7 +72,7 @@ class States:
         """Return the daemons that have something, and were not heard since a moment."""
         return [daemon for daemon, each in self._daemons.items() if each.has_something and each.heard <= since]
 
-    def forget(self, daemon: int) -> Iterable[Key]:
+    def forget(self, daemon: int) -> Iterable[DraftKey]:
         """Drop the state of a daemon, and return the keys of its drafts."""
         neighbour = self._daemons.pop(daemon, None)
         if neighbour is None:
@@ -82,7 +82,7 @@ class States:
         self.followed -= len(neighbour.followers)
         return neighbour.drafts
 
-    def set_draft(self, neighbour: Neighbour, key: Key, text: str) -> bool:
+    def set_draft(self, neighbour: Neighbour, key: DraftKey, text: str) -> bool:
         """Set the text of a draft; return whether there was room for it."""
         before = neighbour.drafts.get(key)
         grows = len(text) - len(before or "")
@@ -93,7 +93,7 @@ class States:
         neighbour.drafts[key] = text
         return True
 
-    def end_draft(self, neighbour: Neighbour, key: Key) -> None:
+    def end_draft(self, neighbour: Neighbour, key: DraftKey) -> None:
         """Drop a draft."""
         self.characters -= len(neighbour.drafts.pop(key))
         self.drafts -= 1

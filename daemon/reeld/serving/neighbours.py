@@ -30,7 +30,7 @@ from reel.base.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Typist, Whose
 from reeld.serving.drafts import MAX_DRAFT, Drafts
 from reeld.serving.neighbour_messages import MOST, are_numbers, pieces, read, written
-from reeld.serving.neighbour_states import Key, Neighbour, States
+from reeld.serving.neighbour_states import DraftKey, Neighbour, States
 from reeld.store.engine import Channel
 
 # Seconds between two sends, and bytes per second beyond which sends become rarer.
@@ -67,11 +67,11 @@ class Neighbours:
         self._drafts = drafts
         self.states = States()
         # The drafts of this daemon, and what the others know of them.
-        self._typed: dict[Key, tuple[Typist, Whose, str]] = {}
-        self._told: dict[Key, str] = {}
+        self._typed: dict[DraftKey, tuple[Typist, Whose, str]] = {}
+        self._told: dict[DraftKey, str] = {}
         self._told_followers: dict[int, int] = {}
         # What has changed since the last send.
-        self._changed: dict[Key, tuple[Typist, Whose, str]] = {}
+        self._changed: dict[DraftKey, tuple[Typist, Whose, str]] = {}
         self._changed_rows: set[int] = set()
         self._greets, self._asks, self._tells_all = True, False, False
         self._asked = self._spoke = -math.inf
@@ -113,7 +113,7 @@ class Neighbours:
     def _on_typed(self, writer: Typist, whose: Whose, text: str) -> None:
         if writer.connection >= _CONNECTIONS:
             return  # it came from another daemon
-        key = Key(writer.connection, whose.row)
+        key = DraftKey(writer.connection, whose.row)
         self._changed[key] = typed = (writer, whose, text)
         if text:
             self._typed[key] = typed
@@ -158,7 +158,7 @@ class Neighbours:
             self._spoke = now
         return messages
 
-    def _of_draft(self, key: Key, writer: Typist, whose: Whose, text: str, *, again: bool) -> Iterator[str]:
+    def _of_draft(self, key: DraftKey, writer: Typist, whose: Whose, text: str, *, again: bool) -> Iterator[str]:
         """Yield the messages for a draft; from its beginning if everything is sent again."""
         before = self._told.pop(key, "")
         if text:
@@ -228,7 +228,7 @@ class Neighbours:
                 and place + len(piece) <= MAX_DRAFT
             ):
                 writer = Typist(_number(daemon, connection), client)
-                self._learn_draft(neighbour, Key(connection, row), writer, uid, (place, piece, end))
+                self._learn_draft(neighbour, DraftKey(connection, row), writer, uid, (place, piece, end))
             case "followers", [[*news], *_]:
                 for each in news:
                     match each:
@@ -236,7 +236,7 @@ class Neighbours:
                             self.states.set_followers(neighbour, row, count)
 
     def _learn_draft(
-        self, neighbour: Neighbour, key: Key, writer: Typist, uid: str, news: tuple[int, str, bool]
+        self, neighbour: Neighbour, key: DraftKey, writer: Typist, uid: str, news: tuple[int, str, bool]
     ) -> None:
         """Take a piece of a draft: where it begins, itself, and whether it is the last one."""
         place, piece, is_last = news

@@ -19,9 +19,9 @@ from reeld.wire.encoded import PackedList
 
 T = TypeVar("T")
 # Runs a function, and returns its result: a method of :class:`reeld.serving.long_work.LongWork`.
-Aside: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
+InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
 
-# From this many entries on, it is worth its cost to run a function aside.
+# From this many entries on, it is worth its cost to run a function in a thread.
 _MANY = 50
 _MESSAGE = attrgetter("message")
 ROW = ("seq", "kind", "content", "data_json", "time")
@@ -74,11 +74,11 @@ def view_of(profile: Profile, conversation: Conversation, at: int, tip: int | No
     return View(profile, at, base, conversation.entries[:end], system_of(conversation.prompt_at(tip)))
 
 
-async def read_page(store: Store, shown: View, window: Window, aside: Aside) -> dict[str, Any]:
+async def read_page(store: Store, shown: View, window: Window, in_thread: InThread) -> dict[str, Any]:
     """Return the reply of the method ``messages``; entries that are not in memory are read from the log."""
     counts = is_message if window.view == "messages" else lambda _: True
     use = partial(_page, window=window)
-    found: PackedPage = await read_entries(store, shown, window, counts, use, aside)
+    found: PackedPage = await read_entries(store, shown, window, counts, use, in_thread)
     return {**page_head(shown), window.view: PackedList(found.items), "more": found.more}
 
 
@@ -93,7 +93,7 @@ async def read_entries(
     window: Window,
     counts: Callable[[Entry], bool],
     use: Callable[[Iterable[Entry]], T],
-    aside: Aside,
+    in_thread: InThread,
 ) -> T:
     """Call a function with the entries from which a page is cut, and return its result.
 
@@ -103,12 +103,12 @@ async def read_entries(
         window: where the page begins; the function knows where it ends.
         counts: whether an entry counts for ``last``.
         use: the function; it runs in a thread if something has to be read.
-        aside: runs it otherwise, if there are many entries.
+        in_thread: runs it, if there are many entries.
     """
     begin = _begin(shown, window, counts)
     if begin.base is None:
         entries = shown.entries[begin.first :]
-        return use(entries) if len(entries) < _MANY else await aside(lambda: use(entries))
+        return use(entries) if len(entries) < _MANY else await in_thread(lambda: use(entries))
     return await store.read_entries(
         begin.base, window.since or 0, begin.missing, counts, lambda older: use(chain(older, shown.entries))
     )

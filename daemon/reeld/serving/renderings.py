@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from reeld.formats.render_state import RenderState
 
 # An agent's row in the database, and a format or another kind of entry.
-Key = tuple[int, str]
+CacheKey = tuple[int, str]
 
 # Bytes: about ten long conversations.
 _CACHE_ROOM = 64 << 20
@@ -40,9 +40,9 @@ class RenderCache:
         # Counts the calls of ``forget``: a rendering of a conversation that was read before the last one is not kept.
         self.age = 0
         self._room = room
-        self._entries: OrderedDict[Key, tuple[Kept, int]] = OrderedDict()
+        self._entries: OrderedDict[CacheKey, tuple[Kept, int]] = OrderedDict()
 
-    def pop(self, key: Key) -> "RenderState | None":
+    def pop(self, key: CacheKey) -> "RenderState | None":
         """Take out the state of a rendering, as :meth:`take` does, and count whether it was here."""
         state: RenderState | None = self.take(key)
         if state is None:
@@ -51,7 +51,7 @@ class RenderCache:
             self.hits += 1
         return state
 
-    def take(self, key: Key) -> Any:
+    def take(self, key: CacheKey) -> Any:
         """Take an entry out; it belongs to the caller until it is put back, because it is changed when it is used."""
         state, size = self._entries.pop(key, (None, 0))
         self.size -= size
@@ -63,7 +63,7 @@ class RenderCache:
         for key in [key for key in self._entries if rows is None or key[0] in rows]:
             self.take(key)
 
-    def put(self, key: Key, state: Kept, age: int) -> None:
+    def put(self, key: CacheKey, state: Kept, age: int) -> None:
         """Put an entry in, and drop the least recently used ones if there are too many.
 
         Args:
@@ -96,16 +96,16 @@ class AskedModels:
 
     def __init__(self, room: int = _ASKED_ROOM) -> None:
         self._room = room
-        self._asked: OrderedDict[Key, set[str | None]] = OrderedDict()
+        self._asked: OrderedDict[CacheKey, set[str | None]] = OrderedDict()
 
-    def note(self, key: Key, model: str | None) -> None:
+    def note(self, key: CacheKey, model: str | None) -> None:
         """Note the model of a rendering; ``None`` if it is not known."""
         self._asked.setdefault(key, set()).add(model)
         self._asked.move_to_end(key)
         while len(self._asked) > self._room:
             self._asked.popitem(last=False)
 
-    def take(self, key: Key) -> str | None:
+    def take(self, key: CacheKey) -> str | None:
         """Forget the renderings of a conversation; return their model if it is only one."""
         models = self._asked.pop(key, set())
         return models.pop() if len(models) == 1 else None

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
 from reeld.store.connection import Connection
-from reeld.store.database import SQLITE, Database, Job
+from reeld.store.connection_thread import SQLITE, ConnectionThread, Job
 from reeld.store.presence import Presence
 from reeld.store.sweep import Ground
 from reeld.store.traces import Recovered
@@ -80,10 +80,10 @@ class Engine(NamedTuple):
         ground: what an erasure clears the file with; ``None`` if that is not possible.
     """
 
-    database: Database
-    readers: Sequence[Database]
-    reader: Callable[[], AbstractAsyncContextManager[Database]]
-    copier: Database | None
+    database: ConnectionThread
+    readers: Sequence[ConnectionThread]
+    reader: Callable[[], AbstractAsyncContextManager[ConnectionThread]]
+    copier: ConnectionThread | None
     events: EventWriter
     presence: Presence
     next_row: int

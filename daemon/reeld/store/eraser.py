@@ -17,7 +17,7 @@ import anyio
 from reel.base.errors import Storage
 from reel.wire.msgpack_codec import packer
 from reeld.store import erasures
-from reeld.store.database import Job
+from reeld.store.connection_thread import Job
 from reeld.store.engine import Engine, Exclusion
 from reeld.store.erasing_backups import FindIn, erase_in, require_backup
 from reeld.store.erasures import Change, Order

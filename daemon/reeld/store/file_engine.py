@@ -10,8 +10,8 @@ from typing import Any
 
 from reel.wire.msgpack_codec import packer
 from reeld.store.bridge import AsyncioBridge
+from reeld.store.connection_thread import open_database
 from reeld.store.copying import require_whole
-from reeld.store.database import open_database
 from reeld.store.engine import READERS, Engine
 from reeld.store.erasing_backups import finish_in_backups
 from reeld.store.presence import Held, Presence

@@ -15,7 +15,7 @@ from reeld.answer import Answer
 from reeld.core.batch import Batch
 from reeld.store import queries
 from reeld.store.connection import Error
-from reeld.store.database import Database
+from reeld.store.connection_thread import ConnectionThread
 from reeld.store.writer import Writer
 
 # Seconds that a server may take to return the newest event.
@@ -34,7 +34,7 @@ class Looks:
         batch: what is done for all who asked is one batch.
     """
 
-    def __init__(self, writer: Writer, reader: Database, batch: Batch) -> None:
+    def __init__(self, writer: Writer, reader: ConnectionThread, batch: Batch) -> None:
         self._writer = writer
         self._reader = reader
         self._batch = batch

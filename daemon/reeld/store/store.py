@@ -25,7 +25,7 @@ from reeld.store import states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.connection import Connection
-from reeld.store.database import Database, Job, T, open_database
+from reeld.store.connection_thread import ConnectionThread, Job, T, open_database
 from reeld.store.engine import Channel, Engine
 from reeld.store.eraser import Eraser
 from reeld.store.failures import READS, Failures
@@ -126,7 +126,7 @@ class Store:
         return await self._run(self._readers[1:], tolerant)
 
     @staticmethod
-    async def _run(readers: Sequence[Database], job: Job[T]) -> T:
+    async def _run(readers: Sequence[ConnectionThread], job: Job[T]) -> T:
         try:
             return await min(readers, key=lambda reader: reader.waiting).run(job)
         except sqlite3.Error as error:
@@ -258,7 +258,7 @@ class Store:
         log.warning("a copy of the WAL is at its path, and is read at the next start")
 
     @asynccontextmanager
-    async def open_reader(self) -> AsyncIterator[Database]:
+    async def open_reader(self) -> AsyncIterator[ConnectionThread]:
         """Open a separate reading connection for long work; only one is open at a time.
 
         Raises:
@@ -270,7 +270,9 @@ class Store:
         async with self._long_read, self.engine.reader() as database:
             yield database
 
-    def open_beside(self, path: str, setup: Job[None], *, readonly: bool) -> AbstractAsyncContextManager[Database]:
+    def open_beside(
+        self, path: str, setup: Job[None], *, readonly: bool
+    ) -> AbstractAsyncContextManager[ConnectionThread]:
         """Open a connection to another file of SQLite's, such as the search index, until the block ends."""
         return open_database(self._bridge, path, setup, readonly=readonly)
 
@@ -301,7 +303,7 @@ class Store:
         self._saved = displaced is not None and displaced == self.displaced
         return size
 
-    def _require_copier(self) -> Database:
+    def _require_copier(self) -> ConnectionThread:
         if self.engine.copier is None:
             raise InvalidParams(
                 "backup copies a file of SQLite's, and this database is on a PostgreSQL server;"
@@ -310,7 +312,7 @@ class Store:
         return self.engine.copier
 
     @staticmethod
-    async def _check(copier: Database, copy: Copy, check: Callable[[Copy], Awaitable[None]]) -> None:
+    async def _check(copier: ConnectionThread, copy: Copy, check: Callable[[Copy], Awaitable[None]]) -> None:
         try:
             await check(copy)
         except Exception:

@@ -28,7 +28,7 @@ from reel.base.wakeup import Signal
 from reel.stats.histograms import SIZES, Recorder
 from reeld.answer import Answer
 from reeld.core.milestones import Milestone
-from reeld.store.database import Database
+from reeld.store.connection_thread import ConnectionThread
 from reeld.store.housekeeping import Housekeeping
 from reeld.store.loss import Forgotten, Loss
 from reeld.store.presence import DATABASE, Displaced, Presence
@@ -70,7 +70,7 @@ class Writer:
         presence: checks whether the files are still there.
     """
 
-    def __init__(self, database: Database, events: EventWriter, presence: Presence) -> None:
+    def __init__(self, database: ConnectionThread, events: EventWriter, presence: Presence) -> None:
         self._database = database
         self.presence = presence
         self.housekeeping = Housekeeping()

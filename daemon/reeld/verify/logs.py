@@ -23,7 +23,7 @@ from reeld.store.purging import was_purged
 from reeld.store.sealed import ERASURE, is_unchanged
 from reeld.store.states import SqlLog, position
 from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
-from reeld.verify.rules import LogValidator, Prompt
+from reeld.verify.rules import LogValidator, StoredPrompt
 
 # The duration of a slice in seconds.
 SLICE = 0.01
@@ -108,9 +108,9 @@ class _SqlLookup:
         rows = self._connection.execute(_MARKS, {"tip": tip, "seq": seq})
         return [Mark(event_id, seq, label_of(data_json)) for event_id, seq, data_json in rows]
 
-    def prompt(self, tip: int | None) -> Prompt | None:
+    def prompt(self, tip: int | None) -> StoredPrompt | None:
         found = self._connection.execute(_PROMPT, (tip,)).fetchone()
-        return None if found is None else Prompt(*found)
+        return None if found is None else StoredPrompt(*found)
 
     def parents(self, tip: int | None, seq: int) -> list[int | None]:
         return [parent for (parent,) in self._connection.execute(_PARENT, {"tip": tip, "seq": seq})]

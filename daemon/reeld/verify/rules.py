@@ -23,7 +23,7 @@ _FOLLOWS = CONVERSATION | INERT
 _NAMES_PARENT = frozenset({"rewind", "clone", "restore"})
 
 
-class Prompt(NamedTuple):
+class StoredPrompt(NamedTuple):
     """A system prompt as stored in its event."""
 
     content: str | None
@@ -51,7 +51,7 @@ class LogLookup(Protocol):
     def marks(self, tip: int | None, seq: int) -> list[Mark]:
         """Return the marks of a state from its tip down to a seq, the newest first."""
 
-    def prompt(self, tip: int | None) -> Prompt | None:
+    def prompt(self, tip: int | None) -> StoredPrompt | None:
         """Return the newest system event of a state."""
 
     def parents(self, tip: int | None, seq: int) -> list[int | None]:
@@ -83,7 +83,7 @@ class LogValidator:
         # The columns of the agent's row that the log determines.
         self._columns: dict[str, Any] = {}
         # After a clear: the prompt that must follow in its command, if any.
-        self._cleared: tuple[Prompt | None] | None = None
+        self._cleared: tuple[StoredPrompt | None] | None = None
 
     def check(self, event: EventRow) -> list[Problem]:
         """Return the problems of the next event."""
@@ -130,7 +130,7 @@ class LogValidator:
         self._tip = tip_after(event.id, event.kind, event.parent)
         self._before = event
 
-    def _prompt(self) -> Prompt | None:
+    def _prompt(self) -> StoredPrompt | None:
         prompt = self._log.prompt(self._tip)
         return prompt if prompt is not None and prompt.content else None
 
@@ -161,7 +161,7 @@ class LogValidator:
     def _check_command(self, event: EventRow) -> Iterator[Problem]:
         begins = event.command == event.seq
         if self._cleared is not None:
-            said = None if begins else Prompt(event.content, event.data_json)
+            said = None if begins else StoredPrompt(event.content, event.data_json)
             if self._cleared != (said,) and not self._may_differ(said):
                 yield Problem("command", "the clear before it does not restate the prompt as it was")
         if begins:
@@ -171,7 +171,7 @@ class LogValidator:
         elif event.kind in KNOWN and not self._may_follow(event):
             yield Problem("command", f"{event.kind} cannot be part of a command that begins with {self._begun}")
 
-    def _may_differ(self, said: Prompt | None) -> bool:
+    def _may_differ(self, said: StoredPrompt | None) -> bool:
         """Return whether one of two prompts, in the pasts of different agents, may have been redacted."""
         return said is not None and self._cleared != (None,) and self._log.has_redactions()
 

@@ -11,7 +11,7 @@ import anyio
 from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile
-from reeld.store.database import Database
+from reeld.store.connection_thread import ConnectionThread
 from reeld.store.store import Store
 from reeld.verify.logs import LogChecker, compare_live_state
 from reeld.verify.rows import Problem, Report
@@ -26,7 +26,7 @@ class Verifier:
         path: the file; ``None`` if the database is on a server.
     """
 
-    def __init__(self, database: Database, path: str | None) -> None:
+    def __init__(self, database: ConnectionThread, path: str | None) -> None:
         self._database = database
         self._path = path
         self.report = Report()

@@ -7,7 +7,7 @@ import pytest
 
 from reel.cli.commands.status import figures
 from reel.cli.line.table import all_commands
-from reeld.store.database import SQLITE
+from reeld.store.connection_thread import SQLITE
 
 from .conftest import Reel, texts
 

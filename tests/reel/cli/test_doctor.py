@@ -32,7 +32,7 @@ from reel.cli.commands.checks.finding import BAD, FINE, NOTHING, WARN, Finding
 from reel.cli.commands.checks.settings import program_of
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
-from reeld.store.database import SQLITE
+from reeld.store.connection_thread import SQLITE
 from reeld.store.schema import prepare
 from tests.forkserver import ForkedDaemon
 

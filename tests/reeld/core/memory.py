@@ -13,7 +13,7 @@ from reeld.core.stage import Stage
 from reeld.core.state import Profile, Source, State
 from reeld.core.undo import Command
 from reeld.verify.rows import AgentRow, EventRow, Problem, check_agent
-from reeld.verify.rules import LogValidator, Prompt
+from reeld.verify.rules import LogValidator, StoredPrompt
 
 pack = packer()
 
@@ -167,9 +167,9 @@ class Past:
         found = [node for node in self.log.walk(tip) if isinstance(node, Entry) and node.seq == seq]
         return [self.log.rows[node.id - 1].event.parent for node in found]
 
-    def prompt(self, tip: int | None) -> Prompt | None:
+    def prompt(self, tip: int | None) -> StoredPrompt | None:
         systems = [node for node in self.log.walk(tip) if isinstance(node, Entry) and node.kind == "system"]
-        return Prompt(systems[-1].content, systems[-1].data_json) if systems else None
+        return StoredPrompt(systems[-1].content, systems[-1].data_json) if systems else None
 
     def problems(self, row: int) -> list[Problem]:
         """Return the problems of an agent's log."""

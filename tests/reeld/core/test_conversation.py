@@ -109,7 +109,7 @@ def test_events_are_followed_as_they_are_applied(kinds: list[str]) -> None:
         message, tools = read(pack, kind, content, data, seq, 0)
         events.append(Event(seq, seq, kind, content, data, None, 0, None, message, tools))
     one, other = Conversation(step=2), Conversation(step=2)
-    one.follow(1, events)
+    one.apply_all(1, events)
     for seq, event in enumerate(events, 1):
         other.apply(seq, event)
 

@@ -15,8 +15,8 @@ from reeld.core.events import Pack
 from reeld.poller import Poller
 from reeld.store import erasures
 from reeld.store.connection import Connection, Error
+from reeld.store.connection_thread import ConnectionThread, Job, T
 from reeld.store.copying import require_whole
-from reeld.store.database import Database, Job, T
 from reeld.store.engine import READERS, Engine, Exclusion
 from reeld.store.plans import carry_out
 from reeld.store.postgres import exclusion
@@ -100,7 +100,7 @@ async def open_engine(poller: Poller, url: str, durability: str) -> AsyncIterato
         )
 
 
-class _Reader(Database):
+class _Reader(ConnectionThread):
     """A connection whose jobs only read, each all of it from one server."""
 
     async def run(self, job: Job[T]) -> T:
@@ -113,13 +113,13 @@ class _Reader(Database):
 @asynccontextmanager
 async def _open(
     poller: Poller, url: str, setup: Job[None], *, readonly: bool, settings: dict[str, str]
-) -> AsyncIterator[Database]:
+) -> AsyncIterator[ConnectionThread]:
     """Open a connection until the block ends."""
     with anyio.CancelScope(shield=True):  # a connection would never be closed if opening it were cancelled
         connection = await anyio.to_thread.run_sync(
             ServerConnection, partial(connect, url, readonly=readonly, settings=settings)
         )
-    database = _Reader(poller) if readonly else Database(poller)
+    database = _Reader(poller) if readonly else ConnectionThread(poller)
     thread = Thread(target=_serve, args=(database, connection), name="reeld-postgres")
     thread.start()
     try:
@@ -142,7 +142,7 @@ def _carry_through(connection: Connection, pack: Pack) -> bool:
     return exclusion.alone(partial(carry_out, erasures.recovery(pack)), otherwise=False)(connection)
 
 
-def _serve(database: Database, connection: ServerConnection) -> None:
+def _serve(database: ConnectionThread, connection: ServerConnection) -> None:
     try:
         database.serve(connection)
     finally:

@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from reeld.store.bridge import AsyncioBridge, open_bridge
-from reeld.store.database import Database, open_database
+from reeld.store.connection_thread import ConnectionThread, open_database
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.file
@@ -23,7 +23,7 @@ def nothing(_: sqlite3.Connection) -> None:
 
 
 @pytest.fixture
-async def database(path: str) -> AsyncIterator[Database]:
+async def database(path: str) -> AsyncIterator[ConnectionThread]:
     """A connection to a new file with a table, with a time limit."""
 
     def setup(connection: sqlite3.Connection) -> None:
@@ -40,13 +40,13 @@ def count(connection: sqlite3.Connection) -> int:
     return int(rows)
 
 
-async def test_a_job_gives_what_it_returns(database: Database) -> None:
+async def test_a_job_gives_what_it_returns(database: ConnectionThread) -> None:
     """The result of a job is returned as it is, also an empty one."""
     assert {"any": "thing"} == await database.run(lambda _: {"any": "thing"})
     assert [] == await database.run(lambda connection: connection.execute("SELECT 1 WHERE 0").fetchall())
 
 
-async def test_a_job_raises_what_it_raised(database: Database) -> None:
+async def test_a_job_raises_what_it_raised(database: ConnectionThread) -> None:
     """An error of SQLite is raised as itself, and the connection goes on."""
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         await database.run(lambda connection: connection.execute("SELECT * FROM nowhere"))
@@ -54,7 +54,7 @@ async def test_a_job_raises_what_it_raised(database: Database) -> None:
     assert 0 == await database.run(count)
 
 
-async def test_a_job_is_not_interleaved(database: Database) -> None:
+async def test_a_job_is_not_interleaved(database: ConnectionThread) -> None:
     """A job of many statements runs as a whole, and jobs run in the order in which they were submitted."""
     order: list[int] = []
 
@@ -71,7 +71,7 @@ async def test_a_job_is_not_interleaved(database: Database) -> None:
     assert all(order[start] == order[start + 1] == order[start + 2] for start in range(0, 15, 3))
 
 
-async def test_a_cancelled_caller_leaves_no_transaction_open(database: Database) -> None:
+async def test_a_cancelled_caller_leaves_no_transaction_open(database: ConnectionThread) -> None:
     """A job whose caller was cancelled runs on to its commit."""
     token = trio.lowlevel.current_trio_token()
     begun, gate = anyio.Event(), threading.Event()
@@ -94,7 +94,7 @@ async def test_a_cancelled_caller_leaves_no_transaction_open(database: Database)
     assert not await database.run(lambda connection: connection.in_transaction)
 
 
-async def test_a_job_that_fails_leaves_no_reading_open(database: Database, path: str) -> None:
+async def test_a_job_that_fails_leaves_no_reading_open(database: ConnectionThread, path: str) -> None:
     """A failed job's read ends although somebody keeps its error: later jobs see what others have written."""
 
     def job(connection: sqlite3.Connection) -> None:

@@ -1,10 +1,11 @@
-"""A connection to the database: the one module that knows aiosqlite.
+"""A connection to the database, and its thread: the one module that knows aiosqlite.
 
 This project's connections to SQLite are aiosqlite's: that is a condition, not a choice. Its thread runs our jobs, plain
 functions of an ``sqlite3.Connection``, each as a whole, so that a transaction of a hundred statements crosses threads
-only once. aiosqlite itself gets a single call that lasts as long as the connection: :meth:`Database.serve` takes jobs
-from a queue and hands their results straight to trio. One aiosqlite call per job would go through the asyncio loop, one
-more thread to wake before the disk is reached; one hop instead of three awaits saves 100 us of a single commit.
+only once. aiosqlite itself gets a single call that lasts as long as the connection: :meth:`ConnectionThread.serve`
+takes jobs from a queue and hands their results straight to trio. One aiosqlite call per job would go through the
+asyncio loop, one more thread to wake before the disk is reached; one hop instead of three awaits saves 100 us of a
+single commit.
 """
 
 import logging
@@ -57,7 +58,7 @@ class _FunctionRunner(sqlite3.Connection):
         return super().execute(sql, parameters)
 
 
-class Database:
+class ConnectionThread:
     """One connection; jobs run one after the other."""
 
     def __init__(self, poller: Poller) -> None:
@@ -101,7 +102,7 @@ class Database:
 @asynccontextmanager
 async def open_database(
     bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool
-) -> AsyncIterator[Database]:
+) -> AsyncIterator[ConnectionThread]:
     """Open a connection until the block ends.
 
     Args:
@@ -114,7 +115,7 @@ async def open_database(
         _keep_to_owner(path)
     with anyio.CancelScope(shield=True):  # a connection would never be closed if opening it were cancelled
         connection = await bridge.call(_connect, uri_of(path, "ro" if readonly else "rw"))
-    database = Database(bridge.poller)
+    database = ConnectionThread(bridge.poller)
     bridge.spawn(partial(_serve, connection, database))
     try:
         await database.run(setup)
@@ -141,5 +142,5 @@ async def _connect(uri: str) -> aiosqlite.Connection:
     return await aiosqlite.connect(uri, uri=True, factory=_FunctionRunner, isolation_level=None)
 
 
-async def _serve(connection: aiosqlite.Connection, database: Database) -> None:
+async def _serve(connection: aiosqlite.Connection, database: ConnectionThread) -> None:
     await connection.execute_fetchall(cast("Any", database.serve))
