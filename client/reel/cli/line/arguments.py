@@ -1,6 +1,6 @@
 """Which agent a command is about, and how its arguments are read.
 
-A command's usage names its positional arguments, such as ``[AGENT] [TEXT]`` or ``[AGENT] TAG...``. One rule finds the
+The positionals of a command name its arguments, such as ``[AGENT] [TEXT]`` or ``[AGENT] TAG...``. One rule finds the
 ``[AGENT]`` for every command:
 
 1. ``-a AGENT`` names it, and every argument belongs to the positions after it.
@@ -56,9 +56,9 @@ class Arity(NamedTuple):
     most: int
 
 
-def arity(usage: str) -> Arity:
-    """Return the arity of a usage: ``X`` is required, ``[X]`` is optional, ``X...`` may be repeated."""
-    words = usage.split()
+def arity(positionals: str) -> Arity:
+    """Return the arity of positionals: ``X`` is required, ``[X]`` is optional, ``X...`` may be repeated."""
+    words = positionals.split()
     others = [word for word in words if word != AGENT]
     least = sum(not word.startswith("[") for word in others)
     most = _MANY if any("..." in word for word in others) else len(others)
@@ -66,12 +66,12 @@ def arity(usage: str) -> Arity:
 
 
 def resolve(
-    usage: str, words: Sequence[str], option: str | None, default: str | None, *, agent_optional: bool = False
+    positionals: str, words: Sequence[str], option: str | None, default: str | None, *, agent_optional: bool = False
 ) -> tuple[str, list[str]]:
     """Separate the agent from the other arguments.
 
     Args:
-        usage: the positional arguments that the command takes.
+        positionals: the positional arguments that the command takes.
         words: the arguments that were given.
         option: the value of ``-a``.
         default: the value of ``$REEL_AGENT``, else of ``agent`` in ``reel.toml``.
@@ -83,24 +83,24 @@ def resolve(
     Raises:
         UsageError: no agent is named, its name is empty, or there are too many or too few arguments.
     """
-    takes = arity(usage)
+    takes = arity(positionals)
     if agent_optional and option is None and not (words or default):
         return "", []
     agent, rest = _split(takes, list(words), option, default)
     if takes.agent and not agent:  # an unset variable in a script; it must not select $REEL_AGENT or all agents
         raise UsageError("the agent's name is empty")
     if len(rest) > takes.most:
-        raise UsageError(f"unexpected argument {rest[takes.most]!r}; expected {usage or 'none'}")
+        raise UsageError(f"unexpected argument {rest[takes.most]!r}; expected {positionals or 'none'}")
     if len(rest) < takes.least:
-        missing = [word for word in usage.split() if not word.startswith("[")][len(rest)]
+        missing = [word for word in positionals.split() if not word.startswith("[")][len(rest)]
         taken = f", because {agent!r} was taken for the agent (${VARIABLE} is not set)" if agent in words else ""
-        raise UsageError(f"{missing.removesuffix('...')} is missing{taken}; expected {usage}")
+        raise UsageError(f"{missing.removesuffix('...')} is missing{taken}; expected {positionals}")
     return agent, rest
 
 
-def is_lone(usage: str, words: Sequence[str], option: str | None, default: str | None) -> bool:
+def is_lone(positionals: str, words: Sequence[str], option: str | None, default: str | None) -> bool:
     """Return whether the only argument could be the agent or the argument after it; see :func:`resolve`."""
-    takes = arity(usage)
+    takes = arity(positionals)
     may_be_both = takes.agent and takes.least == 0 and takes.most > 0
     return (
         may_be_both and option is None and bool(default) and len(words) == 1 and (is_name(words[0]) or is_id(words[0]))

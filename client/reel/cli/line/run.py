@@ -68,9 +68,9 @@ def _parse_and_run(argv: Sequence[str]) -> int:
     args.words = [text(word) for word in [*args.words, *after]]
     try:
         # An empty variable names no agent, whatever the file says.
-        usage, default = _positionals(command, args), os.environ.get(VARIABLE, settings.agent)
-        agent, words = resolve(usage, args.words, args.agent, default, agent_optional=command.agent_optional)
-        lone = is_lone(usage, args.words, args.agent, default)
+        positionals, default = _positionals(command, args), os.environ.get(VARIABLE, settings.agent)
+        agent, words = resolve(positionals, args.words, args.agent, default, agent_optional=command.agent_optional)
+        lone = is_lone(positionals, args.words, args.agent, default)
         return _dispatch(command, args, agent, words, settings, lone=lone)
     except UsageError as error:
         raise UsageError(error.message, command.name) from None
