@@ -262,11 +262,13 @@ async function visit(desk: Desk, hit: Hit): Promise<void> {
   const isNote = hit.kind === "note";
   if (isNote) screen.say(`${agent.name}: #${hit.seq} is a note; reel log ${agent.name} shows it`);
   if (hit.role === null && !isNote) return;
-  const isThere = await documents.reach(path, hit.role === "system" ? undefined : hit.seq);
-  if (!isThere && hit.role !== null && hit.role !== "system") {
+  await documents.settle(path);
+  const sheet = documents.sheet(path);
+  const isThere = hit.role === "system" || sheet.headings.some(([, , seq]) => seq === hit.seq);
+  if (!isThere && hit.role !== null) {
     screen.say(`${agent.name}: #${hit.seq} is not in the conversation any more; search again to see it`);
   }
-  screen.goTo(place(documents.sheet(path), hit));
+  screen.goTo(place(sheet, hit));
 }
 
 /** Show what a path names: this agent, also if the path has named another one until now. */

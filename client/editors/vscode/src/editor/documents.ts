@@ -74,19 +74,13 @@ export class Documents {
     return { name: following?.name ?? name, agent: following?.agent ?? name, past };
   }
 
-  /**
-   * Wait until a document shows a message, or all there is; return whether the message is there.
-   *
-   * @param seq the message's; undefined: the prompt.
-   */
-  async reach(path: string, seq: number | undefined): Promise<boolean> {
+  /** Wait until the editor shows all there is of a conversation, as `sheet` has it. */
+  async settle(path: string): Promise<void> {
     const document = this.open.get(path);
     await document?.ready;
-    const isThere = () => this.sheet(path).headings.some(([, role, each]) => (each ?? role) === (seq ?? "system"));
-    await document?.following?.until(() => isThere() || !this.following(path)?.isReading);
+    await document?.following?.until(() => !document.following!.isReading);
     this.update(path);
     await document?.updating;
-    return isThere();
   }
 
   /** Have a document read again if it does not show this agent, which has the name now. */
