@@ -57,7 +57,7 @@ export def Attach(buffer: number, agent: dict<any>, past: number)
   setbufvar(buffer, 'reel_languages', {})
   autocmd_add([
     {group: 'reel', event: 'BufWinEnter', bufnr: buffer, cmd: 'call reel#buffers#Dress()', replace: true},
-    {group: 'reel', event: 'BufUnload', bufnr: buffer, cmd: $'call reel#buffers#End({buffer})', replace: true},
+    {group: 'reel', event: 'BufUnload', bufnr: buffer, cmd: $'call reel#follow#End({buffer})', replace: true},
   ])
   follow.Begin(buffer, agent, past)
 enddef
@@ -66,10 +66,6 @@ export def Enter(buffer: number)
   if !empty(follow.Get(buffer))
     current = buffer
   endif
-enddef
-
-export def End(buffer: number)
-  follow.End(buffer)
 enddef
 
 # Prepares the current window: folds of calls, results and thinking, motions, highlighted code.

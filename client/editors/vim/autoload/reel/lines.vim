@@ -53,28 +53,42 @@ enddef
 # Applies a push of lines.
 export def Apply(sheet: dict<any>, patch: dict<any>)
   final lines: list<string> = patch.lines
-  final entries = Entries(patch)
   const [first, last] = patch.replace
   Label(lines, patch)
-  if sheet.returns
-    Splice(sheet, 'reel_new_lines', first, last, lines)
-    Splice(sheet, 'reel_new_rows', first, last, entries)
-  else
-    Splice(sheet, 'reel_rows', first, last, entries)
+  Enter(sheet, patch)
+  if !sheet.returns
     Write(sheet, first, last, lines)
-  endif
-  for [begin, end] in patch.folds
-    if begin < first
-      Fold(sheet, begin, first)
+    for [begin, _] in patch.folds
+      if begin < first # from a line that is written on, Vim looks for where its fold ends
+        Write(sheet, begin, begin + 1, getbufline(sheet.buffer, begin + 1))
+      endif
+    endfor
+  else
+    Splice(sheet, 'reel_new_lines', first, last, lines)
+    if !patch.more
+      Merge(sheet)
     endif
-  endfor
-  if sheet.returns && !patch.more
-    Merge(sheet)
   endif
   fences.Highlight(sheet.buffer, lines)
   if !patch.more
     sheet.writers = Writers(sheet)
   endif
+enddef
+
+# Enters the headings and folds of a patch into the rows. Those of a fold may have come with earlier patches.
+def Enter(sheet: dict<any>, patch: dict<any>)
+  const name = sheet.returns ? 'reel_new_rows' : 'reel_rows'
+  Splice(sheet, name, patch.replace[0], patch.replace[1], repeat([0], len(patch.lines)))
+  final rows = getbufvar(sheet.buffer, name)
+  for [row, role, seq, _] in patch.headings
+    rows[row] = [role, seq ?? 0]
+  endfor
+  for [begin, end] in patch.folds
+    rows[begin] = '>1'
+    for row in range(begin + 1, end)
+      rows[row] = 1
+    endfor
+  endfor
 enddef
 
 # Replaces some items of a list of the buffer, from one up to, but not including, another.
@@ -127,33 +141,6 @@ def Label(lines: list<string>, patch: dict<any>)
   for [row, text] in patch.marks
     lines[row - first] ..= $' {text}'
   endfor
-enddef
-
-# Returns the entries of the lines of a patch.
-def Entries(patch: dict<any>): list<any>
-  const first = patch.replace[0]
-  final entries: list<any> = repeat([0], len(patch.lines))
-  for [begin, end] in patch.folds
-    for row in range(max([begin, first]), end)
-      entries[row - first] = row == begin ? '>1' : 1
-    endfor
-  endfor
-  for [row, role, seq, _] in patch.headings
-    entries[row - first] = [role, seq ?? 0]
-  endfor
-  return entries
-enddef
-
-# Folds rows whose last one came with a later patch: from one up to, but not including, another.
-def Fold(sheet: dict<any>, first: number, last: number)
-  final rows = getbufvar(sheet.buffer, sheet.returns ? 'reel_new_rows' : 'reel_rows')
-  rows[first] = '>1'
-  for row in range(first + 1, last - 1)
-    rows[row] = 1
-  endfor
-  if !sheet.returns # from a line that is written on, Vim looks for where its fold ends
-    Write(sheet, first, first + 1, getbufline(sheet.buffer, first + 1))
-  endif
 enddef
 
 # Returns who is writing the drafts at the end, as their headings say it.
