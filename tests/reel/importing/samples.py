@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from reel.importing import tool_named
 from reel.importing.steps import About, Compacted, Kept, Reading, Said, Step, Tool
 from reel.importing.tools.reel_log.tool import LogFile
+from tests.reel.importing.tools import test_llm, test_opencode
+from tests.reel.importing.tools.test_openai_agents import saved as save_sessions
 
-from . import chats, test_llm, test_opencode
+from . import chats
 from .exported import Tree
 from .exported import write as write_export
 from .rollouts import Lines
-from .test_openai_agents import saved as save_sessions
 from .transcripts import Transcript
 
 _TIME = "2026-01-01T00:00:00Z"

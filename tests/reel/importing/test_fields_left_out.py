@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from reel.importing import tool_named
+from tests.reel.importing.tools import test_opencode
 
-from . import chats, test_opencode
+from . import chats
 from .exported import Tree
 from .exported import write as write_export
 from .rollouts import Lines

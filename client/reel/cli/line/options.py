@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Options(SimpleNamespace):
-    """What was given on the command line; ``tests/reel/cli/test_parser.py`` compares it with the tables."""
+    """What was given on the command line; ``tests/reel/cli/line/test_parser.py`` compares it with the tables."""
 
     # The command's name, what comes after that, and the positional arguments in it.
     command: str = ""

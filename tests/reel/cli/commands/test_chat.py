@@ -1,0 +1,278 @@
+"""The command chat, on a terminal that is typed at."""
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from reel.sync.client import Client
+from tests.patience import PATIENCE
+from tests.reel.cli.conftest import Reel
+from tests.reel.cli.running import Running, talking
+
+# Answers with what was said last; "slow" never ends, "fail" is refused.
+_ECHO = """
+import json, sys, time
+said = json.load(sys.stdin)["messages"][-1]["content"]
+def send(text, end=None):
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": end}
+    print("data: " + json.dumps({"choices": [choice]}) + "\\n", flush=True)
+if said == "fail":
+    sys.exit("no network")
+send("You said: ")
+if said == "slow":
+    time.sleep(600)  # until it is interrupted
+send(said, "stop")
+"""
+
+
+@contextmanager
+def chatting(daemon: str, directory: Path, *argv: str) -> Iterator[Running]:
+    """Run a chat with a command that answers with what it was told."""
+    (directory / "echo.py").write_text(_ECHO)
+    via = ["--via", shlex.join([sys.executable, str(directory / "echo.py")]), "--format", "openai-chat"]
+    with talking(daemon, "chat", *argv, *via) as running:
+        yield running
+
+
+def said(client: Client, agent: str) -> list[str]:
+    """Return the texts of a conversation."""
+    return [
+        block["text"]
+        for message in client.messages(agent).messages
+        for block in message["content"]
+        if block["type"] == "text"
+    ]
+
+
+@pytest.mark.slow
+def test_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """What is typed is asked, and the answer is printed and added; Ctrl-D leaves."""
+    with chatting(daemon, tmp_path, name, "--create", "--system", "Be brief.") as chat:
+        chat.until(f"{name}> ")
+        chat.type("Hello\n")
+        assert "You said: Hello\r\n" in chat.until("Hello\r\n\r\n")
+        chat.until(f"{name}> ")
+        chat.type("\x04")
+        assert 0 == chat.process.wait(PATIENCE)
+
+    assert ["Hello", "You said: Hello"] == said(client, name)
+    assert "Be brief." == client.agent(name).system
+
+
+@pytest.mark.slow
+def test_a_message_of_several_lines(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """A backslash, Alt-Enter, a fence and a paste keep lines together."""
+    typed = ["a\\\nb\n", "c\x1b\rd\n", '"""\ne\nf\n"""\n', "\x1b[200~g\rh\x1b[201~\n"]
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        for number, keys in enumerate(typed):
+            chat.until(f"{name}> ")
+            chat.type(keys)
+            assert "You said: " in chat.until("You said: "), number
+
+        chat.until(f"{name}> ")
+    assert ["a\nb", "c\nd", "e\nf", "g\nh"] == said(client, name)[::2]
+
+
+@pytest.mark.slow
+def test_an_answer_that_is_interrupted_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """Ctrl-C ends the answer, which is marked; the chat goes on, and what is undone is the whole exchange."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("slow\n")
+        chat.until("You said: ")
+        chat.type("\x03")
+        assert "marked as interrupted" in chat.until(f"{name}> ")
+        assert "interrupted" == client.history(name).events[-1]["kind"]
+        chat.type("/undo\n")
+        assert "took back: slow" in chat.until(f"{name}> ")
+        assert [] == said(client, name)
+        chat.type("Again\n")
+        chat.until("You said: Again")
+        chat.until(f"{name}> ")
+
+    assert ["Again", "You said: Again"] == said(client, name)
+
+
+def test_an_interrupt_at_the_prompt(daemon: str, name: str, tmp_path: Path) -> None:
+    """Ctrl-C drops the line that was begun, and nothing else."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("half a thought")
+        chat.until("half a thought")
+        chat.interrupt(f"{name}> ")
+        chat.type("/quit\n")
+
+        assert 0 == chat.process.wait(PATIENCE)
+
+
+@pytest.mark.slow
+def test_a_question_without_an_answer(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """The reason is printed; the question can be asked again, or taken back."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("fail\n")
+        assert "reel: no network" in chat.until("/undo takes your message back")
+        chat.until(f"{name}> ")
+        chat.type("/retry\n")
+        assert "reel: no network" in chat.until("/undo takes your message back")
+        chat.until(f"{name}> ")
+        chat.type("/undo\n")
+        chat.until("took back: fail")
+
+        chat.until(f"{name}> ")
+    assert [] == said(client, name)
+
+
+@pytest.mark.slow
+def test_two_exchanges_are_taken_back_one_after_the_other(
+    client: Client, daemon: str, name: str, tmp_path: Path
+) -> None:
+    """/undo takes back one question with its answer, and then the one before; then it is reel undo."""
+    client.add(name, "before", create=True)
+    client.add(name, {"role": "assistant", "content": "yes"})
+    with chatting(daemon, tmp_path, name) as chat:
+        for word in ("one", "two"):
+            chat.until(f"{name}> ")
+            chat.type(f"{word}\n")
+            chat.until("You said: ")
+        left = []
+        for expected in ("took back: two", "took back: one", "undid #"):
+            chat.until(f"{name}> ")
+            chat.type("/undo\n")
+            chat.until(expected)
+            left.append(len(said(client, name)))
+
+    assert [4, 2] == left[:2]
+
+
+@pytest.mark.slow
+def test_what_others_say_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """Before a question, what others have added is shown."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("one\n")
+        chat.until(f"{name}> ")
+        client.add(name, "from the side\x1b[2J")
+        chat.type("two\n")
+        assert "from the side\\x1b[2J" in chat.until("You said: two")
+
+    assert "from the side\x1b[2J" in said(client, name)
+
+
+@pytest.mark.slow
+def test_undo_after_others_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """The first /undo takes back nothing of others, and shows what they have done; only the next one does."""
+    left = []
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("one\n")
+        chat.until(f"{name}> ")
+        client.add(name, "from the side")
+        for expected in ("/undo again takes back the newest command, theirs", "undid #4"):
+            chat.type("/undo\n")
+            chat.until(expected)
+            chat.until(f"{name}> ")
+            left.append(said(client, name)[-1])
+
+    assert ["from the side", "You said: one"] == left
+
+
+@pytest.mark.slow
+def test_a_clone_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """/clone goes on in a copy; the original stays as it is. /system sets the prompt of the copy."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("one\n")
+        chat.until(f"{name}> ")
+        chat.type(f"/clone {name}-b\n")
+        chat.until(f"{name}-b> ")
+        chat.type("/system Be long.\n")
+        chat.until("the system prompt is set")
+        chat.until(f"{name}-b> ")
+        chat.type("/system\n")
+        chat.until("Be long.")
+        chat.until(f"{name}-b> ")
+        chat.type("two\n")
+        chat.until("You said: two")
+        chat.until(f"{name}-b> ")
+
+    assert (2, 4, None) == (len(said(client, name)), len(said(client, f"{name}-b")), client.agent(name).system)
+
+
+@pytest.mark.slow
+def test_a_message_in_the_editor(
+    client: Client, daemon: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/edit asks what was written in the editor, and nothing if that is empty."""
+    monkeypatch.setenv("VISUAL", f"""sh -c 'cp "$0" {tmp_path}/template; echo written > "$0"'""")
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("/edit\n")
+        chat.until("You said: written")
+        chat.until(f"{name}> ")
+
+    assert f"You are writing to {name} as the user." in (tmp_path / "template").read_text()
+    assert "written" == said(client, name)[0]
+
+
+@pytest.mark.slow
+def test_commands_of_a_chat(daemon: str, name: str, tmp_path: Path) -> None:
+    """/help lists them, an unknown one is refused, and // begins a message with a slash."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("/help\n")
+        assert "/clone" in chat.until("Ctrl-C")
+        chat.until(f"{name}> ")
+        chat.type("/halp\n")
+        chat.until("no command /halp")
+        chat.until(f"{name}> ")
+        chat.type("//etc/passwd\n")
+        chat.until("You said: /etc/passwd")
+
+
+def test_a_chat_without_an_agent(client: Client, daemon: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new agent is created, under a name of its own."""
+    monkeypatch.delenv("REEL_AGENT", raising=False)
+    before = {row.name for row in client.iter_agents()}
+    with chatting(daemon, tmp_path) as chat:
+        chat.until("> ")
+        (new,) = {row.name for row in client.iter_agents()} - before
+
+        assert f"{new}  0 messages  openai-chat" in chat.text
+
+
+def test_a_chat_begins_where_the_conversation_is(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """The last messages are shown, and the user's are in the history."""
+    client.add(name, ["first", {"role": "assistant", "content": "second"}, "third"], create=True)
+    with chatting(daemon, tmp_path, name) as chat:
+        shown = chat.until(f"{name}> ")
+        chat.type("\x10\x10")  # Ctrl-P: twice back
+
+        assert "first" in chat.until("first")
+    assert ["second", "third"] == [word for word in ("first", "second", "third") if word in shown]
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"), [((), "chat needs a terminal; in a script, use: reel ask"), (("--json",), "needs a terminal")]
+)
+def test_a_chat_without_a_terminal(reel: Reel, talk: str, argv: tuple[str, ...], expected: str) -> None:
+    """A script is told to use ask."""
+    ran = reel("chat", talk, *argv, "--via", "cat", "--format", "gemini", stdin=b"hi")
+
+    assert 2 == ran.status
+    assert expected in ran.err
+
+
+@pytest.mark.slow
+def test_a_prompt_for_an_agent_that_exists(reel: Reel, daemon: str, talk: str, tmp_path: Path) -> None:
+    """--system is for an agent that is created."""
+    with chatting(daemon, tmp_path, talk, "--system", "x") as chat:
+        chat.until(f"{talk} exists; change its prompt with /system")
+
+        assert 2 == chat.process.wait(PATIENCE)
+    assert "Be brief." == json.loads(reel("info", talk, "--json").out)["system"]

@@ -1,0 +1,252 @@
+"""``reel import reel``: logs that ``reel export`` wrote."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reel import no_state, requests, state
+from reel.base.errors import ReelError
+from reel.sync.client import Client
+from tests.daemon import Daemon
+from tests.forkserver import running_daemon
+from tests.reel.cli.conftest import Reel, texts
+from tests.thoroughness import SHARED
+
+_COMMANDS = (
+    "add",
+    "pair",
+    "note",
+    "mark",
+    "label",
+    "rewind",
+    "back",
+    "clear",
+    "undo",
+    "redo",
+    "restore",
+    "from",
+    "change",
+    "value",
+    "several",
+)
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Daemon]:
+    """A second daemon, which the logs are imported into."""
+    with running_daemon() as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def there(other: Daemon) -> Iterator[Client]:
+    """A client of the second daemon."""
+    with Client(other.socket) as client:
+        yield client
+
+
+def carry_out(client: Client, agent: str, command: str, number: int) -> None:
+    """Carry out a command that may be impossible at this moment."""
+    head = client.agent(agent).head
+    words: dict[str, Any] = {
+        "add": lambda: client.add(agent, f"text {number} é\u2028"),
+        "pair": lambda: client.add(agent, ["a question", {"role": "system", "content": f"prompt {number}"}]),
+        "note": lambda: client.add(agent, [{"kind": "note", "data_json": '{"a": 1.50}'}]),
+        "mark": lambda: client.mark(agent),
+        "label": lambda: client.mark(agent, f"label-{number % 2}"),
+        "rewind": lambda: client.rewind(agent),
+        "back": lambda: client.rewind(agent, f"label-{number % 2}"),
+        "clear": lambda: client.clear(agent),
+        "undo": lambda: client.undo(agent),
+        "redo": lambda: client.redo(agent),
+        "restore": lambda: client.restore(agent, number % (head + 1)),
+        "from": lambda: client.add(agent, "instead", from_=1 + number % head),
+        "value": lambda: client.add(agent, [state("k", number) if number % 3 else no_state("k"), state("l", [number])]),
+        "several": lambda: client.commit(
+            [requests.add(agent, [state("k", number), "one"]), requests.change(agent, title=f"title {number}")]
+        ),
+        "change": lambda: client.change(agent, title=f"title {number}", tags={"n": str(number)}),
+    }
+    try:
+        words[command]()
+    except ReelError:
+        return
+
+
+def log(client: Client, agent: str) -> list[dict[str, Any]]:
+    """Return the events of an agent without what is of the database they are in."""
+    own = {"id", "agent", "time", "client", "sent", "ref", "parent"}
+    events = [{k: v for k, v in event.items() if k not in own} for event in client.iter_history(agent, inherited=True)]
+    return [{**event, "data_json": None} if event["kind"] == "clone" else event for event in events]
+
+
+def said(client: Client, agent: str, at: int) -> Any:
+    """Return the conversation at a position, without the times."""
+    page = client.messages(agent, at=at)
+    return page.system, [(message["seq"], message["role"], message["content"]) for message in page.messages]
+
+
+def values(client: Client, agent: str) -> list[Any]:
+    """Return the values beside a conversation, without the times."""
+    return [(value.key, value.value, value.seq) for value in client.state(agent).values]
+
+
+def same(here: Client, there: Client, agent: str) -> None:
+    """Check that an agent has the same log and the same conversation everywhere."""
+    assert log(there, agent) == log(here, agent)
+    assert values(there, agent) == values(here, agent)
+    for at in range(here.agent(agent).head + 1):
+        assert said(there, agent, at) == said(here, agent, at)
+
+
+@pytest.mark.slow
+@settings(max_examples=15, suppress_health_check=SHARED)
+@given(
+    commands=st.lists(st.tuples(st.sampled_from(_COMMANDS), st.integers(0, 40)), max_size=25),
+    system=st.none() | st.text(max_size=5).filter(str.isprintable),
+    cloned=st.integers(0, 40),
+    killed=st.booleans(),
+)
+def test_any_history(
+    reel: Reel,
+    client: Client,
+    there: Client,
+    tmp_path_factory: pytest.TempPathFactory,
+    commands: list[tuple[str, int]],
+    system: str | None,
+    cloned: int,
+    *,
+    killed: bool,
+) -> None:
+    """An imported log has the same events and the same conversation at every position; so has a clone."""
+    folder = tmp_path_factory.mktemp("logs")
+    agent = client.create(system=system, tags={"a": "b"}).name
+    for command, number in commands:
+        carry_out(client, agent, command, number)
+    clone = client.clone(agent, at=cloned % (client.agent(agent).head + 1) or None).name
+    client.add(clone, "in the clone")
+    client.undo(clone)
+    if killed:
+        client.kill(agent, "done")
+    for number, name in enumerate((clone, agent)):
+        reel("export", client.agent(name).id, "--format", "jsonl", "-o", f"{folder}/{number}.jsonl")
+
+    first = reel("import", "reel", str(folder), "--socket", there.path)
+    again = reel("import", "reel", str(folder), "--socket", there.path)
+
+    assert (0, "") == (first.status, first.err)
+    same(client, there, client.agent(clone).name)
+    assert "nothing new" in again.out
+    (made,) = [row.id for row in there.iter_agents() if row.name == agent]
+    assert log(there, made) == log(client, client.agent(agent).id)
+
+
+def exported(reel: Reel, client: Client, name: str, tmp_path: Path) -> tuple[Path, list[str]]:
+    """Return the log of an agent with three messages and an undo, and its lines."""
+    client.create(name, "Be brief.")
+    for text in ("one", "two", "three"):
+        client.add(name, text)
+    client.undo(name)
+    path = tmp_path / "log.jsonl"
+    reel("export", name, "--format", "jsonl", "-o", str(path))
+    return path, path.read_text().splitlines()
+
+
+@pytest.mark.parametrize("damage", ["torn", "flipped", "unknown", "list"])
+def test_a_damaged_log(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path, damage: str) -> None:
+    """What is damaged is reported with its line; every later event keeps its seq."""
+    path, lines = exported(reel, client, name, tmp_path)
+    line = {"torn": 7}.get(damage, 4)
+    kind = {"unknown": "dance", "list": ["user"]}.get(damage)
+    bad = json.dumps({**json.loads(lines[line - 1]), "kind": kind}) if kind else lines[line - 1][:20]
+    path.write_text("\n".join([*lines[: line - 1], bad, *lines[line:]]))
+
+    ran = reel("import", "reel", str(path), "--socket", there.path)
+
+    assert f"{path}:{line}: " in ran.err
+    last = 5 if damage == "torn" else 6
+    assert there.agent(name).head == last
+    assert texts(reel, name, "--socket", there.path) == (
+        ["one", "two", "three"] if damage == "torn" else ["one", "two"] if line == 7 else ["two"]
+    )
+
+
+@pytest.mark.parametrize("first", ['{"reel":2,"agent":{}}', '{"role":"user"}', "["])
+def test_what_is_not_a_log(reel: Reel, there: Client, tmp_path: Path, first: str) -> None:
+    """A file of a later version, or of something else, is refused with its name and line."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(f"{first}\n")
+
+    ran = reel("import", "reel", str(path), "--socket", there.path)
+
+    assert ran.status != 0
+    assert f"{path}:1: " in ran.err
+
+
+def test_a_taken_name(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
+    """A conversation that has the name already is not written to."""
+    path, _ = exported(reel, client, name, tmp_path)
+    there.add(name, "other", create=True)
+
+    reel("import", "reel", str(path), "--socket", there.path)
+
+    assert 2 == there.agent(name).head
+    assert log(there, f"{name}@2")[1:] == log(client, name)[1:]
+
+
+def test_many_logs(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
+    """The agents are listed once for an import, not once for each log: there may be thousands of both."""
+    for number in range(3):
+        client.add(f"{name}-{number}", "Hi", create=True)
+        reel("export", f"{name}-{number}", "--format", "jsonl", "-o", str(tmp_path / f"{number}.jsonl"))
+    before = listings(there)
+
+    reel("import", "reel", str(tmp_path), "--socket", there.path)
+
+    assert 1 == listings(there) - before
+    assert 3 == len(list(there.iter_agents(prefix=name)))
+
+
+def listings(client: Client) -> int:
+    """Return how often the daemon was asked for its agents."""
+    asked = client.stats()["request_seconds"].get("agents", {"counts": []})
+    return sum(asked["counts"])
+
+
+def test_a_clone_without_its_source(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
+    """It gets the events from before it was cloned; a note stands for what cannot be carried out again."""
+    client.add(name, "one", create=True)
+    client.kill(name)
+    clone = client.clone(name, f"{name}-clone").name
+    client.add(clone, "two")
+    path = str(tmp_path / "log.jsonl")
+    reel("export", clone, "--format", "jsonl", "-o", path)
+
+    ran = reel("import", "reel", path, "--socket", there.path)
+
+    assert (0, "") == (ran.status, ran.err)
+    assert ["created", "user", "note", "note", "user"] == [event["kind"] for event in there.history(clone).events]
+    assert said(there, clone, 5) == said(client, clone, 5)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_clone_into(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path, *, together: bool) -> None:
+    """It is carried out if the other agent is in the import; else it is reported, and undo goes to the same place."""
+    client.add(name, "other", create=True)
+    agent = f"{name}-into"
+    client.add(agent, "own", create=True)
+    client.clone(name, into=agent)
+    client.undo(agent)
+    for exported_name in (agent, name) if together else (agent,):
+        reel("export", exported_name, "--format", "jsonl", "-o", str(tmp_path / f"{exported_name}.jsonl"))
+
+    ran = reel("import", "reel", str(tmp_path), "--socket", there.path)
+
+    assert ("was cloned into this one, is not there" in ran.err) is not together
+    assert said(there, agent, 4) == said(client, agent, 4)
+    assert (said(there, agent, 3) == said(client, agent, 3)) is together

@@ -1,0 +1,122 @@
+"""The prefix of a name stands for the name, if only one agent's name begins with it."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE
+from tests.reel.cli.conftest import Reel
+
+
+@pytest.fixture
+def pair(reel: Reel, name: str) -> str:
+    """The common prefix of the names of two agents."""
+    reel("new", f"{name}-ab")
+    reel("new", f"{name}-cd")
+    return name
+
+
+def _typed(*words: str) -> str:
+    """Run the command on a terminal, and return its output."""
+    ours, theirs = pty.openpty()
+    command = [str(Path(sys.executable).parent / "reel"), *words]
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        subprocess.run(command, stdin=theirs, stdout=theirs, stderr=theirs, check=False, timeout=PATIENCE)
+        os.close(theirs)
+        return screen.read(4096).decode()
+
+
+def test_prefix_of_one_name(reel: Reel, pair: str) -> None:
+    """The agent with that name is shown."""
+    reel("add", f"{pair}-ab", "hi")
+
+    assert "  hi" in reel("show", f"{pair}-a").out.splitlines()
+
+
+def test_prefix_at_a_terminal(pair: str, daemon: str) -> None:
+    """At a terminal a prefix is enough for a change; the output has the full name."""
+    seen = _typed("--socket", daemon, "add", f"{pair}-a", "hi")
+
+    assert f"{pair}-ab: added #2" in seen
+    assert f"undo {pair}-ab" in seen
+
+
+def test_prefix_in_a_script_changes_nothing(reel: Reel, pair: str) -> None:
+    """Without a terminal a change needs the full name."""
+    assert 4 == reel("add", f"{pair}-a", "hi").status
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rename", "AGENT", "other"),
+        ("title", "AGENT", "other"),
+        ("tag", "AGENT", "k=v"),
+        ("edit", "AGENT"),
+        ("draft", "AGENT", "--add"),
+        ("ingest", "AGENT", "/dev/null", "--format", "openai-chat", "--stream"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_prefix_in_a_script_that_reads_first(
+    reel: Reel, pair: str, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This also holds for a command that reads the agent first."""
+    monkeypatch.setenv("VISUAL", "sh -c 'echo hi > \"$0\"'")
+    before = reel("log", f"{pair}-ab").out
+    with Path(os.devnull).open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        ran = reel(*(word.replace("AGENT", f"{pair}-a") for word in words))
+
+    assert (4, "") == (ran.status, ran.out)
+    assert before == reel("log", f"{pair}-ab").out
+
+
+def test_prefix_in_a_script_is_named(reel: Reel, pair: str) -> None:
+    """The error says which agent may be meant."""
+    refused = reel("add", f"{pair}-a", "hi")
+
+    expected = (
+        f"reel: not_found: no agent {pair}-a, but {pair}-ab begins so; in a script, a command that changes something"
+        " needs the whole name\n"
+    )
+    assert (4, "", expected) == refused
+
+
+def test_exact_name_takes_precedence(reel: Reel, pair: str) -> None:
+    """An existing name means itself, even if other names begin with it."""
+    reel("new", f"{pair}-a")
+
+    assert (0, f"{pair}-a: added #2\n", "") == reel("add", f"{pair}-a", "hi")
+
+
+def test_prefix_of_several_names(reel: Reel, pair: str) -> None:
+    """The error lists the matching names."""
+    expected = f"reel: not_found: no agent {pair}, but several names begin so: {pair}-ab, {pair}-cd\n"
+
+    assert (4, "", expected) == reel("show", pair)
+
+
+def test_prefix_of_many_names(reel: Reel, name: str) -> None:
+    """The error lists six names at most."""
+    for number in range(8):
+        reel("new", f"{name}-{number}")
+
+    assert reel("show", name).err.endswith(f": {', '.join(f'{name}-{number}' for number in range(6))}, ...\n")
+
+
+def test_prefix_of_a_killed_agent(reel: Reel, pair: str) -> None:
+    """A killed agent counts only if no live one matches."""
+    reel("kill", f"{pair}-ab")
+
+    assert f"{pair}-cd" in reel("info", pair).out
+    assert f"{pair}-ab" in reel("info", f"{pair}-a").out
+
+
+def test_prefix_with_create_is_a_new_name(reel: Reel, pair: str) -> None:
+    """With --create the name is taken as it is."""
+    assert (0, f"{pair}: added #2\n", "") == reel("add", pair, "hi", "--create")

@@ -1,0 +1,95 @@
+"""Reading the histories of aider."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.importing.sources.files import lines_of
+from reel.importing.steps import About, Kept, Said, Step
+from reel.importing.tools.aider import TOOL
+from tests.reel.importing.transcripts import check_step
+
+_HISTORY = """
+# aider chat started at 2026-06-09 14:01:00
+
+> Aider v0.86
+#### add a retry
+#### to the webhook
+I'll add it.
+
+# A heading
+> Applied edit to hook.py
+
+# aider chat started at 2026-06-09 15:30:00
+
+#### again
+Done.
+"""
+
+
+def read(directory: Path, text: str = _HISTORY) -> list[Step]:
+    """Return the steps of a history."""
+    (directory / ".aider.chat.history.md").write_text(text)
+    (source,) = TOOL.discover(directory).sources
+    return list(TOOL.open(source).steps())
+
+
+def test_runs(tmp_path: Path) -> None:
+    """Each run is a conversation; what aider showed is a note, and headings are a part of an answer."""
+    steps = read(tmp_path)
+
+    said = [(step.role, step.parts[0].blocks[0]["text"]) for step in steps if isinstance(step, Said)]
+    assert [
+        ("user", "add a retry\nto the webhook"),
+        ("assistant", "I'll add it.\n\n# A heading"),
+        ("user", "again"),
+        ("assistant", "Done."),
+    ] == said
+    assert ["Aider v0.86", "Applied edit to hook.py"] == [step.content for step in steps if isinstance(step, Kept)]
+    parts = {step.part: step.title for step in steps if isinstance(step, About)}
+    assert {"/2026-06-09-14-01-00": "add a retry to the webhook", "/2026-06-09-15-30-00": "again"} == parts
+
+
+def test_two_runs_in_one_second(tmp_path: Path) -> None:
+    """Two runs that began in the same second are two conversations."""
+    start = "# aider chat started at 2026-06-09 14:01:00\n#### Hi\n"
+
+    parts = {step.part for step in read(tmp_path, start * 2) if isinstance(step, About)}
+
+    assert {"/2026-06-09-14-01-00", "/2026-06-09-14-01-00-2"} == parts
+
+
+def test_place(tmp_path: Path) -> None:
+    """The history is that of the repository of the current directory; a link is not followed."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+
+    assert [tmp_path / ".aider.chat.history.md"] == [*TOOL.places({"PWD": str(tmp_path / "src")})]
+    assert [] == TOOL.discover(tmp_path).sources
+    (tmp_path / ".aider.chat.history.md").symlink_to("/etc/passwd")
+    assert "link" in TOOL.discover(tmp_path).problems[0].what
+
+
+@given(
+    cut=st.integers(0, len(_HISTORY)), flips=st.lists(st.tuples(st.integers(0, 999), st.integers(1, 255)), max_size=9)
+)
+def test_damaged_history(tmp_path_factory: pytest.TempPathFactory, cut: int, flips: list[tuple[int, int]]) -> None:
+    """Of a history that is cut and has wrong bytes, every complete line is accounted for."""
+    # Not in the base itself: it is above the directories of all other tests, which aider's reader looks into.
+    path = tmp_path_factory.getbasetemp() / "damaged" / ".aider.chat.history.md"
+    path.parent.mkdir(exist_ok=True)
+    data = bytearray(_HISTORY.encode()[:cut])
+    for place, bits in flips:
+        if data:
+            data[place % len(data)] ^= bits
+    path.write_bytes(data)
+    opened, known = TOOL.open(TOOL.discover(path).sources[0]), {""}
+    for step in opened.steps():
+        known |= check_step(step, known)
+
+    counts = opened.counts
+    with path.open("rb") as file:
+        lines = sum(line.complete for line in lines_of(file))
+    assert counts.read == lines == counts.mapped + counts.ignored.total()

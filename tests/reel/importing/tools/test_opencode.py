@@ -1,0 +1,310 @@
+"""Reading the sessions of opencode: the tree of files, and both forms of the database."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.importing.steps import About, Back, Compacted, Counts, Kept, Said, Step
+from reel.importing.tools.opencode.messages import Messages
+from reel.importing.tools.opencode.tool import TOOL
+from tests.reel.importing.transcripts import check_step
+
+_DONE = {"created": 1_760_000_000_000, "completed": 1_760_000_000_009}
+_TOKENS = {"input": 3, "output": 2, "reasoning": 0, "cache": {"read": 1, "write": 0}}
+_MADE = {"role": "assistant", "modelID": "claude-x", "providerID": "anthropic", "time": _DONE, "tokens": _TOKENS}
+
+
+def prompt(text: str, **fields: Any) -> Any:
+    """Return a prompt of version 1, with its part."""
+    return {"role": "user", "time": _DONE, **fields}, [{"type": "text", "text": text}]
+
+
+def turn() -> list[Any]:
+    """Return a prompt and an answer with reasoning and a call, of version 1."""
+    signed = {"anthropic": {"signature": "sig"}}
+    state = {"status": "completed", "input": {"command": "ls"}, "output": "deck.md"}
+    parts = [
+        {"type": "step-start"},
+        {"type": "reasoning", "text": "Hm", "metadata": signed},
+        {"type": "tool", "callID": "c1", "tool": "bash", "state": state},
+        {"type": "step-start"},
+        {"type": "text", "text": "One file."},
+        {"type": "step-finish"},
+    ]
+    return [prompt("List"), (_MADE, parts)]
+
+
+def tree(root: Path, messages: list[Any], **session: Any) -> Path:
+    """Write a session as files."""
+
+    def write(path: Path, value: Any) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+
+    write(root / "storage/session/p/ses_1.json", {"title": "Files", "directory": "/deck", **session})
+    for number, (message, parts) in enumerate(messages):
+        write(root / f"storage/message/ses_1/msg_{number}.json", message)
+        for place, part in enumerate(parts):
+            write(root / f"storage/part/msg_{number}/prt_{number}{place}.json", part)
+    return root
+
+
+def first(root: Path, messages: list[Any]) -> Path:
+    """Write a session as a database of version 1."""
+    with closing(sqlite3.connect(root / "opencode.db")) as database, database:
+        database.executescript(
+            "CREATE TABLE session (id, parent_id, title, directory, revert, time_updated);"
+            "CREATE TABLE message (id, session_id, time_created, time_updated, data);"
+            "CREATE TABLE part (id, message_id, session_id, time_updated, data);"
+            "INSERT INTO session VALUES ('ses_1', NULL, 'Files', '/deck', NULL, 7)"
+        )
+        for number, (message, parts) in enumerate(messages):
+            row = (f"msg_{number}", "ses_1", number, 7, json.dumps(message))
+            database.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", row)
+            for place, part in enumerate(parts):
+                below = (f"prt_{number}{place}", f"msg_{number}", "ses_1", 7, json.dumps(part))
+                database.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?)", below)
+    return root
+
+
+def second(root: Path, *sessions: tuple[str, str | None, list[Any]]) -> Path:
+    """Write sessions as a database of version 2: the id, what it is a fork of, and the messages."""
+    with closing(sqlite3.connect(root / "opencode.db")) as database, database:
+        database.executescript(
+            "CREATE TABLE session_v2 (id, parent_id, fork_session_id, fork_boundary, title, directory, time_updated);"
+            "CREATE TABLE session_message (id, session_id, type, seq, time_created, time_updated, data);"
+        )
+        for name, origin, messages in sessions:
+            row: tuple[Any, ...] = (name, None, origin, 1 if origin else None, "Files", "/deck", 7)
+            database.execute("INSERT INTO session_v2 VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            for number, message in enumerate(messages):
+                row = (f"{name}-{number}", name, message["type"], number, 5, 7, json.dumps(message))
+                database.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    return root
+
+
+def read(root: Path) -> list[Step]:
+    """Return the steps of the only session."""
+    (source,) = TOOL.discover(root).sources
+    return list(TOOL.open(source).steps())
+
+
+def said(steps: list[Step]) -> list[tuple[str, list[str]]]:
+    """Return the role of each message, and its texts, or the types of its other blocks."""
+    return [
+        (step.role, [block.get("text") or block["type"] for part in step.parts for block in part.blocks])
+        for step in steps
+        if isinstance(step, Said)
+    ]
+
+
+@pytest.mark.parametrize("write", [tree, first])
+def test_a_turn(tmp_path: Path, write: Any) -> None:
+    """The files and the first database say the same: results come after the step that called for them."""
+    steps = read(write(tmp_path, turn()))
+
+    assert [
+        ("user", ["List"]),
+        ("assistant", ["Hm", "tool_call"]),
+        ("tool", ["tool_result"]),
+        ("assistant", ["One file."]),
+    ] == said(steps)
+    answer = [step for step in steps if isinstance(step, Said)][1]
+    assert ("sig", "claude-x") == (answer.parts[0].blocks[0]["signature"], answer.metadata["model"])
+    assert [_TOKENS] == [step.data["usage"] for step in steps if isinstance(step, Kept)]
+    about = [step for step in steps if isinstance(step, About)][-1]
+    assert ("Files", "/deck", "claude-x") == (about.title, about.tags["cwd"], about.tags["model"])
+
+
+def test_second_form(tmp_path: Path) -> None:
+    """Of version 2 the messages have their contents themselves; a compaction takes the place of what is before."""
+    failed = {"type": "tool", "id": "c", "name": "read", "state": {"status": "error", "error": {"message": "No"}}}
+    content = [{"type": "text", "text": "Hello"}, failed]
+    answer = {"type": "assistant", "model": {"id": "m", "providerID": "openai"}, "content": content, "time": _DONE}
+    shell = {"type": "shell", "callID": "s", "command": "ls", "output": "deck.md"}
+    messages = [{"type": "user", "text": "Hi"}, answer, shell, {"type": "compaction", "summary": "Sum", "recent": ""}]
+    steps = read(second(tmp_path, ("ses_1", None, [*messages, {"type": "user", "text": "On"}])))
+
+    roles = ["user", "assistant", "tool", "assistant", "tool", "user"]
+    assert [role for role, _ in said(steps)] == roles
+    (compacted,) = [step for step in steps if isinstance(step, Compacted)]
+    assert [{"type": "text", "text": "Sum"}] == compacted.summary.parts[0].blocks
+
+
+def test_fork(tmp_path: Path) -> None:
+    """A fork has the messages up to its boundary under the ids that they have in the other session."""
+    shared = [{"type": "user", "text": "Hi"}, {"type": "user", "text": "Ho"}]
+    other = {"type": "user", "text": "Else"}
+    second(tmp_path, ("a", "b", [*shared, other]), ("b", None, [*shared, other]))
+    sources = TOOL.discover(tmp_path).sources
+
+    assert [
+        ("opencode/b", ""),
+        ("opencode/a", "opencode/b"),
+    ] == [(source.conversation, source.fork_of) for source in sources]
+    refs = [step.parts[0].ref for step in TOOL.open(sources[1]).steps() if isinstance(step, Said)]
+    assert ["b-0", "b-1", "a-2"] == refs
+
+
+def test_new_tables_without_rows(tmp_path: Path) -> None:
+    """Tables of version 2 that are empty do not hide those of version 1."""
+    second(tmp_path)
+
+    assert len(read(first(tmp_path, turn()))) > 1
+
+
+def test_revert_and_compaction(tmp_path: Path) -> None:
+    """A compaction counts if a summary follows; what was taken back is left with a step back."""
+    messages = [prompt("One"), ({"role": "user", "time": _DONE}, [{"type": "compaction", "auto": True}])]
+    messages += [({**_MADE, "summary": True}, [{"type": "text", "text": "Sum"}]), prompt("Two")]
+
+    steps = read(tree(tmp_path, messages, revert={"messageID": "msg_3"}))
+
+    assert 1 == len([step for step in steps if isinstance(step, Compacted)])
+    assert ["prt_20"] == [step.to for step in steps if isinstance(step, Back)]
+
+
+def test_answer_that_is_being_written(tmp_path: Path) -> None:
+    """The last answer is left for the next time if it is not finished."""
+    unfinished = ({**_MADE, "time": {"created": 5}}, [{"type": "text", "text": "Hel"}])
+
+    assert [("user", ["Hi"])] == said(read(tree(tmp_path, [prompt("Hi"), unfinished])))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "block"),
+    [
+        ({"anthropic": {"redactedData": "x"}}, {"type": "redacted_thinking", "data": "x", "provider": "anthropic"}),
+        ({}, {"type": "thinking", "text": "Hm", "provider": "anthropic"}),
+    ],
+)
+def test_reasoning(metadata: Any, block: Any) -> None:
+    """Reasoning goes back to its provider in the provider's form."""
+    part = {"type": "reasoning", "text": "Hm", "providerMetadata": metadata}
+    (step,) = Messages(Counts()).read({"role": "assistant", "providerID": "anthropic"}, "m", [("p", part)])
+
+    assert isinstance(step, Said)
+    assert [block] == step.parts[0].blocks
+
+
+def test_encrypted_reasoning() -> None:
+    """Reasoning that OpenAI has encrypted is an item of its API."""
+    given = {"openai": {"itemId": "rs", "reasoningEncryptedContent": "e"}}
+    part = {"type": "reasoning", "text": "", "metadata": given}
+    (step,) = Messages(Counts()).read({"role": "assistant"}, "m", [("p", part)])
+
+    assert isinstance(step, Said)
+    item = json.loads(step.parts[0].blocks[0]["data_json"])
+    assert {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "e"} == item
+
+
+def test_links_and_foreign_databases(tmp_path: Path) -> None:
+    """A link is not followed, and a database of something else is not taken for an empty history."""
+    (tmp_path / "storage/session/p").mkdir(parents=True)
+    (tmp_path / "storage/session/p/x.json").symlink_to("/etc/passwd")
+    sqlite3.connect(tmp_path / "opencode.db").close()
+
+    found = TOOL.discover(tmp_path)
+
+    assert [] == found.sources
+    assert [
+        (False, True),
+        (True, False),
+    ] == [("link" in problem.what, "no tables" in problem.what) for problem in found.problems]
+
+
+def test_place() -> None:
+    """The history is below the directory for data, or below the home directory."""
+    places = [[str(path) for path in TOOL.places(env)] for env in ({"HOME": "/h"}, {"XDG_DATA_HOME": "/x"})]
+
+    assert [["/h/.local/share/opencode"], ["/x/opencode"]] == places
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+    """Return a directory to write to, and a database of version 1."""
+    root = tmp_path_factory.mktemp("damaged")
+    data = (first(root, turn()) / "opencode.db").read_bytes()
+    return root, data
+
+
+@given(cut=st.integers(0, 1 << 16), flips=st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(1, 255)), max_size=9))
+def test_damaged_database(originals: tuple[Path, bytes], cut: int, flips: list[tuple[int, int]]) -> None:
+    """Of a database that is cut and has wrong bytes, an error or what is left of it is read."""
+    root, whole = originals
+    data = bytearray(whole[: cut % (2 * len(whole))])
+    for place, bits in flips:
+        if data:
+            data[place % len(data)] ^= bits
+    (root / "opencode.db").write_bytes(data)
+    found = TOOL.discover(root)
+
+    assert found.sources or found.problems or bytes(data) != whole
+    for source in found.sources:
+        opened, known = TOOL.open(source), {""}
+        try:
+            for step in opened.steps():
+                known |= check_step(step, known)
+        except OSError as error:
+            assert "database" in str(error)  # noqa: PT017 - both are right
+        counts = opened.counts
+        assert counts.read == counts.mapped + counts.ignored.total() + counts.unknown.total()
+
+
+_KEYS = ["text", "state", "callID", "tool", "url", "mime", "metadata", "files", "content", "summary", "error", "input"]
+_JUNK: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.sampled_from(["", "x", "text", "tool", "completed", "data:a;base64,QQ"]),
+    lambda inside: (
+        st.lists(inside, max_size=2)
+        | st.dictionaries(st.sampled_from([*_KEYS, "type", "status", "anthropic", "signature"]), inside, max_size=4)
+    ),
+    max_leaves=8,
+)
+_PARTS = st.fixed_dictionaries(
+    {"type": st.sampled_from(["text", "file", "tool", "reasoning", "compaction", "patch", "step-start", "odd"])},
+    optional=dict.fromkeys(_KEYS, _JUNK),
+)
+_TYPES = ["user", "assistant", "system", "synthetic", "shell", "compaction", "idle", "odd", ""]
+
+
+@pytest.mark.slow
+@given(
+    st.lists(
+        st.tuples(
+            st.fixed_dictionaries(
+                {"id": st.sampled_from(["a", "b"])},
+                optional={
+                    **dict.fromkeys(_KEYS, _JUNK),
+                    "type": st.sampled_from(_TYPES),
+                    "role": st.sampled_from(["user", "assistant", "x"]),
+                    "content": st.lists(_PARTS | _JUNK, max_size=2),
+                },
+            ),
+            st.lists(_PARTS, max_size=3),
+        ),
+        max_size=8,
+    )
+)
+def test_any_messages(messages: list[Any]) -> None:
+    """Whatever the records are, what becomes of them can be added, and every step back is to what was said."""
+    counts, known = Counts(), {""}
+    reader = Messages(counts, "b")
+    steps = [
+        step
+        for number, (message, parts) in enumerate(messages)
+        for step in reader.read(message, f"m{number}", [(f"p{number}.{at}", part) for at, part in enumerate(parts)])
+    ]
+    for step in [*steps, *reader.end()]:
+        known |= check_step(step, known)
+
+    assert counts.read == counts.mapped + counts.ignored.total() + counts.unknown.total()
+    assert counts.read >= len(messages)
