@@ -38,6 +38,30 @@ test("a patch replaces rows, with what was at them, and moves what is below", ()
   deepEqual([sheet.headings.length, sheet.folds, sheet.lines.length], [1, [], 5]);
 });
 
+test("patches anywhere keep each heading and fold at its line", () => {
+  let state = 1;
+  const random = (below: number) => (state = (state * 48271) % 0x7fffffff) % below; // the same numbers each time
+  const sheet = new Sheet();
+  const rows: string[] = [];
+  for (let round = 0; round < 500; round++) {
+    const first = random(rows.length + 1);
+    const last = first + random(Math.min(8, rows.length - first) + 1);
+    const lines = Array.from({ length: random(8) }, (_, index) => `${["heading", "fold", "text"][random(3)]} ${round}.${index}`);
+    const at = (word: string) => lines.flatMap((line, index) => (line.startsWith(word) ? [first + index] : []));
+    sheet.apply(
+      patch(first, last, lines, {
+        headings: at("heading").map((row) => [row, "user", null, null]),
+        folds: at("fold").map((row) => [row, row]),
+      }),
+    );
+    rows.splice(first, last - first, ...lines);
+    const found = (word: string) => rows.flatMap((line, row) => (line.startsWith(word) ? [row] : []));
+    deepEqual(sheet.lines, rows);
+    deepEqual(sheet.headings.map(([row]) => row), found("heading"));
+    deepEqual(sheet.folds, found("fold").map((row) => [row, row]));
+  }
+});
+
 test("a fold that begins in an earlier patch comes with its end", () => {
   const sheet = sheetOf(patch(0, 0, ["### call", "```"]), patch(2, 2, ["{}", "```", ""], { folds: [[0, 3]] }));
 
