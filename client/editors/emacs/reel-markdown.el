@@ -22,8 +22,8 @@
     ("yaml" . yaml-mode))
   "The mode of each language, by the words that fences use.")
 
-(defconst reel-markdown--opening
-  "^ \\{0,3\\}\\(?:\\(?1:```+\\)[ \t]*\\(?2:[^ \t\n`]*\\)[^`\n]*\\|\\(?1:~~~+\\)[ \t]*\\(?2:[^ \t\n]*\\).*\\)$"
+(defconst reel-markdown--opening ; a fence that is longer does not fit into a regexp
+  "^ \\{0,3\\}\\(?:\\(?1:`\\{3,99\\}\\)[ \t]*\\(?2:[^ \t\n`]*\\)\\(?:[ \t][^`\n]*\\)?$\\|\\(?1:~\\{3,99\\}\\)[ \t]*\\(?2:[^ \t\n]*\\)\\)"
   "A fence that opens a code block, and a word (CommonMark, section 4.5).")
 
 (defconst reel-markdown--keywords
@@ -31,6 +31,9 @@
     ("\\*\\*[^*\n]+\\*\\*" . bold)
     ("`[^`\n]+`" . font-lock-constant-face))
   "The faces of what is not a code block.")
+
+(defconst reel-markdown--near 2000
+  "Up to how many characters more get faces, to the end of their line.")
 
 (defconst reel-markdown--far 100000
   "How many characters away a fence is looked for.")
@@ -43,7 +46,7 @@
   (save-excursion
     (let ((inhibit-read-only t)
           (case-fold-search nil)
-          (last (progn (goto-char end) (line-end-position))))
+          (last (progn (goto-char end) (min (line-end-position) (+ end reel-markdown--near)))))
       (goto-char (reel-markdown--begin start))
       (while (< (point) end)
         (let* ((begin (max start (point)))

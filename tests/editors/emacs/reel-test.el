@@ -333,5 +333,13 @@ MORE are other properties of the patch."
       (should (equal '(reel-heading font-lock-constant-face bold nil reel-label bold)
                      (mapcar face '("## user" "`b`" "**c" "open" "### thinking" "**after")))))))
 
+(ert-deftest reel-test-a-fence-as-long-as-a-line ()
+  "A line of nothing but backticks or tildes breaks nothing."
+  (dolist (character '(?` ?~))
+    (reel-test-in-buffer
+      (reel-test-patch 0 0 (list (make-string 65536 character) "**bold**" (make-string 65536 character)))
+      (reel-markdown-fontify 1 1500)
+      (reel-markdown-fontify 65530 (point-max)))))
+
 (provide 'reel-test)
 ;;; reel-test.el ends here
