@@ -18,6 +18,8 @@
 
 (declare-function reel--ignore-local-variables "reel")
 (declare-function reel--show "reel")
+(declare-function reel-next "reel")
+(declare-function reel-previous "reel")
 (declare-function reel-toggle "reel")
 
 (defconst reel-search--page 50
@@ -46,8 +48,8 @@
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "RET") #'reel-search-open)
     (define-key map "m" #'reel-search-more)
-    (define-key map "n" #'reel-search-next)
-    (define-key map "p" #'reel-search-previous)
+    (define-key map "n" #'reel-next)
+    (define-key map "p" #'reel-previous)
     (define-key map "/" #'reel-search)
     map)
   "Keymap of `reel-search-mode'.")
@@ -104,7 +106,9 @@ A page without hits is not the end: the daemon ends a search after a second."
     (let ((inhibit-read-only t)
           (now (float-time)))
       (dolist (hit (reel-search--grouped (append (plist-get page :hits) nil)))
-        (insert (propertize (reel-search--text hit reel-search--last now) 'reel-hit hit))
+        (unless (equal (plist-get hit :agent) reel-search--last)
+          (insert (reel-search--name hit reel-search--last)))
+        (insert (propertize (reel-search--text hit now) 'reel-heading hit))
         (setq reel-search--last (plist-get hit :agent)))
       (when reel-search--after
         (insert "\n" (propertize (concat reel-search--more "\n") 'face 'reel-label))))
@@ -117,16 +121,17 @@ The conversations are in the order of their first hits."
     (cl-loop for agent in agents
              nconc (cl-remove-if-not (lambda (hit) (equal (plist-get hit :agent) agent)) hits))))
 
-(defun reel-search--text (hit above now)
-  "Return the lines of HIT, as they are NOW.
-The name of the conversation is left out if its id is ABOVE, and has a blank
-line above it if that is another."
-  (concat (unless (equal above (plist-get hit :agent))
-            (concat (and above "\n")
-                    (propertize (reel-search--flat (plist-get hit :name)) 'face 'reel-heading)
-                    (reel-search--flat (if-let* ((title (plist-get hit :title))) (concat "  " title) ""))
-                    "\n"))
-          (format "  #%d  " (plist-get hit :seq))
+(defun reel-search--name (hit above)
+  "Return the line with the name of the conversation of HIT.
+If there is one ABOVE, a blank line is between them."
+  (concat (and above "\n")
+          (propertize (reel-search--flat (plist-get hit :name)) 'face 'reel-heading)
+          (reel-search--flat (if-let* ((title (plist-get hit :title))) (concat "  " title) ""))
+          "\n"))
+
+(defun reel-search--text (hit now)
+  "Return the lines of HIT, as they are NOW."
+  (concat (format "  #%d  " (plist-get hit :seq))
           (propertize (or (plist-get hit :role) (plist-get hit :kind)) 'face 'bold)
           (propertize (concat "  " (reel-search--age (or (plist-get hit :sent) (plist-get hit :time)) now)
                               (unless (eq (plist-get hit :live) t) "  not in the conversation"))
@@ -166,28 +171,10 @@ A line break would begin another line."
         (delete-region (point) (point-max)))
       (reel-search--put page))))
 
-(defun reel-search-next ()
-  "Go to the next hit."
-  (interactive)
-  (reel-search--go #'re-search-forward (line-end-position)))
-
-(defun reel-search-previous ()
-  "Go to the previous hit."
-  (interactive)
-  (reel-search--go #'re-search-backward (line-beginning-position)))
-
-(defun reel-search--go (search from)
-  "Go to the first hit that the function SEARCH can find, beginning at FROM.
-A snippet is further to the right, so no text of others looks like a heading."
-  (let ((there (save-excursion
-                 (goto-char from)
-                 (and (funcall search "^  #" nil t) (line-beginning-position)))))
-    (goto-char (or there (user-error "There is no other hit")))))
-
 (defun reel-search-open ()
   "Show the conversation of the hit at point, and go to the message."
   (interactive)
-  (if-let* ((hit (get-text-property (line-beginning-position) 'reel-hit)))
+  (if-let* ((hit (get-text-property (line-beginning-position) 'reel-heading)))
       (reel-search--visit hit)
     (if (and reel-search--after (eobp))
         (reel-search-more)

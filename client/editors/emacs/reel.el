@@ -177,19 +177,19 @@ A mode line interprets %, and names are other people's text: each is replaced."
     (reel-link-connect t)))
 
 (defun reel-next ()
-  "Go to the next message."
+  "Go to the next message or hit."
   (interactive)
   (reel--go #'next-single-property-change (point-max)))
 
 (defun reel-previous ()
-  "Go to the previous message."
+  "Go to the previous message or hit."
   (interactive)
   (reel--go #'previous-single-property-change (point-min)))
 
 (defun reel--go (change limit)
   "Go to the heading found by CHANGE; LIMIT is as in `reel-lines-heading'."
   (goto-char (or (reel-lines-heading change (line-beginning-position) limit)
-                 (user-error "There is no other message"))))
+                 (user-error "There is no other one"))))
 
 (defun reel-toggle ()
   "Open the fold on this line, or close it again."
