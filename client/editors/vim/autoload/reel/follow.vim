@@ -8,18 +8,17 @@ import autoload './link.vim'
 import autoload './places.vim'
 import autoload './words.vim'
 
-# The conversations by their buffers. A conversation is a sheet with the id and the name of the agent; the seq of an event
-# if it is shown as it was then (past), or 0; its subscription (sub), or 0; whether patches are missing (reading); whether
-# the agent is gone; whether a patch has failed; and the hit of a search to go to (target), or {}.
+# The conversations by their buffers. A conversation is a sheet with the id and the name of the agent; the seq of an
+# event if it is shown as it was then (past), or 0; its subscription (sub), or 0; whether patches are missing (reading);
+# whether the agent is gone; whether a patch has failed; and the hit of a search to go to (target), or {}.
 final followed: dict<dict<any>> = {}
 
 # Follows an agent in a buffer.
-export def Begin(buffer: number, agent: dict<any>, past: number): dict<any>
+export def Begin(buffer: number, agent: dict<any>, past: number)
   final its = lines.New(buffer)->extend({agent: agent.id, name: agent.name, past: past, sub: 0, reading: true,
     gone: false, failed: false, target: {}})
   followed[buffer] = its
   Subscribe(its)
-  return its
 enddef
 
 export def End(buffer: number)
@@ -50,9 +49,10 @@ def Leave(its: dict<any>)
 enddef
 
 def Subscribe(its: dict<any>)
+  const past = $'*{its.name} as it was at #{its.past} (:Reel open {its.name} shows it as it is now)*'
   its->extend({sub: 0, reading: true})
   lines.Begin(its)
-  lines.SetBelow(its, its.past == 0 ? '' : $'*{its.name} as it was at #{its.past} (:Reel open {its.name} shows it as it is now)*')
+  lines.SetBelow(its, its.past == 0 ? '' : past)
   if !link.Knows('lines')
     Fail(its, 'usage: this reeld cannot show lines; restart the daemon: reel stop; reel start')
     return
@@ -94,20 +94,16 @@ def Warn(its: dict<any>, error: string)
 enddef
 
 def Hear(method: string, params: dict<any>)
-  if method == 'lines'
-    for its in Where((each) => each.sub == params.sub)
+  for its in Where((each) => each.sub == params->get('sub', -1))
+    if method == 'lines'
       Take(its, params)
-    endfor
-  elseif method == 'lagged'
-    for its in Where((each) => each.sub == params.sub)
+    elseif method == 'lagged'
       Subscribe(its)
-    endfor
-  elseif method == 'reset'
-    for its in Where((each) => each.sub == params->get('sub', -1))
+    elseif method == 'reset'
       Lose(its)
       Fail(its, 'the conversation is gone')
-    endfor
-  endif
+    endif
+  endfor
 enddef
 
 def Take(its: dict<any>, patch: dict<any>)

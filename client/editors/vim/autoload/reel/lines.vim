@@ -2,15 +2,15 @@ vim9script
 
 # The lines of a buffer that shows a conversation, and the patches that change them.
 #
-# A sheet has the buffer, the line below the rows that is none of them, or '' (below), who is writing, and whether it returns:
-# then the buffer keeps what an earlier subscription left, and what the new one sends is collected in b:reel_new_lines and
-# b:reel_new_rows; once that is whole, only what differs is replaced. So neither a cursor nor a fold moves when a lost
-# connection comes back.
+# A sheet has the buffer, the line below the rows that is none of them, or '' (below), who is writing, and whether it
+# returns: then the buffer keeps what an earlier subscription left, and what the new one sends is collected in
+# b:reel_new_lines and b:reel_new_rows; once that is whole, only what differs is replaced. So neither a cursor nor a
+# fold moves when a lost connection comes back.
 #
-# b:reel_rows has an entry for each row: its fold level as 'foldexpr' has it, or the heading that it is, [role, seq], which
-# 'foldexpr' takes for 0. A list in Vim is linked: this one is changed in a moment near its ends and near the last change,
-# however long it is, and nothing in it has to be renumbered. It is no part of the sheet, no variable for it has a type, and
-# no function takes it: each time Vim would look at each entry, to check the type.
+# b:reel_rows has an entry for each row: its fold level as 'foldexpr' has it, or the heading that it is, [role, seq],
+# which 'foldexpr' takes for 0. A list in Vim is linked: this one is changed in a moment near its ends and near the last
+# change, however long it is, and nothing in it has to be renumbered. It is no part of the sheet, no variable for it has
+# a type, and no function takes it: each time Vim would look at each entry, to check the type.
 
 import autoload './fences.vim'
 import autoload './words.vim'
@@ -111,7 +111,8 @@ def Merge(sheet: dict<any>)
   while above < least && old[above] ==# lines[above] && type(old_rows[above]) == type(rows[above])
     above += 1
   endwhile
-  while below < least - above && old[-1 - below] ==# lines[-1 - below] && type(old_rows[-1 - below]) == type(rows[-1 - below])
+  while below < least - above && old[-1 - below] ==# lines[-1 - below]
+      && type(old_rows[-1 - below]) == type(rows[-1 - below])
     below += 1
   endwhile
   setbufvar(sheet.buffer, 'reel_rows', rows)
@@ -191,8 +192,8 @@ def Write(sheet: dict<any>, first: number, last: number, lines: list<string>)
   endfor
 enddef
 
-# Returns the command that keeps the view of a window when rows are replaced by others. A cursor on the last line stays on
-# the last line, one in the rows keeps its row, and all other lines keep their place.
+# Returns the command that keeps the view of a window when rows are replaced by others. A cursor on the last line stays
+# on the last line, one in the rows keeps its row, and all other lines keep their place.
 def View(window: number, first: number, last: number, size: number): string
   const [row, top] = [line('.', window), line('w0', window)]
   if row == line('$', window)

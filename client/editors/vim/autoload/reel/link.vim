@@ -1,16 +1,16 @@
 vim9script
 
-# The connection to the daemon: one for the whole editor, opened again after a loss as long as the listener needs it. What
-# is repeated after a loss, and when, is the same in all editors; docs/editors.md has the rule.
+# The connection to the daemon: one for the whole editor, opened again after a loss as long as the listener needs it.
+# What is repeated after a loss, and when, is the same in all editors; docs/editors.md has the rule.
 #
 # The channel has the mode 'nl', and each line is a message: in its JSON modes, Vim drops the part of a message that has
-# arrived if the rest takes longer than a tenth of a second. Replies and pushes go into a queue, which a timer drains: if a
-# channel's callback makes a call, Vim mixes up the replies.
+# arrived if the rest takes longer than a tenth of a second. Replies and pushes go into a queue, which a timer drains:
+# if a channel's callback makes a call, Vim mixes up the replies.
 
 import autoload './socket.vim'
 import autoload './words.vim'
 
-# All in milliseconds: for how long a reply is awaited, before which an attempt to come back is made, and for how long the
+# All in milliseconds: for how long a reply is awaited, after how long Vim tries to come back, and for how long the
 # queue is handled before keys are.
 const TIMEOUT = 30'000
 const FIRST_DELAY = 100
@@ -33,8 +33,8 @@ var delay = FIRST_DELAY
 var away = false
 var listener: dict<func> = {push: (_, _) => null, connect: () => null, lost: (_) => null, needed: () => false}
 
-# Sets the listener: OnPush(method, params) is called with each push, OnConnect() when a connection was opened, OnLoss(error)
-# when one was lost and cannot be opened again at once. IsNeeded() returns whether to open it again.
+# Sets the listener: OnPush(method, params) is called with each push, OnConnect() when a connection was opened,
+# OnLoss(error) when one was lost and cannot be opened again at once. IsNeeded() returns whether to open it again.
 export def Listen(OnPush: func, OnConnect: func, OnLoss: func, IsNeeded: func)
   listener = {push: OnPush, connect: OnConnect, lost: OnLoss, needed: IsNeeded}
 enddef
@@ -74,7 +74,8 @@ export def Ask(method: string, params: dict<any>): dict<any>
     reply = Repeat(method, params)
   endif
   if empty(reply)
-    const what = IsOpen() ? $'timeout: no answer to {method} from {socket.Path()}' : $'not_running: the daemon went away before it answered {method}'
+    const what = IsOpen() ? $'timeout: no answer to {method} from {socket.Path()}'
+      : $'not_running: the daemon went away before it answered {method}'
     throw $'reel: {what}{has_key ? '; check whether it was applied' : ''}'
   endif
   return reply
@@ -154,8 +155,8 @@ enddef
 
 # --- connecting
 
-# Opens a connection unless there is one. If the user waits, starts the daemon if it is not running, and returns when the
-# daemon has answered; else it may answer later. Throws if that fails.
+# Opens a connection unless there is one. If the user waits, starts the daemon if it is not running, and returns when
+# the daemon has answered; else it may answer later. Throws if that fails.
 export def Connect(waits: bool = false)
   if !IsOpen()
     channel = socket.Open({mode: 'nl', callback: Hear, close_cb: Lost}, waits)

@@ -50,12 +50,13 @@ def Place(conversation: dict<any>, hit: dict<any>): list<number>
   var [first, last, seq, line] = [1, len(lines.Rows(conversation)), 0, 0]
   for entry in lines.Rows(conversation)
     line += 1
-    if type(entry) == v:t_list && (hit.role == 'system' ? entry[0] == 'system' : entry[0] != 'draft' && entry[1] <= hit.seq)
-      [first, seq] = [line, entry[1]]
-    elseif type(entry) == v:t_list
+    if type(entry) != v:t_list
+      continue
+    elseif hit.role == 'system' ? entry[0] != 'system' : entry[0] == 'draft' || entry[1] > hit.seq
       last = line - 1
       break
     endif
+    [first, seq] = [line, entry[1]]
   endfor
   if hit.role != null && hit.role != 'system' && seq != hit.seq
     echo $'{conversation.name}: #{hit.seq} is not in the conversation any more; search again to see it'
@@ -63,8 +64,8 @@ def Place(conversation: dict<any>, hit: dict<any>): list<number>
   return [first, max([first, last])]
 enddef
 
-# Returns the number of the first line, from 0, that has one of some texts, and how many bytes come before the match in it;
-# [-1, 0] if there is none.
+# Returns the number of the first line, from 0, that has one of some texts, and how many bytes come before the match in
+# it; [-1, 0] if there is none.
 def Found(shown: list<string>, contexts: list<list<any>>): list<number>
   for [text, offset] in contexts
     for [number, line] in shown->items()

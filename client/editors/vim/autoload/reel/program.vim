@@ -9,7 +9,8 @@ enddef
 
 # Runs the command, and returns the last line that it prints; v:shell_error is its exit status.
 export def Run(arguments: string): string
-  return system($'env PYTHONPATH={shellescape(PythonPath())} {shellescape(Name())} {arguments}')->trim()->split("\n")->get(-1, '')
+  const output = system($'env PYTHONPATH={shellescape(PythonPath())} {shellescape(Name())} {arguments}')
+  return output->trim()->split("\n")->get(-1, '')
 enddef
 
 # Returns the absolute entries of $PYTHONPATH: the others let `reel` run modules of the current directory.

@@ -34,7 +34,8 @@ enddef
 def Start(flaw: string)
   const command = program.Name()
   if !executable(command)
-    throw $"reel: {flaw}, and there is no command {command} to start one: install reel as its README says, or set g:reel_command"
+    throw $'reel: {flaw}, and there is no command {command} to start one: '
+      .. 'install reel as its README says, or set g:reel_command'
   endif
   const said = program.Run('start --unless-stopped 2>&1')
   if v:shell_error != 0
