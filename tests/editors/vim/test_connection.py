@@ -62,36 +62,6 @@ def _pass_on(near: socket.socket, far: socket.socket, lost: list[bytes]) -> None
             (far if end is near else near).sendall(data)
 
 
-@pytest.fixture
-def old(directory: Path) -> Iterator[str]:
-    """The path of the socket of a daemon that is too old to show lines; it ends with its client."""
-    path = str(directory / "old.sock")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
-        listener.listen()
-        thread = threading.Thread(target=_answer, args=(listener,))
-        thread.start()
-        yield path
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join()
-
-
-def _answer(listener: socket.socket) -> None:
-    with suppress(OSError), listener.accept()[0] as end, end.makefile("rb") as requests:
-        for line in requests:
-            result = {"name": "demo", "id": "01", "system": None}
-            end.sendall(json.dumps({"id": json.loads(line)["id"], "result": result}).encode() + b"\n")
-
-
-def test_a_daemon_that_cannot_show_lines_to_vim(old: str, start_vim: Start) -> None:
-    """What is to be done about an old daemon is said in the buffer."""
-    vim = start_vim(REEL_SOCKET=old)
-    said = "this reeld cannot show lines; restart the daemon: reel stop; reel start"
-
-    assert said == vim.run("Reel open demo")
-    assert ([f"*{said}*"], "demo") == (vim.lines(), vim.eval("reel#status#Text()"))
-
-
 def test_one_byte_at_a_time_in_vim(start_vim: Start, client: Client, dripping: str) -> None:
     """A message that arrives in single bytes is read whole."""
     vim = start_vim(REEL_SOCKET=dripping)
@@ -225,20 +195,6 @@ def test_a_command_with_a_lost_reply_in_vim(start_vim: Start, client: Client, lo
     assert "demo: added #2" == vim.run("Reel send one")
     vim.shows("## user #2", "one")
     assert ["one"] == texts(client)
-
-
-def test_a_command_that_loses_two_replies(start_vim: Start, client: Client, losing: tuple[str, list[bytes]]) -> None:
-    """A command is sent twice at most; then it is said that it may have been applied."""
-    path, lost = losing
-    vim = start_vim(REEL_SOCKET=path)
-    client.create("demo")
-    vim.run("Reel open demo")
-    lost.extend([b'"add"', b'"add"'])
-
-    expected = "the daemon went away before it answered add; check whether it was applied"
-    assert expected == vim.run("Reel send one")
-    vim.shows("## user #2", "one")
-    assert (["one"], []) == (texts(client), lost)
 
 
 def test_a_read_with_a_lost_reply_in_vim(start_vim: Start, client: Client, losing: tuple[str, list[bytes]]) -> None:
