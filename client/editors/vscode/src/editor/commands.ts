@@ -1,68 +1,21 @@
-/** The commands, without VS Code: what they ask, call and say. */
+/** The commands: what they ask, call and say. */
 
 import { ReelError, type AgentInfo, type AgentRow, type Client, type Hit } from "../client";
 import type { Asking } from "./asking";
 import type { Conversation, Documents } from "./documents";
-import { place, type Place } from "./hits";
+import { place } from "./hits";
 import { naming, pathTo } from "./naming";
-import { Search, type Found, type OpenList } from "./searching";
+import { search } from "./searching";
 import { count, described, summary } from "./summary";
+import type { Composed, Window } from "./window";
 
 /** The commands that people know by their kind; all others added messages. */
 const KINDS: ReadonlySet<string> = new Set("clear clone mark restore rewind".split(" "));
 
-/** A message that is being composed in a document. */
-export interface Composed {
-  text: string;
-  /** Close the document, whose text was sent. */
-  close(): Promise<void>;
-}
-
-/** An item of a list to choose from; `value` is what it stands for. */
-export interface Choice<T = unknown> {
-  label: string;
-  description: string;
-  value: T;
-}
-
-/** What the commands need of an editor. The answer of a user who cancels is undefined. */
-export interface Screen {
-  /** The path of the conversation in the active editor, else of the one that was opened last. */
-  current(): string | undefined;
-  /** The selection in a document that is not a conversation. */
-  selection(): string | undefined;
-  /** The message in the active editor, if that composes one. */
-  composed(): Composed | undefined;
-  /** Open a document to compose a message in, for the conversation that a path names. */
-  compose(path: string | undefined, name: string): Promise<void>;
-  copy(text: string): Promise<void>;
-  /** The line of the cursor in the active editor, from 0. */
-  line(): number;
-  goTo(place: Place): void;
-  ask(prompt: string): Promise<string | undefined>;
-  choose<T>(prompt: string, choices: Choice<T>[]): Promise<T | undefined>;
-  /**
-   * Let the user type, and choose from a list that follows what is typed.
-   *
-   * @param text what is typed at first.
-   * @param begin is called with the list, and returns what hears of each text, and of each choice. A choice for which
-   *   that returns a value is the user's answer.
-   */
-  search<T, R>(
-    prompt: string,
-    text: string,
-    begin: (list: OpenList) => { type(text: string): void; choose(value: T): R | undefined },
-  ): Promise<R | undefined>;
-  /** Show the conversation that a path names, or a past state of it. */
-  show(path: string): Promise<void>;
-  say(line: string): void;
-  complain(line: string): void;
-}
-
 export interface Desk {
   client: Client;
   documents: Documents;
-  screen: Screen;
+  screen: Window;
   asking: Asking;
 }
 
@@ -80,8 +33,7 @@ export const commands: Record<string, Command> = {
   },
 
   async search(desk, given) {
-    const begin = (list: OpenList) => new Search(desk.client, list);
-    const hit = await desk.screen.search<Found, Hit>("Search", given ?? "", begin);
+    const hit = await search(desk.client, given ?? "");
     if (hit) await visit(desk, hit);
   },
 
@@ -313,7 +265,7 @@ async function nameOf(client: Client, id: string): Promise<string> {
   return found?.name ?? id;
 }
 
-async function chooseAgent(client: Client, screen: Screen): Promise<string | undefined> {
+async function chooseAgent(client: Client, screen: Window): Promise<string | undefined> {
   const rows: AgentRow[] = [];
   for await (const row of client.agents({ alive: true, order: "updated", details: true })) rows.push(row);
   if (!rows.length) screen.say("no conversations (Reel: New Conversation creates one)");

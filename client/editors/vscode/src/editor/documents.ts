@@ -2,23 +2,14 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { Lost, ReelError, Sheet, type Client, type Following } from "../client";
-import { difference, type Change } from "./difference";
+import { difference } from "./difference";
 import { naming, notice, parsed } from "./naming";
+import { Virtual } from "./virtual";
 
 /** Changes within this time, in milliseconds, are shown together. */
 const DELAY = 30;
 const AWAY = "the daemon went away; waiting for it to come back";
 const NOTHING = new Sheet();
-
-/** What the documents need of an editor. */
-export interface Shelf {
-  /** The lines that it shows of a document; undefined if that is not open. */
-  lines(path: string): string[] | undefined;
-  /** Change the lines of a document that is open; return whether they were changed. */
-  change(path: string, change: Change): Promise<boolean>;
-  /** Take note that there is something new about a document. */
-  changed(path: string): void;
-}
 
 /** What a document is about: the conversation, with `past` as it was at this seq. */
 export interface Conversation {
@@ -42,9 +33,12 @@ interface Document {
 export class Documents {
   private readonly open = new Map<string, Document>();
 
+  private readonly virtual = new Virtual();
+
+  /** @param changed is called when there is something new about a document. */
   constructor(
     private readonly client: Client,
-    private readonly shelf: Shelf,
+    private readonly changed: () => void,
   ) {}
 
   /** Return the first lines of a conversation, which is followed from then on; or the line that says why not. */
@@ -98,7 +92,7 @@ export class Documents {
     if (!document) return;
     document.isStale = true;
     document.updating ??= this.change(path, document).finally(() => (document.updating = undefined));
-    this.shelf.changed(path);
+    this.changed();
   }
 
   /** Stop following a conversation. */
@@ -139,11 +133,11 @@ export class Documents {
       document.isStale = false;
       const lines = wanted(path, document);
       const change = difference(document.shown, lines);
-      if (!change || (await this.shelf.change(path, change))) {
+      if (!change || (await this.virtual.change(path, change))) {
         document.shown = lines;
         continue;
       }
-      const found = this.shelf.lines(path);
+      const found = this.virtual.lines(path);
       document.shown = found ?? document.shown;
       document.isStale = found !== undefined; // a document that is being opened is updated then
     }

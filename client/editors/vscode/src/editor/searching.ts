@@ -1,31 +1,45 @@
 /** A search as the user types: one request at a time, always for what was typed last. */
 
+import * as vscode from "vscode";
 import { ReelError, type Client, type Hit, type HitsPage } from "../client";
 import { grouped, shown, title } from "./hits";
+import { literal } from "./literal";
 import { count } from "./summary";
 
 const PAGE = 50;
 const MORE = Symbol("more hits");
 
 /** What an item of the list stands for: a hit, more hits, or nothing. */
-export type Found = Hit | typeof MORE | undefined;
+type Found = Hit | typeof MORE | undefined;
+type Item = vscode.QuickPickItem & { value?: Found };
 
-/** An item of a list; one without `value` and `detail` may be a line between others. */
-export interface Item {
-  label: string;
-  description?: string;
-  detail?: string;
-  separates?: boolean;
-  value?: Found;
+/** Let the user type, and choose from a list of hits that follows what is typed; `text` is what is typed at first. */
+export function search(client: Client, text: string): Promise<Hit | undefined> {
+  const list = vscode.window.createQuickPick<Item>();
+  const typing = new Search(client, list);
+  list.placeholder = "Search";
+  list.matchOnDetail = true; // only for the colours of a match: each item is always shown
+  // Otherwise VS Code sorts by the match in the label, and shows no separators. This is not in the types of its API.
+  Object.assign(list, { sortByLabel: false });
+  return new Promise((resolve) => {
+    list.onDidChangeValue((typed) => typing.type(typed));
+    list.onDidAccept(() => {
+      const hit = typing.choose(list.selectedItems[0]?.value);
+      if (!hit) return;
+      resolve(hit);
+      list.hide();
+    });
+    list.onDidHide(() => {
+      resolve(undefined);
+      list.dispose();
+    });
+    list.value = text;
+    list.show();
+    typing.type(text);
+  });
 }
 
-/** An open list, with a line to type in. */
-export interface OpenList {
-  show(items: Item[]): void;
-  setBusy(busy: boolean): void;
-}
-
-export class Search {
+class Search {
   private query = "";
   private pages: HitsPage[] = [];
   private waiting: Promise<void> | undefined;
@@ -33,21 +47,21 @@ export class Search {
 
   constructor(
     private readonly client: Client,
-    private readonly list: OpenList,
+    private readonly list: vscode.QuickPick<Item>,
   ) {}
 
   /** Search for what was typed, as soon as the answer to what was typed before is in. */
   type(query: string): void {
     this.query = query;
     this.stale = true;
-    this.list.setBusy(true);
+    this.list.busy = true;
     this.waiting ??= this.run();
   }
 
   /** Take a choice. Returns the hit if it is one; otherwise more hits are shown. */
   choose(found: Found): Hit | undefined {
     if (found !== MORE) return found;
-    this.list.setBusy(true);
+    this.list.busy = true;
     this.waiting ??= this.run();
     return undefined;
   }
@@ -58,12 +72,12 @@ export class Search {
       this.stale = false;
       const items = await this.items().catch((error) => {
         if (!(error instanceof ReelError)) throw error;
-        return [{ label: error.words }];
+        return [item({ label: error.words })];
       });
-      if (!this.stale) this.list.show(items);
+      if (!this.stale) this.list.items = items;
     } while (this.stale);
     this.waiting = undefined;
-    this.list.setBusy(false);
+    this.list.busy = false;
   }
 
   /** Read a page, unless nothing is searched for; return the items of all pages. */
@@ -83,15 +97,21 @@ export class Search {
     const items: Item[] = [];
     let above: string | undefined;
     for (const group of this.pages.flatMap(({ hits }) => grouped(hits))) {
-      if (group[0]!.agent !== above) items.push({ label: title(group[0]!), separates: true });
+      if (group[0]!.agent !== above) items.push({ label: literal(title(group[0]!)), kind: vscode.QuickPickItemKind.Separator });
       above = group[0]!.agent;
-      for (const hit of group) items.push({ ...shown(hit, Date.now()), value: hit });
+      for (const hit of group) items.push(item(shown(hit, Date.now()), hit));
     }
     const { more, behind } = this.pages.at(-1) ?? { more: false, behind: 0 };
-    if (!items.length) items.push({ label: `no matches for ${query}` });
-    if (more) items.push({ label: "more hits", value: MORE });
+    if (!items.length) items.push(item({ label: `no matches for ${query}` }));
+    if (more) items.push(item({ label: "more hits" }, MORE));
     const lacking = `${count(behind, "event")} cannot be found yet`;
-    if (behind) items.push({ label: `the index is behind: ${lacking}; repeat the search later` });
+    if (behind) items.push(item({ label: `the index is behind: ${lacking}; repeat the search later` }));
     return items;
   }
+}
+
+/** Return an item that is shown as it is, whatever is typed. */
+function item(texts: { label: string; description?: string; detail?: string }, value?: Found): Item {
+  const shown = Object.entries(texts).map(([field, text]) => [field, literal(text)]);
+  return { ...(Object.fromEntries(shown) as typeof texts), alwaysShow: true, ...(value && { value }) };
 }
