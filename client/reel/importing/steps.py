@@ -172,6 +172,11 @@ class Counts:
         self.read += 1
         self.unknown[kind] += 1
 
+    def refuse(self, kind: str, problem: Problem) -> None:
+        """Count a record that could not be read, and report it."""
+        self.note(kind)
+        self.problem(problem)
+
     def problem(self, problem: Problem) -> None:
         """Report a place that could not be read."""
         if len(self.problems) < _MOST_PROBLEMS:
@@ -217,6 +222,11 @@ class Found(NamedTuple):
 
     sources: list[Source]
     problems: list[Problem]
+
+
+def nowhere(_environment: Mapping[str, str]) -> Iterable[Path]:
+    """Return no places: the user names the files of a tool that has no usual one."""
+    return ()
 
 
 class Tool(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 from reel.importing.steps import Source
 
 # Incremented when the readers or the keys change: what was read before is read again.
-_VERSION = 2
+_VERSION = 3
 
 
 class Seen:

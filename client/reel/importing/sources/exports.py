@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeAlias
 from reel.base.strict_json import Json
 from reel.importing.sources.files import Entry, files_below, open_regular
 from reel.importing.sources.json_elements import MAX_ELEMENT, Element, Elements, Readable
-from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Problem, Source, Step, Tool
+from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Problem, Source, Step, Tool, nowhere
 from reel.importing.values import parse_record
 
 # How much of a file is read to determine its service.
@@ -170,7 +170,7 @@ def export_tool(
         read: likewise.
     """
     find = partial(_discover, tool=name, sign=f'"{sign}"'.encode())
-    return Tool(name, title, lambda _environment: (), find, lambda source: Export(source, first_keys, accepts, read))
+    return Tool(name, title, nowhere, find, lambda source: Export(source, first_keys, accepts, read))
 
 
 def _discover(root: Path, tool: str, sign: bytes) -> Found:

@@ -200,7 +200,7 @@ class JsonLines(ABC):
     def read(self, lines: Iterator[Line]) -> Iterator[Step]:
         """Yield the steps in lines."""
         for line in lines:
-            if not line.complete and not _is_whole(line):
+            if not line.complete and not is_whole(line):
                 break
             self._line, self._position = line.number, line.end
             found = self._parse(line)
@@ -209,23 +209,7 @@ class JsonLines(ABC):
         yield from self.end()
 
     def _parse(self, line: Line) -> Json | None:
-        if line.length and not line.data:
-            self._report(line, TOO_LONG, f"a line of {line.length:,} bytes; the limit is {MAX_LINE:,}")
-            return None
-        if not line.data.strip():
-            return None
-        try:
-            found = parse_record(line.data)
-        except (ValueError, RecursionError) as error:
-            self._report(line, NOT_JSON, f"not JSON: {error}")
-            return None
-        if found is None:
-            self._report(line, NOT_JSON, "not a JSON object")
-        return found
-
-    def _report(self, line: Line, kind: str, what: str) -> None:
-        self.counts.note(kind)
-        self.counts.problem(Problem(self.source.path, line.number, what))
+        return parse_line(line, self.source, self.counts) if line.length else None
 
     @abstractmethod
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
@@ -236,7 +220,24 @@ class JsonLines(ABC):
         yield from ()
 
 
-def _is_whole(line: Line) -> bool:
+def parse_line(line: Line, source: Source, counts: Counts) -> Json | None:
+    """Parse a line as an object; ``None`` if it is something else, which is counted and reported, or blank."""
+    try:
+        if not line.data:
+            kind, what = TOO_LONG, f"a line of {line.length:,} bytes; the limit is {MAX_LINE:,}"
+        elif not line.data.strip():
+            return None
+        elif (found := parse_record(line.data)) is not None:
+            return found
+        else:
+            kind, what = NOT_JSON, "not a JSON object"
+    except (ValueError, RecursionError) as error:
+        kind, what = NOT_JSON, f"not JSON: {error}"
+    counts.refuse(kind, Problem(source.path, line.number, what))
+    return None
+
+
+def is_whole(line: Line) -> bool:
     """Return whether a line without a line break is complete: no prefix of an object is a complete object."""
     try:
         return bool(line.data) and parse_record(line.data) is not None

@@ -84,9 +84,8 @@ class History:
 
     def _read(self, line: Line) -> Iterator[Step]:
         if line.length and not line.data:
-            self.counts.note(TOO_LONG)
             what = f"a line of {line.length:,} bytes; the limit is {MAX_LINE:,}"
-            self.counts.problem(Problem(self.source.path, line.number, what))
+            self.counts.refuse(TOO_LONG, Problem(self.source.path, line.number, what))
             return
         text = line.data.decode("utf-8", "replace").replace("\0", "\ufffd").rstrip("\r\n")
         if (run := _RUN.fullmatch(text)) is not None:

@@ -1,12 +1,12 @@
 """OpenAI's Agents SDK: the database of SQLiteSession, with items of the Responses API for each session."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from reel.base.strict_json import Json
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.sources.responses_items import Items, left_out_of
-from reel.importing.steps import NOT_JSON, About, Counts, Found, Part, Problem, Said, Source, Step, Tool
+from reel.importing.steps import NOT_JSON, About, Counts, Found, Part, Problem, Said, Source, Step, Tool, nowhere
 from reel.importing.values import id_in_name, milliseconds, other_fields, parse_record, tags_of, text_in, title_of
 from reel.providers.openai import PROVIDER
 
@@ -65,8 +65,7 @@ class Sessions:
         except (ValueError, RecursionError) as error:
             found, what = None, f"not JSON: {error}"
         if found is None:
-            self.counts.note(NOT_JSON)
-            self.counts.problem(Problem(self.source.path, 0, f"{_TABLE}, row {number}: {what}"))
+            self.counts.refuse(NOT_JSON, Problem(self.source.path, 0, f"{_TABLE}, row {number}: {what}"))
         else:
             self.counts.map()
             self.counts.left_out.update([*other_fields(row, _COLUMNS), *left_out_of(found)])
@@ -80,12 +79,8 @@ def _said(items: Items, found: Json, ref: str, sent: int | None, number: int) ->
     return Said(item.role, (Part(ref, item.blocks),), metadata, sent, number)
 
 
-def _places(_environment: Mapping[str, str]) -> Iterator[Path]:
-    return iter(())
-
-
 def _discover(root: Path) -> Found:
     return databases_below(root, _NAME, (".db", ".sqlite", ".sqlite3"), {_TABLE: "session_id"})
 
 
-TOOL = Tool(_NAME, "OpenAI Agents SDK", _places, _discover, Sessions, by_position=True)
+TOOL = Tool(_NAME, "OpenAI Agents SDK", nowhere, _discover, Sessions, by_position=True)

@@ -177,8 +177,7 @@ class Session(JsonLines):
             yield from self.read_line(message if type(message) is dict else {"value": message}, 0)
 
     def _problem(self, kind: str, line: int, what: str) -> None:
-        self.counts.note(kind)
-        self.counts.problem(Problem(self.source.path, line, what))
+        self.counts.refuse(kind, Problem(self.source.path, line, what))
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record: a message, or a change to earlier ones."""

@@ -1,13 +1,13 @@
 """Reads JSON lines of any program: a message on each line, or a whole conversation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks
 from reel.importing.sources.files import JsonLines, files_below
-from reel.importing.steps import About, Found, Problem, Source, Step, Tool
+from reel.importing.steps import About, Found, Problem, Source, Step, Tool, nowhere
 from reel.importing.tools.jsonl.messages import REASONING, Chat, Spoken, left_out_of, read_prompt, role_in, said_from
 from reel.importing.values import (
     id_in_name,
@@ -46,10 +46,6 @@ def _discover(root: Path) -> Found:
     return Found(sources, problems)
 
 
-def _places(_environment: Mapping[str, str]) -> Iterator[Path]:
-    return iter(())
-
-
 class Messages(JsonLines):
     """A file of JSON lines that is being read.
 
@@ -73,8 +69,8 @@ class Messages(JsonLines):
         elif _is_message(found):
             yield from self._read_message(found, line)
         else:
-            self.counts.note("neither a message nor a conversation")
-            self.counts.problem(Problem(self.source.path, line, f"neither a message nor one of {', '.join(_LISTS)}"))
+            what = f"neither a message nor one of {', '.join(_LISTS)}"
+            self.counts.refuse("neither a message nor a conversation", Problem(self.source.path, line, what))
 
     def _read_message(self, found: Json, line: int) -> Iterator[Step]:
         self.counts.map()
@@ -134,4 +130,4 @@ def _time_of(found: Json) -> int | None:
     return next((time for key in _TIMES if (time := milliseconds(found.get(key))) is not None), None)
 
 
-TOOL = Tool(_NAME, "JSONL", _places, _discover, Messages, by_position=True)
+TOOL = Tool(_NAME, "JSONL", nowhere, _discover, Messages, by_position=True)

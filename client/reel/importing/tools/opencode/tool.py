@@ -184,8 +184,7 @@ class Session:
         try:
             found: Json = read()
         except (OSError, ValueError) as error:
-            self.counts.note(NOT_JSON)
-            self.counts.problem(Problem(where, 0, _what(error)))
+            self.counts.refuse(NOT_JSON, Problem(where, 0, _what(error)))
             return None
         return found
 

@@ -1,12 +1,12 @@
 """Reads logs that ``reel export --format jsonl`` wrote: the agent on the first line, then one event on each line."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import MAX_LINE, files_below, lines_of, open_regular
-from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
+from reel.importing.sources.files import files_below, is_whole, lines_of, open_regular, parse_line
+from reel.importing.steps import NOT_JSON, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool, nowhere
 from reel.importing.values import parse_record, text_in
 from reel.said.kinds import KNOWN, ROLES, is_conversation_kind
 
@@ -57,10 +57,11 @@ class LogFile:
         self.counts, last, before = Counts(), 0, 0
         with open_regular(self.source.path) as file:
             for line in lines_of(file):
-                found = self._parse(line.data, line.number, line.length, complete=line.complete)
-                if found is None:
+                if not line.complete and not is_whole(line):
+                    self._report(NOT_JSON, line.number, "the last line is not complete; export the log again")
+                elif (found := parse_line(line, self.source, self.counts)) is None:
                     continue
-                if line.number == 1:
+                elif line.number == 1:
                     if not self._take_head(found):
                         return
                 elif self._is_event(found, line.number, last, before):
@@ -69,20 +70,6 @@ class LogFile:
                     last = found["seq"]
                     self.counts.map()
                     yield Logged(found, line.number)
-
-    def _parse(self, data: bytes, line: int, length: int, *, complete: bool) -> Json | None:
-        if length and not data:
-            self._report(TOO_LONG, line, f"a line of {length:,} bytes; the limit is {MAX_LINE:,}")
-            return None
-        try:
-            found = parse_record(data)
-        except (ValueError, RecursionError) as error:
-            why = f"not JSON: {error}" if complete else "the last line is not complete; export the log again"
-            self._report(NOT_JSON, line, why)
-            return None
-        if found is None:
-            self._report(NOT_JSON, line, "not a JSON object")
-        return found
 
     def _take_head(self, found: Json) -> bool:
         version = found.get("reel")
@@ -119,8 +106,7 @@ class LogFile:
         return False
 
     def _report(self, kind: str, line: int, what: str) -> None:
-        self.counts.note(kind)
-        self.counts.problem(Problem(self.source.path, line, what))
+        self.counts.refuse(kind, Problem(self.source.path, line, what))
 
 
 def head_of(path: str) -> Json:
@@ -129,11 +115,6 @@ def head_of(path: str) -> Json:
     for _ in reading.events():
         break
     return reading.agent
-
-
-def _places(_environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return no places: logs have no default location."""
-    return ()
 
 
 def _discover(root: Path) -> Found:
@@ -167,4 +148,4 @@ def data_of(event: Json) -> dict[str, Any]:
         return {}
 
 
-TOOL = Tool("reel", "reel", _places, _discover, LogFile)
+TOOL = Tool("reel", "reel", nowhere, _discover, LogFile)
