@@ -54,3 +54,14 @@ def test_hits_are_inert_in_vim(vim: Vim, client: Client) -> None:
     assert [True, True] == [any(text in line for line in vim.lines()) for text in ("tabstop=77", "let g:ran")]
     vim.run("2", 'execute "normal \\<CR>"', "redraw!")
     assert [8, 0] == vim.eval("[&tabstop, exists('g:ran')]")
+
+
+def test_a_hit_in_a_long_conversation_of_vim(vim: Vim, client: Client) -> None:
+    """A hit is gone to when its message is there, which may be after the newest ones."""
+    client.create("demo")
+    client.add("demo", ["one", "tape deck", *(f"n{number}" for number in range(2000))])
+    until_indexed(client)
+    vim.run("Reel search tape", "2", 'execute "normal \\<CR>"')
+    vim.until(lambda: vim.eval("[getline('.'), reel#status#Text()]"), ["tape deck", "demo"])
+
+    assert [] == vim.said()

@@ -36,7 +36,7 @@ export def Show(agent: dict<any>, past: number = 0, hit: dict<any> = {})
   endif
   Enter(buffer)
   final conversation = Of(buffer)
-  conversation.target = hit
+  conversation.target = copy(hit)
   places.Arrive(conversation, {more: conversation.reading, headings: []})
 enddef
 

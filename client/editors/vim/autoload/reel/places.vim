@@ -30,12 +30,18 @@ export def Map()
   endfor
 enddef
 
-# Goes to the hit that a conversation was opened for, in the window of its buffer, once its message is there.
+# Goes to the hit that a conversation was opened for, in the window of its buffer, once the message is whole: its heading
+# has come, and that of a later message, or all.
 export def Arrive(conversation: dict<any>, patch: dict<any>)
-  const hit = conversation.target
+  final hit = conversation.target
   const window = bufwinid(conversation.buffer)
-  const later = patch.headings->copy()->filter((_, heading) => (heading[2] ?? 0) > hit->get('seq'))
-  if empty(hit) || window < 0 || (patch.more && empty(later))
+  if empty(hit) || window < 0
+    return
+  endif
+  const seq = hit.role == 'system' ? 0 : hit.seq
+  const seqs = patch.headings->mapnew((_, heading) => heading[1] == 'system' ? 0 : heading[2] ?? -1)
+  hit.begun = hit->get('begun', false) || seqs->index(seq) >= 0
+  if patch.more && !(hit.begun && max(seqs) > seq)
     return
   endif
   conversation.target = {}
