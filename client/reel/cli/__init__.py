@@ -1,6 +1,8 @@
 """The command ``reel``: everything that the daemon can do, from a shell.
 
-It imports whatever it needs, each command its own; nothing imports it. Begin with :mod:`reel.cli.line.run`.
+``line`` reads what was typed and finds the command, ``commands`` has a file for each, and ``screen`` says what is
+shown. The commands import the other two, and the line the screen; no other folder imports any of it. Begin with
+:mod:`reel.cli.line.run`.
 """
 
 import os
