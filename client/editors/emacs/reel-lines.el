@@ -49,7 +49,7 @@
   "How many rows of the subscription before there are below those.")
 
 (defvar-local reel-lines--then nil
-  "Function to call once when everything has been read, or nil.")
+  "What waits for a message, or nil: its seq, a function, and whether it has begun.")
 
 (defvar reel-lines--gc-timer nil
   "The timer that sets `gc-cons-threshold' back, or nil.")
@@ -100,11 +100,23 @@ With PAST, the seq of an event, show the conversation as it was then."
 PAST is the seq of an event if it shows the conversation as it was then."
   (format "*reel %s%s*" name (if past (format "#%d" past) "")))
 
-(defun reel-lines-when-complete (function)
-  "Call FUNCTION in the current buffer, once everything has been read."
-  (if (and reel-lines--subscription (null reel-lines-state))
-      (funcall function)
-    (setq reel-lines--then function)))
+(defun reel-lines-when-there (seq function)
+  "Call FUNCTION in the current buffer, once the message with SEQ is there.
+If there is no such message, call it when everything has been read."
+  (setq reel-lines--then (list seq function nil))
+  (when (and reel-lines--subscription (null reel-lines-state))
+    (reel-lines--arrive nil)))
+
+(defun reel-lines--arrive (headings)
+  "Call the function that waits for a message, if that is there.
+HEADINGS are those of a patch.  A message is there when the next one begins."
+  (pcase-let ((`(,seq ,function ,begun) reel-lines--then)
+              (seqs (mapcar (lambda (heading) (aref heading 2)) headings)))
+    (cond ((null function))
+          ((or (null reel-lines-state) begun (cdr (memql seq seqs)))
+           (setq reel-lines--then nil)
+           (funcall function))
+          (t (setf (nth 2 reel-lines--then) (memql seq seqs))))))
 
 (defun reel-lines-follow ()
   "Subscribe, and show the rows that come in place of those that are there."
@@ -196,6 +208,7 @@ If TURN is over, end it, unless it ended with its connection, LINK."
     (if (eq (plist-get patch :more) t)
         (reel-lines--put-off-gc)
       (reel-lines--complete))
+    (reel-lines--arrive (plist-get patch :headings))
     (force-mode-line-update)))
 
 (defun reel-lines--put-off-gc ()
@@ -220,9 +233,7 @@ Each collection looks at the whole buffer: they took 3.5 of 5 seconds to show
     (let ((places (reel-lines--places)))
       (reel-lines--put-note (and reel-lines-past (reel-text-past reel-lines-name reel-lines-past)))
       (reel-lines--return places))
-    (setq reel-lines--stale 0))
-  (when reel-lines--then
-    (funcall (prog1 reel-lines--then (setq reel-lines--then nil)))))
+    (setq reel-lines--stale 0)))
 
 (defun reel-lines--dated (lines first patch)
   "Return LINES as a list, with the times of PATCH's headings behind theirs.

@@ -189,7 +189,7 @@ was."
          (note (equal (plist-get hit :kind) "note")))
     (reel--show info (unless (reel-search--current-p hit info) (plist-get hit :seq)))
     (when (or note (plist-get hit :role))
-      (reel-lines-when-complete (lambda () (reel-search--arrive hit))))
+      (reel-lines-when-there (reel-search--seq hit) (lambda () (reel-search--arrive hit))))
     (when note
       (message "%s: #%d is a note; reel log %s shows it" name (plist-get hit :seq) name))))
 
@@ -200,9 +200,14 @@ A prompt that was replaced is not."
        (or (not (equal (plist-get hit :role) "system"))
            (string-match-p (regexp-quote (plist-get hit :snippet)) (or (plist-get info :system) "")))))
 
+(defun reel-search--seq (hit)
+  "Return the seq of HIT's message, or nil if HIT is the prompt."
+  (unless (equal (plist-get hit :role) "system")
+    (plist-get hit :seq)))
+
 (defun reel-search--arrive (hit)
   "Go to the first match of HIT in the current buffer, and open its fold."
-  (pcase-let* ((wanted (unless (equal (plist-get hit :role) "system") (plist-get hit :seq)))
+  (pcase-let* ((wanted (reel-search--seq hit))
                (`(,begin ,end ,seq) (reel-lines-place wanted)))
     (unless (or (equal (plist-get hit :kind) "note") (eql seq wanted))
       (message "%s: #%d is not in the conversation any more; search again to see it"

@@ -285,6 +285,21 @@ MORE are other properties of the patch."
         (pcase-let ((`(,begin ,end ,seq) (reel-lines-place (car case))))
           (should (equal (cdr case) (list (funcall row begin) (funcall row end) seq))))))))
 
+(ert-deftest reel-test-when-there ()
+  "What waits for a message is called when all of it is there, or when everything has been read."
+  (dolist (case '((2 . 1) (3 . 2) (9 . 3)))
+    (reel-test-in-buffer
+      (let ((patches 0) called)
+        (setq reel-lines-state "reading")
+        (reel-lines-when-there (car case) (lambda () (setq called patches)))
+        (setq patches 1)
+        (reel-test-patch 0 0 (reel-test-messages 1 2 3) :headings (reel-test-headings 0 1 2 3) :more t)
+        (setq patches 2)
+        (reel-test-patch 9 9 '("more of 3") :more t)
+        (setq patches 3)
+        (reel-test-patch 10 10 nil)
+        (should (equal (cdr case) called))))))
+
 (ert-deftest reel-test-toggle ()
   "The fold on the line is opened and closed; without one, an error says so."
   (reel-test-in-buffer
