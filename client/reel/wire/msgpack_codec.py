@@ -10,14 +10,12 @@ from msgpack import Packer, unpackb
 from reel.base.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
 _BUFFER = 1 << 16
 # From this many bytes on, a value is large: a new encoder costs nothing beside it.
 LARGE = 1 << 20
-# "array 32": the number of elements follows, in 4 bytes.
-_LIST = b"\xdd"
 
 
 def packer() -> Callable[[Any], bytes]:
@@ -55,9 +53,3 @@ class LastingPacker:
 def unpack(data: bytes) -> Any:
     """Decode one value that was encoded by this module."""
     return unpackb(data)
-
-
-def unpack_raw(encoded: Sequence[bytes]) -> list[Any]:
-    """Decode values that were encoded by this module; every text and every key stays UTF-8, as bytes."""
-    # The head of a list makes one value of all: it is decoded by one call.
-    return unpackb(b"".join((_LIST, len(encoded).to_bytes(4, "big"), *encoded)), raw=True)  # type: ignore[no-any-return]
