@@ -8,7 +8,7 @@ from reel.providers.blocks import PartReader, blocks_of, by_type, text_part, too
 from reel.providers.content import ANY_PICTURE, shortest
 from reel.providers.elements import Element, require_str
 from reel.providers.message_builder import MessageBuilder
-from reel.providers.metadata import opaque_block, opaque_object
+from reel.providers.metadata import opaque_block, opaque_object, preserve_keys
 from reel.providers.refusals import Refusals
 from reel.providers.roles import INSTRUCTION_ROLES
 
@@ -110,7 +110,9 @@ def _media(found: Element) -> Json | None:
         block["url"] = source.text("url")
     else:
         return None
-    return {**block, **found.kept(PROVIDER, "type", "source")}
+    # With what the source has beside that; most have nothing.
+    rest = {key: value for key, value in source.value.items() if key not in ("type", "media_type", "data", "url")}
+    return {**block, **preserve_keys(PROVIDER, {**found.value, "source": rest}, ("type",))}
 
 
 _READERS: dict[str, PartReader] = {

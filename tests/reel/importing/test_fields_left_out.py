@@ -40,7 +40,8 @@ def _rich(name: str, root: Path) -> None:
     match name:
         case "claude-code":
             thought = {"type": "thinking", "thinking": "Hm", "signature": "s"}
-            made = Transcript().user("u", "hi").answer("a", thought, "m").answer("b", call("c"), "n")
+            picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+            made = Transcript().user("u", [picture]).answer("a", thought, "m").answer("b", call("c"), "n")
             made.result("r", "c").write(path)
         case "codex":
             Lines(git={"branch": "b"}).line("turn_context", model="m").call("c").output("c").event(
