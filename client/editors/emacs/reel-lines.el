@@ -230,8 +230,10 @@ Each collection looks at the whole buffer: they took 3.5 of 5 seconds to show
   "Take note that everything has been read."
   (when reel-lines-state
     (setq reel-lines-state nil)
-    (let ((places (reel-lines--places)))
+    (let ((places (reel-lines--places))
+          (folds (reel-lines--open-folds)))
       (reel-lines--put-note (and reel-lines-past (reel-text-past reel-lines-name reel-lines-past)))
+      (reel-lines--editing (mapc #'reel-lines--open-again folds))
       (reel-lines--return places))
     (setq reel-lines--stale 0)))
 
@@ -320,6 +322,28 @@ the subscription before counts from its beginning."
         (set-window-start window (funcall at start) t))
       (when point
         (if window (set-window-point window (funcall at point)) (goto-char (funcall at point)))))))
+
+(defun reel-lines--open-folds ()
+  "Return the folds of the subscription before that are open.
+That is a list of a row, counted from its beginning, and the line there."
+  (save-excursion
+    (let ((at (reel-lines--goto reel-lines--rows)) found)
+      (while (setq at (text-property-any at (point-max) 'reel-fold t))
+        (unless (get-text-property at 'invisible)
+          (goto-char at)
+          (push (cons (- (line-number-at-pos at t) 1 reel-lines--rows)
+                      (buffer-substring-no-properties (line-beginning-position) at))
+                found))
+        (setq at (next-single-property-change at 'reel-fold nil (point-max))))
+      found)))
+
+(defun reel-lines--open-again (fold)
+  "Open FOLD, a row and its line, if it is there."
+  (let ((begin (progn (reel-lines--goto (car fold)) (line-end-position))))
+    (when (and (get-text-property begin 'reel-fold)
+               (equal (cdr fold) (buffer-substring-no-properties (point) begin)))
+      (put-text-property begin (next-single-property-change begin 'reel-fold nil (point-max))
+                         'invisible nil))))
 
 (defun reel-lines-heading (change position limit)
   "Return where the heading begins to which CHANGE leads from POSITION, or nil.

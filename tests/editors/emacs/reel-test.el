@@ -187,6 +187,22 @@ MORE are other properties of the patch."
     (reel-test-patch 2 2 '("3"))
     (should (equal "1\n2\n3\n" (buffer-string)))))
 
+(ert-deftest reel-test-another-subscription-and-folds ()
+  "A fold that was opened is open again, if it is still in its row."
+  (reel-test-in-buffer
+    (let ((lines '("### a" "one" "" "### b" "two" "" "### c" "three" "")))
+      (reel-test-patch 0 0 lines :folds [[0 1] [3 4] [6 7]])
+      (goto-char 1)
+      (reel-toggle)
+      (forward-line 3)
+      (reel-toggle)
+      (let ((reel-link--features '("lines")))
+        (cl-letf (((symbol-function 'reel-link-ask) #'ignore))
+          (reel-lines-follow)))
+      (setf (nth 3 lines) "### other")
+      (reel-test-patch 0 0 lines :folds [[0 1] [3 4] [6 7]])
+      (should (equal "### a\none\n\n### other\n\n### c\n\n" (reel-test-visible))))))
+
 (ert-deftest reel-test-another-subscription-that-is-lost ()
   "If the connection is lost while everything is read again, what was there is still there."
   (reel-test-in-buffer
