@@ -40,7 +40,7 @@ def test_who_reads_keeps_the_place_when_lines_come_above(client: Client, editor:
     """What is in sight stays there, with the cursor, when the prompt becomes longer."""
     client.add("demo", [f"n{number}." for number in range(50)], create=True)
     editor.run("open", "demo")
-    row = editor.ask("text", name="demo").split("\n").index("n20.")
+    row = editor.shows("demo", "n49.").split("\n").index("n20.")
     editor.ask("go", line=row + 1)
     editor.ask("scroll", line=row)
     client.add("demo", [{"role": "system", "content": "Be\nbrief."}])
