@@ -1,7 +1,7 @@
 --- The buffer of a conversation: the lines that the daemon sends, and folds, headings and marks at their rows. Below
 --- them there may be a line of the plug-in's own, the notice.
 ---
---- Folds are manual ones. With 'foldexpr' each line is an expression, and 200,000 lines of them take longer than all else.
+--- Folds are manual ones: setting 200,000 lines then takes 0.02 s, and 0.14 s with the simplest 'foldexpr'.
 
 local fences = require 'reel.fences'
 local navigation = require 'reel.navigation'
