@@ -40,8 +40,8 @@ class LiveState:
         self._bus = bus
         self.state = state
         self._held = held
-        # Its part of what all take.
-        self._bytes = 0
+        # About how many bytes of the conversation are in memory, as was counted last: its part of what all take.
+        self.size = 0
         # Whether it has grown much since :meth:`has_grown` was asked.
         self._has_grown = False
 
@@ -51,22 +51,17 @@ class LiveState:
         assert self.state is not None  # noqa: S101 - no job runs before the load
         return self.state
 
-    @property
-    def size(self) -> int:
-        """About how many bytes of the conversation are in memory."""
-        return 0 if self.state is None else self.state.conversation.size
-
     def count(self) -> None:
         """Take note of how much of the conversation is in memory by now."""
-        size = self.size
-        if size != self._bytes:
-            self._held.bytes += size - self._bytes
-            self._bytes = size
+        size = 0 if self.state is None else self.state.conversation.size
+        if size != self.size:
+            self._held.bytes += size - self.size
+            self.size = size
 
     def leave(self) -> None:
         """Count no more, because nobody finds the agent any more."""
-        self._held.bytes -= self._bytes
-        self._held, self._bytes = Held(), 0
+        self._held.bytes -= self.size
+        self._held, self.size = Held(), 0
 
     def shrink(self, most: int = LEAST_READ) -> None:
         """Keep about so many of the newest entries in memory."""

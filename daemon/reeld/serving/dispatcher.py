@@ -259,7 +259,8 @@ class Dispatcher:
 
     def settle(self, call: Call, outcome: Outcome) -> None:
         """Reply with the outcome of a call; if a command with a key failed, the key is looked up first."""
-        self._turns.note_outcome(call)
+        if call.is_posted:
+            self._turns.note_outcome(call)
         if isinstance(outcome, OvertakenError):
             if call.overtaken < _MOST_OVERTAKEN:
                 self._begin_again(call)

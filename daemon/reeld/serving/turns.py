@@ -116,18 +116,17 @@ class Turns:
             self._posted += 1
 
     def note_outcome(self, call: Call) -> None:
-        """Take note that the job of a call is over; others may wait for that."""
-        if call.is_posted:
-            call.is_posted = False
-            self._posted -= 1
-            if self._pending and not self._posted:
-                self._wake_worker()
+        """Take note that a call that had become a job is over; others may wait for that."""
+        call.is_posted = False
+        self._posted -= 1
+        if self._pending and not self._posted:
+            self._wake_worker()
 
     def _go_on(self) -> None:
         """Begin calls in their order, until one has to wait."""
         while self._pending and self._work is None:
             call = self._pending[0]
-            if not self._is_current(call):
+            if self._is_shared and not self._is_current(call):
                 self._look()
                 return
             self._pending.popleft()
@@ -142,7 +141,7 @@ class Turns:
 
     def _is_current(self, call: Call) -> bool:
         """Whether everything that any daemon committed before a call arrived is known, if the call depends on that."""
-        return not self._is_shared or call.place <= self._current or not self._needs_look(call)
+        return call.place <= self._current or not self._needs_look(call)
 
     def _look(self) -> None:
         """Learn what other daemons have committed, for all calls that have arrived at the end of the batch."""
