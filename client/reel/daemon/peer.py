@@ -8,7 +8,6 @@ import struct
 
 from reel.base.errors import NotRunning
 from reel.base.light_typing import NamedTuple
-from reel.daemon.stop_marker import STOPPED, is_marked
 
 # How long a client tries to reconnect after losing the connection, in seconds: enough for a daemon to be restarted.
 RECONNECT_SECONDS = 10.0
@@ -90,6 +89,8 @@ def connect_within(connection: socket.socket, path: str, seconds: float | None) 
 
 def connection_refused(path: str, error: OSError) -> NotRunning:
     """Return the error for a socket that cannot be connected to, with the remedy."""
+    from reel.daemon.stop_marker import STOPPED, is_marked  # noqa: PLC0415 - a command that connects needs none
+
     if is_marked(path):
         return NotRunning(STOPPED)
     return NotRunning(f"no daemon answers on {path} ({error.strerror or error}); start it with: reel start")
@@ -100,4 +101,6 @@ def was_there(path: str) -> bool:
 
     A killed daemon leaves its socket behind, and every daemon its lock file.
     """
+    from reel.daemon.stop_marker import is_marked  # noqa: PLC0415 - as above
+
     return not is_marked(path) and any(os.path.lexists(name) for name in (path, f"{path}.lock"))

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 MAX_MESSAGE = 16 << 20
 # The longest reply that our clients accept, in bytes. The longest that the daemon sends is a rendered body of 48 MiB.
 MAX_REPLY = 64 << 20
+# From this many bytes on, a value is large: a new encoder costs nothing beside it.
+LARGE = 1 << 20
 # The most items of one list, and keys of one map. MessagePack's decoder allocates a list by its header alone, before
 # any item has arrived, so that five hostile bytes could ask for gigabytes.
 MAX_ELEMENTS = 1 << 16

@@ -8,14 +8,13 @@ from __future__ import annotations
 from msgpack import Packer, unpackb
 
 from reel.base.light_typing import TYPE_CHECKING
+from reel.wire.frames import LARGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
 _BUFFER = 1 << 16
-# From this many bytes on, a value is large: a new encoder costs nothing beside it.
-LARGE = 1 << 20
 
 
 def packer() -> Callable[[Any], bytes]:

@@ -17,7 +17,6 @@ from msgpack import Unpacker
 from msgpack.exceptions import BufferFull, OutOfData
 
 from reel.base.errors import InvalidRequest, ParseError, ReelError, TooLarge, no_memory
-from reel.base.garbage import uncollected
 from reel.base.light_typing import TYPE_CHECKING
 from reel.base.values import new_tuple
 from reel.wire.frames import MAX_ELEMENTS, Frame, InvalidFrame, Notification, Request, Response, too_large
@@ -142,6 +141,8 @@ class MessageReader:
         return begin
 
     def _read_pieces(self, data: memoryview, frames: list[Frame]) -> None:
+        from reel.base.garbage import uncollected  # noqa: PLC0415 - the replies of a short command come whole
+
         try:
             if self._pieces is None:
                 self._pieces = self._piece_reader()

@@ -6,8 +6,7 @@ from msgpack import Packer
 
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import TYPE_CHECKING
-from reel.wire.frames import MAX_MESSAGE
-from reel.wire.msgpack_codec import LARGE
+from reel.wire.frames import LARGE, MAX_MESSAGE
 from reel.wire.msgpack_reader import MessageReader
 
 if TYPE_CHECKING:
