@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import anyio
@@ -21,7 +21,7 @@ from reel.base.errors import InvalidParams, Storage
 from reel.cli import main
 from reel.wire.pushes import DraftPush, EventPush
 from reeld.startup import FAILED
-from tests.daemon import Daemon
+from tests.daemon import Daemon, until
 from tests.forkserver import ForkedDaemon
 from tests.lossy import lossy
 from tests.patience import PATIENCE
@@ -214,6 +214,7 @@ async def test_anybody_may_notify(url: str, prepared: Daemon) -> None:
     said = ['["all",99]', *nonsense * 2, '["draft",99,1,1,"u","\\ud83d",0,"heard \\ud83d",true,"newer"]']
     with anyio.fail_after(PATIENCE), psycopg.connect(url, autocommit=True) as stranger:
         (identity,) = stranger.execute("SELECT id FROM log").fetchone() or ("",)
+        until(lambda: listens(stranger, f"reel_{identity}"))
         async with aio.connect(prepared.socket) as client, client.subscribe() as subscription:
             for channel in ("reel", f"reel_{identity}"):
                 for text in said:
@@ -222,6 +223,13 @@ async def test_anybody_may_notify(url: str, prepared: Daemon) -> None:
             added = await client.add("demo", "still here", create=True)
 
     assert ("heard \ufffd", "\ufffd", 2) == (draft.text, draft.client, added.head)
+
+
+def listens(stranger: "psycopg.Connection[Any]", channel: str) -> bool:
+    """Return whether a daemon answers on a channel; it is ready to serve a little before that."""
+    stranger.execute(f'LISTEN "{channel}"')
+    stranger.execute("SELECT pg_notify(%s, %s)", (channel, '["ask",98]'))
+    return any(heard.payload.startswith('["all"') for heard in stranger.notifies(timeout=0.1))
 
 
 P = TypeVar("P", EventPush, DraftPush)
