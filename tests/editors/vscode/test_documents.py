@@ -84,6 +84,17 @@ def test_the_outline_lists_messages_only(client: Client, editor: VSCode) -> None
     assert ["system", "user #3", "user #4"] == [" ".join(name.split()[:2]) for name in names]
 
 
+def test_the_outline_of_a_long_conversation(client: Client, editor: VSCode) -> None:
+    """The outline lists the newest 2,000 messages: VS Code asks for all of them after each change."""
+    client.add("demo", [f"n{number}" for number in range(2100)], create=True)
+    editor.run("open", "demo")
+    for text in ("n1999", "n2099"):  # the newest 100 come first, or last
+        editor.shows("demo", f"{text}\n")
+    names = editor.ask("outline", name="demo")
+
+    assert (2000, "user #102") == (len(names), " ".join(names[0].split()[:2]))
+
+
 def test_a_document_that_is_closed_and_opened_again(client: Client, editor: VSCode) -> None:
     """A closed document has no subscription; opened again, it has everything."""
     client.add("demo", "one", create=True)

@@ -226,7 +226,7 @@ async function visit(desk: Desk, hit: Hit): Promise<void> {
 /** Show what a path names: this agent, also if the path has named another one until now. */
 async function show({ documents, screen }: Desk, path: string, { id }: AgentInfo): Promise<void> {
   await documents.correct(path, id);
-  await screen.show(path);
+  await documents.show(path, () => screen.show(path));
 }
 
 /** Return the text to send, if the user need not be asked for it: what is given, composed or selected at this moment. */

@@ -27,13 +27,18 @@ interface Document {
   /** The lines that the editor has. */
   shown: string[];
   isStale: boolean;
+  /** Until it is up to date. */
   updating: Promise<void> | undefined;
+  /** Until the editor has made a change. */
+  changing: Promise<boolean> | undefined;
 }
 
 export class Documents {
   private readonly open = new Map<string, Document>();
 
   private readonly virtual = new Virtual();
+  /** Until a document is shown. */
+  private showing: Promise<void> | undefined;
 
   /** @param changed is called when there is something new about a document. */
   constructor(
@@ -86,6 +91,16 @@ export class Documents {
     await this.begin(path, document.shown).ready;
   }
 
+  /**
+   * Have the editor show a document at its end. Nothing is changed in it meanwhile: the editor hears of a change after it
+   * was made, and until then its end is where it was before.
+   */
+  async show(path: string, show: () => Promise<void>): Promise<void> {
+    await this.open.get(path)?.changing;
+    this.showing = show();
+    await this.showing;
+  }
+
   /** Bring what the editor shows up to date, together with what changes a little later. */
   update(path: string): void {
     const document = this.open.get(path);
@@ -121,6 +136,7 @@ export class Documents {
       shown,
       isStale: false,
       updating: undefined,
+      changing: undefined,
     };
     this.open.set(path, document);
     document.ready = follow();
@@ -130,10 +146,12 @@ export class Documents {
   private async change(path: string, document: Document): Promise<void> {
     while (document.isStale && this.open.get(path) === document) {
       await pause(DELAY);
+      await this.showing?.catch(() => {}); // who shows it hears of the error
       document.isStale = false;
       const lines = wanted(path, document);
       const change = difference(document.shown, lines);
-      if (!change || (await this.virtual.change(path, change))) {
+      document.changing = change && this.virtual.change(path, change);
+      if (!change || (await document.changing)) {
         document.shown = lines;
         continue;
       }

@@ -11,10 +11,14 @@ import { notice } from "./naming";
 import { status } from "./status";
 import { Window } from "./window";
 
+/** The messages in an outline, the newest ones. VS Code asks for all of them after each change. */
+const MOST_SYMBOLS = 2_000;
+
 /** Return the outline of a conversation: its messages. */
 function outline({ lines, headings }: Sheet): vscode.DocumentSymbol[] {
-  return headings.map(([first], index) => {
-    const last = (headings[index + 1]?.[0] ?? lines.length) - 1;
+  const newest = headings.slice(-MOST_SYMBOLS);
+  return newest.map(([first], index) => {
+    const last = (newest[index + 1]?.[0] ?? lines.length) - 1;
     const heading = new vscode.Range(first, 0, first, lines[first]!.length);
     const whole = new vscode.Range(first, 0, last, lines[last]!.length);
     return new vscode.DocumentSymbol(lines[first]!.slice(3), "", vscode.SymbolKind.String, whole, heading);

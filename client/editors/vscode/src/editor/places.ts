@@ -26,11 +26,12 @@ function revealEnd(editor: vscode.TextEditor): void {
 export function place(editor: vscode.TextEditor, change: Change): () => void {
   const last = editor.document.lineCount - 1;
   const [top, bottom] = [editor.visibleRanges[0]?.start.line ?? 0, editor.visibleRanges.at(-1)?.end.line ?? 0];
-  const cursor = cursorAfter(change, editor.selection.active.line, last + 1);
+  const line = editor.selection.active.line;
+  const cursor = cursorAfter(change, line, last + 1);
   const by = change.lines.length - (change.last - change.first);
   return () => {
     if (cursor !== undefined && editor.selection.isEmpty) setLine(editor, cursor);
-    if (bottom >= last) revealEnd(editor);
+    if (bottom >= last || line === last) revealEnd(editor);
     else if (by && top >= change.last && editor === vscode.window.activeTextEditor) {
       void vscode.commands.executeCommand("editorScroll", { to: by > 0 ? "down" : "up", by: "line", value: Math.abs(by) });
     }
