@@ -14,9 +14,10 @@ from reel.cli.screen.output import Line, Span
 from reel.reading.fences import Part, parts
 from reel.reading.wording import TAB, breaks, safe
 
-_HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
-_BULLET = re.compile(r"\s*([-*+]|\d{1,9}[.)])\s+")
-_INLINE = re.compile(r"(?<!`)`(?P<code>[^`]+)`(?!`)|\*\*(?P<bold>[^\s*]|[^\s*].*?\S)\*\*(?!\*)")
+# Compiled by what first needs them: a ``reel show`` into a pipe does without.
+_HEADING = r" {0,3}#{1,6}(\s|$)"
+_BULLET = r"\s*([-*+]|\d{1,9}[.)])\s+"
+_INLINE = r"(?<!`)`(?P<code>[^`]+)`(?!`)|\*\*(?P<bold>[^\s*]|[^\s*].*?\S)\*\*(?!\*)"
 
 
 class Shown(NamedTuple):
@@ -49,20 +50,20 @@ def _wrapped(line: str, width: int | None, *, styled: bool) -> Iterator[Line]:
         yield [run for run in runs if run[0]]
         return
     plain = "".join(text for text, _ in runs)
-    bullet = _BULLET.match(plain)
+    bullet = re.match(_BULLET, plain)
     for indent, start, stop in breaks(plain, max(width, 2), hang=bullet.end() if bullet else None):
         yield [" " * indent, *_cut_out(runs, start, stop)]
 
 
 def _styled(line: str) -> list[tuple[str, str]]:
     """Return the runs of a line, each with its style; the markup of styled runs is left out."""
-    if _HEADING.match(line):
+    if re.match(_HEADING, line):
         return [(line, "heading")]
     if line.startswith(">"):
         return [(line, "dim")]
     runs: list[tuple[str, str]] = []
     end = 0
-    for found in _INLINE.finditer(line):
+    for found in re.finditer(_INLINE, line):
         runs += [(line[end : found.start()], ""), (found["code"] or found["bold"], "code" if found["code"] else "bold")]
         end = found.end()
     return [*runs, (line[end:], "")]
