@@ -110,16 +110,17 @@ def why_signature_lost(block: Json, provider: str, model: str | None) -> str | N
     return None if reads(model, made_by, metadata) else f"the signature of another model, {made_by}"
 
 
-def why_not_transferable(block: Json, provider: str, model: str | None) -> str | None:
+def why_not_transferable(block: Json, provider: str, model: str | None, *, moves: bool = False) -> str | None:
     """Return why a block that only its maker can read must not be sent to this provider and model (rule X7).
 
     Args:
         block: thinking, or an opaque block.
         provider: the provider of the request.
         model: its model; ``None`` if it does not matter or is not known.
+        moves: whether the model reads the block also if another provider made it.
     """
     kind = "an opaque block" if block["type"] == "opaque" else "thinking"
-    if block.get("provider") != provider:
+    if not moves and block.get("provider") != provider:
         return f"{kind} of {block.get('provider') or 'an unknown provider'}"
     if not reads(model, block.get("model"), block.get("provider_metadata") or {}):
         return f"{kind} of another model, {block['model']}"

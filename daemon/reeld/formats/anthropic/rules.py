@@ -16,6 +16,8 @@ from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 
 CACHE_CONTROL = "cache_control"
+# The other provider of Claude's whose conversations have a form of their own (rule A20).
+_BEDROCK = "bedrock"
 # The metadata key of a block of an unknown type in Anthropic's own answer.
 ANSWERED = "answered"
 # Blocks that change the tools in mid-history; only a system message may contain them.
@@ -86,13 +88,24 @@ def why_unsendable(block: Json, position: Position, model: str | None) -> str | 
     kind = block["type"]
     if kind == "media":
         return _why_media_unsendable(block, position)
-    if (why := why_not_transferable(block, PROVIDER, model)) is not None:
+    if (why := why_not_transferable(block, PROVIDER, model, moves=is_thinking_of_claude(block))) is not None:
         return why
     if kind == "opaque":
         return _why_opaque_unsendable(opaque_object(block), position, answered=is_answered(block))
     if kind == "thinking" and not block.get("signature"):
         return "thinking without a signature"  # rule A8
     return None
+
+
+def is_thinking_of_claude(block: Json) -> bool:
+    """Whether a block is Claude's thinking, which Claude reads on all of its platforms (rule A20).
+
+    Behind Bedrock's API are other models too, so the model must be known. Redacted thinking stays where it was made:
+    nobody says how Bedrock's bytes are Anthropic's text.
+    """
+    made_at = block.get("provider")
+    is_claudes = made_at == PROVIDER or (made_at == _BEDROCK and "claude" in str(block.get("model")))
+    return is_claudes and block["type"] == "thinking"
 
 
 def _why_media_unsendable(block: Json, position: Position) -> str | None:

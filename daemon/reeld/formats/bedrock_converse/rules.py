@@ -8,7 +8,7 @@ from reel.providers.content import is_base64
 from reel.providers.metadata import opaque_object
 from reeld.formats.anthropic import rules as anthropic
 from reeld.formats.bedrock_converse.media import SOURCES, is_source, why_media_unsendable
-from reeld.formats.bedrock_converse.models import NO_TOOL
+from reeld.formats.bedrock_converse.models import NO_TOOL, is_claude
 from reeld.formats.format import LoopThinking, Notice, Position, ServerToolHalf
 from reeld.formats.naming import why_not_transferable
 
@@ -43,7 +43,8 @@ def why_unsendable(block: Json, position: Position, model: str | None) -> str | 
     kind = block["type"]
     if kind == "media":
         return why_media_unsendable(block, position, model)
-    if (why := why_not_transferable(block, PROVIDER, model)) is not None:
+    moves = is_claude(model) and anthropic.is_thinking_of_claude(block)
+    if (why := why_not_transferable(block, PROVIDER, model, moves=moves)) is not None:
         return why
     if kind == "opaque":
         return _why_opaque_unsendable(opaque_object(block), position)

@@ -226,10 +226,10 @@ def test_what_came_from_bedrock_goes_back() -> None:
 
 
 def test_reasoning_goes_back_to_its_model() -> None:
-    """It is signed, or hidden (rule B8); that of another model, or of Anthropic's own API, is left out."""
+    """It is signed, or hidden (rule B8); that of another model, or of another API, is left out."""
     thought = thinking("hm", "c2ln", "bedrock", model="anthropic.claude-sonnet-4-5-20250929-v1:0")
     hidden = {"type": "redacted_thinking", "data": "dGFwZQ==", "provider": "bedrock"}
-    said = messages(user("Hi"), model(thought, hidden, thinking(), "OK"), user("So?"))[1]["content"]
+    said = messages(user("Hi"), model(thought, hidden, thinking(provider="p"), "OK"), user("So?"))[1]["content"]
 
     assert {"reasoningText": {"text": "hm", "signature": "c2ln"}} == said[0]["reasoningContent"]
     assert {"redactedContent": "dGFwZQ=="} == said[1]["reasoningContent"]
