@@ -117,6 +117,16 @@ def test_a_document_of_an_unknown_conversation(client: Client, editor: VSCode) -
     assert editor.ask("text", name="zed").startswith("*no conversation zed (Reel: New Conversation creates it)*")
 
 
+def test_a_document_of_a_conversation_that_is_created_later(client: Client, editor: VSCode) -> None:
+    """A document that was opened before its conversation was created shows it when it is opened again."""
+    assert client.ping()
+    editor.ask("opened", name="zed")
+    client.add("zed", "here", create=True)
+    editor.run("open", "zed")
+
+    assert laid(("user #2", "here")) == editor.shows("zed", "here")
+
+
 def test_one_byte_at_a_time_in_vs_code(built: Path, environment: dict[str, str], dripping: str, client: Client) -> None:
     """A message that arrives in single bytes is read whole."""
     client.create("demo")

@@ -8,6 +8,8 @@ import { Virtual } from "./virtual";
 
 /** Changes within this time, in milliseconds, are shown together. */
 const DELAY = 30;
+/** Before a change that the editor refused is tried again, in milliseconds. */
+const RETRY = 1_000;
 const AWAY = "the daemon went away; waiting for it to come back";
 const NOTHING = new Sheet();
 
@@ -156,8 +158,10 @@ export class Documents {
         continue;
       }
       const found = this.virtual.lines(path);
-      document.shown = found ?? document.shown;
-      document.isStale = found !== undefined; // a document that is being opened is updated then
+      if (!found) continue; // it is being opened, and updated then
+      document.shown = found;
+      document.isStale = true;
+      await pause(RETRY);
     }
   }
 }
