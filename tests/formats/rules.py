@@ -13,6 +13,7 @@ RULES = {
         *("tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate", "tool-call-duplicate"),
         *("tool-call-id", "item-id", "item-id-duplicate", "part-role", "role", "empty-content-array"),
         *("reasoning-unpaired", "reasoning-not-stored", "reasoning-output-only", "empty-history"),
+        "compaction-not-first",
     },
     "anthropic": {
         *("alternation", "first-role", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),
@@ -21,6 +22,7 @@ RULES = {
         *("trailing-whitespace", "error-result-text", "media-role", "shape", "tool-call-id", "tool-name"),
         *("cache-marks", "tool-declared-twice", "thinking-signature", "thinking-first", "thinking-last"),
         *("thinking-disabled", "thinking-role", "prefix-changed", "empty-history", "fallback-declined"),
+        "compaction-not-first",
     },
     "gemini": {
         *("role", "function-call-turn", "function-response-turn", "function-parity", "tool-result-not-first"),

@@ -32,8 +32,10 @@ def body_hash(top: bytes, turns: Sequence[EncodedTurns], then: Sequence[bytes] =
         turns: the turns before it, one after the other.
         then: the items after them.
     """
-    made = turns[0].hash(turns[0].count)
-    for part in (*(part for more in turns[1:] for part in more.data.parts(0, len(more.data))), *then):
+    begin = max((index for index, more in enumerate(turns) if more.is_anew), default=0)
+    first, *others = turns[begin:]
+    made = first.hash(first.count)
+    for part in (*(part for more in others for part in more.data.parts(0, len(more.data))), *then):
         made.update(part)
     return digest(top + made.digest()).hex()
 

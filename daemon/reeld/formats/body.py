@@ -230,7 +230,7 @@ def assemble(  # noqa: PLR0913 - what a body is made of
     leading = EncodedTurns()
     leading.add(part.items, prompt.seq if prompt else 0, is_user=False, can_begin=False)
     compared = _Comparison(_top_digest(target, fields, part), prompt, leading, _tag(state.model))
-    history = _History(state.turns, rest.turns)
+    history = _History(EncodedTurns() if rest.turns.is_anew else state.turns, rest.turns)
     fields, room, placed = _mark_top(request, target, fields, history, prompt, context)
     top = encode(fields).encode()
     report = [*context.report, *state.report, *rest.report]

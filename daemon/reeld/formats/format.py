@@ -102,6 +102,10 @@ def _nothing(_block: Json) -> None:
     return None
 
 
+def _nothing_new(_items: list[Json]) -> None:
+    return None
+
+
 class Format(NamedTuple):
     """A format.
 
@@ -123,6 +127,8 @@ class Format(NamedTuple):
         has_model: whether the body names the model.
         unsent_keys: the keys of ``extra`` that are not part of the body, such as a model that is in the URL.
         any_signature: whether it can hold any provider's signatures, as any provider may be the final recipient.
+        begins_anew: the items of a turn from a summary of everything before it on; ``None`` if it has none. Only these
+            are sent, and what follows.
         binds_thinking: whether a model binds its thinking to everything before it, so that it is not sent behind
             something else; not if a request (``extra``) leaves that to the API.
         sends_settings: whether a message without words is sent to a model, because it has settings beside them.
@@ -167,6 +173,7 @@ class Format(NamedTuple):
     has_model: bool = True
     unsent_keys: frozenset[str] = frozenset()
     any_signature: bool = False
+    begins_anew: Callable[[list[Json]], list[Json] | None] = _nothing_new
     binds_thinking: Callable[[str | None, Json], bool] = lambda _model, _extra: False
     sends_settings: Callable[[Json, str | None], bool] = lambda _message, _model: False
     alternates: bool = False

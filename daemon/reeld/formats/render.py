@@ -243,6 +243,13 @@ def _write_turn(
 ) -> None:
     items = target.write_turn(turn, context)
     marks = _marks(context, target)
+    if (left := target.begins_anew(items)) is not None:
+        items, can_begin = left, True
+        turns.begin_anew()
+        context.report.append(Change(seq, None, "dropped", "what was before a compaction, which stands for it"))
+        if marks is not None:
+            kept = sum(marks.caching.count(item.get("content")) for item in items)
+            marks = marks._replace(places=marks.places[len(marks.places) - kept :])
     turns.add(items, seq, is_user=type(turn) is UserTurn, can_begin=can_begin and bool(items), marks=marks)
 
 

@@ -163,15 +163,24 @@ class Chunks:
 class EncodedTurns:
     """Turns as the items of a history list: the bytes and the size of each item, with a comma after it."""
 
-    __slots__ = ("_hashes", "data", "extents", "marked", "sizes")
+    __slots__ = ("_hashes", "data", "extents", "is_anew", "marked", "sizes")
 
     def __init__(self) -> None:
         self.data = Chunks()
         self.sizes = array("I")
         self.extents = extents_of((), (), b"", b"")
         self.marked: list[MarkedItem] = []
+        # Whether nothing that was before these turns is sent.
+        self.is_anew = False
         # By the number of items: where these end, and the hash.
         self._hashes: dict[int, tuple[int, Any]] = {}
+
+    def begin_anew(self) -> None:
+        """Forget all turns: a summary of them follows."""
+        self.data, self.sizes, self.marked = Chunks(), array("I"), []
+        self.extents = extents_of((), (), b"", b"")
+        self._hashes = {}
+        self.is_anew = True
 
     def add(self, items: list[Json], seq: int, *, is_user: bool, can_begin: bool, marks: Marks | None = None) -> None:
         """Append the items of a turn.

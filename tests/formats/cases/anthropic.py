@@ -47,7 +47,11 @@ ENABLED = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 LOOP = (HI, model(call()), user(result()))
 OLD, RECENT = "claude-haiku-4-5", "claude-opus-4-8"
 
+SUMMARY = {"type": "compaction", "content": "S", "signature": "AAAA"}
+
 ACCEPTED = [
+    Case("compaction-not-first", body(model(SUMMARY), HI)),
+    Case("compaction-not-first", body(HI, model({**SUMMARY, "signature": None}), HI)),
     Case("empty-history", body(HI)),
     Case("alternation", body(HI, OK, HI)),
     Case("first-role", body(HI, OK, HI)),
@@ -107,6 +111,8 @@ CARELESS = [
     Case("tool-name", body(HI, model(call(name="x" * 128)), user(result()))),
 ]
 REFUSED = [
+    Case("compaction-not-first", body(HI, model(SUMMARY), HI)),
+    Case("compaction-not-first", body(model(text(), SUMMARY), HI)),
     Case("empty-history", body()),
     Case("tool-call-unanswered", body(HI, model(call()), HI)),
     Case("tool-call-unanswered", body(HI, model(call("a"), call("b")), user(result("a")))),

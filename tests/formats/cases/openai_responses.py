@@ -36,7 +36,10 @@ CUSTOM = {"type": "custom_tool_call", "call_id": "c1", "name": "look", "input": 
 CUSTOM_OUTPUT = {"type": "custom_tool_call_output", "call_id": "c1", "output": "done"}
 SEARCH = {"type": "tool_search_call", "call_id": "c1", "execution": "client", "arguments": {}, "status": "completed"}
 
+COMPACTION = {"type": "compaction", "encrypted_content": "x"}
+
 ACCEPTED = [
+    Case("compaction-not-first", body(COMPACTION, HI)),
     Case("empty-history", {"input": "Hi"}),
     Case("empty-history", body(previous_response_id="resp_1")),
     Case("tool-call-unanswered", body(call("a"), call("b"), HI, output("b"), output("a"))),
@@ -64,6 +67,7 @@ ACCEPTED = [
     Case("reasoning-output-only", body(HI, reasoning(content=[]), OK, HI)),
 ]
 CARELESS = [
+    Case("compaction-not-first", body(HI, COMPACTION, HI)),
     Case("tool-call-unanswered", body(HI, SEARCH)),
     Case("tool-call-duplicate", body(call(), output(), call(), output())),
     Case("tool-name", body(call(name="a b"), output())),

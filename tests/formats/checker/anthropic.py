@@ -29,7 +29,12 @@ def alternation(request: Request) -> Iterator[Fault]:
 
 def first_role(request: Request) -> Iterator[Fault]:
     """The user speaks first (careless)."""
-    if request.turns and request.turns[0].role == "assistant":
+    first = request.turns[0] if request.turns else None
+    if (
+        first is not None
+        and first.role == "assistant"
+        and [block.get("type") for _, block in first.blocks[:1]] != ["compaction"]
+    ):
         yield careless("messages[0]", "the assistant speaks first")
 
 
@@ -128,6 +133,14 @@ def fallback_declined(request: Request) -> Iterator[Fault]:
                 yield Fault(where, f"{kind!r} of a model that declined")
 
 
+def compaction_not_first(request: Request) -> Iterator[Fault]:
+    """Nothing stands before a signed compaction that has a summary."""
+    blocks = [pair for turn in request.turns for pair in turn.blocks]
+    for where, block in blocks[1:]:
+        if block.get("type") == "compaction" and block.get("signature") and block.get("content"):
+            yield Fault(where, "a compaction after something that it stands for")
+
+
 def system_role(request: Request) -> Iterator[Fault]:
     """A system message exists on recent models, after a user's turn and before the assistant's or the end."""
     version = request.version()
@@ -174,6 +187,7 @@ RULES: tuple[Rule[Request], ...] = (
     server_tool_unanswered,
     server_tool_orphan,
     fallback_declined,
+    compaction_not_first,
     system_role,
     prefill,
     tool_role,

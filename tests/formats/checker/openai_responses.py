@@ -165,6 +165,13 @@ def item_id_duplicate(request: Request) -> Iterator[Fault]:
         yield Fault(where, f"a second item {name!r}", careless=name.startswith("msg") and not request.stored())
 
 
+def compaction_not_first(request: Request) -> Iterator[Fault]:
+    """Nothing stands before a compaction (careless: it is read and billed again)."""
+    for index, (where, item) in enumerate(request.items()):
+        if index and item.get("type") == "compaction":
+            yield careless(where, "a compaction after something that it stands for")
+
+
 def part_role(request: Request) -> Iterator[Fault]:
     """The assistant has output parts, all others input parts."""
     for where, item in request.items():
@@ -253,6 +260,7 @@ RULES: tuple[Rule[Request], ...] = (
     tool_name,
     item_id,
     item_id_duplicate,
+    compaction_not_first,
     part_role,
     role,
     empty_content_array,

@@ -15,6 +15,7 @@ FORMAT = Format(
     tool_names=write.TOOL_NAMES,
     read_request=read.read_request,
     read_response=read.read_response,
+    begins_anew=rules.from_compaction,
     binds_thinking=rules.binds_thinking,
     sends_settings=rules.sends_settings,
     alternates=True,

@@ -239,6 +239,21 @@ def is_binding(model: str | None) -> bool:
     return found is not None and found >= (_FABLE_BINDS_SINCE if "fable" in (model or "") else _BINDS_SINCE)
 
 
+def from_compaction(messages: list[Json]) -> list[Json] | None:
+    """Return a turn from its last signed summary on, with the calls before it; ``None`` if it has none (rule A19)."""
+    content = messages[-1]["content"] if messages and messages[-1]["role"] == "assistant" else []
+    for index in reversed(range(len(content))):
+        if _is_summary(content[index]):
+            calls = [block for block in content[:index] if block["type"] == "tool_use"]
+            return [{**messages[-1], "content": [content[index], *calls, *content[index + 1 :]]}]
+    return None
+
+
+def _is_summary(block: Json) -> bool:
+    """Whether a block stands for all before it; one without content is of a compaction that failed."""
+    return block["type"] == "compaction" and bool(block.get("signature") and block.get("content"))
+
+
 def is_continuing(thread: Any) -> bool:
     """Whether the ``thread`` of a request continues one; one that begins with it has the whole history (rule A18)."""
     return type(thread) is dict and thread.get("type") == "continue"

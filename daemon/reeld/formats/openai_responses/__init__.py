@@ -21,6 +21,7 @@ FORMAT = Format(
     must_precede_content=items.is_reasoning,
     belongs_to_next=items.is_only_reasoning,
     requires_reasoning=rules.requires_reasoning,
+    begins_anew=items.from_compaction,
     history_settings=rules.history_settings,
     why_invalid=rules.why_invalid,
     server_tool_half=rules.server_tool_half,

@@ -122,6 +122,18 @@ _MAX_CALL_ID = 64
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
+def from_compaction(items: list[Json]) -> list[Json] | None:
+    """Return a turn from its last compaction on, with the calls before it; ``None`` if it has none.
+
+    The compaction comes first, and the outputs of these calls follow (rule R13).
+    """
+    for index in reversed(range(len(items))):
+        if items[index].get("type") == "compaction":
+            calls = [item for item in items[:index] if "call_id" in item]
+            return [items[index], *calls, *items[index + 1 :]]
+    return None
+
+
 def sendable_item(block: Json, shapes: dict[str, Shape]) -> Json | None:
     """Return the item of an opaque block as it is sent; see :func:`strip_item`."""
     return strip_item(_parsed(block["data_json"]), shapes)

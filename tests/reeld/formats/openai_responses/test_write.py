@@ -275,12 +275,12 @@ def test_opaque_items_go_back() -> None:
     compaction = {"type": "compaction", "id": "cmp_1", "encrypted_content": "x", "created_by": "y"}
 
     assert [
+        {"type": "compaction", "encrypted_content": "x"},
         {"role": "user", "content": "a"},
         {"type": "additional_tools", "role": "developer", "tools": []},
         {"role": "user", "content": "b"},
-        {"type": "compaction", "encrypted_content": "x"},
         SEARCH,
-    ] == items(user("a", native(tools), "b"), model(native(compaction), native(SEARCH)))
+    ] == items(ASK, model(native(compaction)), user("a", native(tools), "b"), model(native(SEARCH)))
 
 
 def test_an_item_with_an_id_is_sent_once() -> None:
