@@ -17,6 +17,8 @@ PDF = "application/pdf"
 API = "Anthropic Messages"
 # The type of the block between what a model said that declined, and what another one answered.
 FALLBACK = "fallback"
+# The type of what a model says between its calls, which is checked as thinking is.
+CONNECTOR_TEXT = "connector_text"
 
 
 def read_message(builder: MessageBuilder, found: Element) -> None:
@@ -62,13 +64,19 @@ def _last_fallback(content: Any) -> Json | None:
 
 def declined_blocks(blocks: Sequence[Json]) -> int:
     """Return how many blocks of an answer come before the last one that says that another model took over."""
-    for index in reversed(range(len(blocks))):
-        if blocks[index]["type"] == "opaque" and blocks[index]["provider"] == PROVIDER:
-            # Most are not of this type, and are not parsed.
-            found = opaque_object(blocks[index]) if f'"{FALLBACK}"' in blocks[index]["data_json"] else None
-            if found is not None and found.get("type") == FALLBACK:
-                return index
-    return 0
+    return next((index for index in reversed(range(len(blocks))) if _is_opaque(blocks[index], FALLBACK)), 0)
+
+
+def is_connector_text(block: Json) -> bool:
+    """Return whether a block is what a model said between its calls (rule A21)."""
+    return _is_opaque(block, CONNECTOR_TEXT)
+
+
+def _is_opaque(block: Json, kind: str) -> bool:
+    """Return whether a block is one of Anthropic's own of a type; most are not, and are not parsed."""
+    if block["type"] != "opaque" or block["provider"] != PROVIDER or f'"{kind}"' not in block["data_json"]:
+        return False
+    return (opaque_object(block) or {}).get("type") == kind
 
 
 def _text(found: Element) -> Json:

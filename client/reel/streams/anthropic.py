@@ -11,7 +11,6 @@ from reel.streams.incremental import (
     text_or_empty,
 )
 
-_PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
 # A signature comes in one piece, and so does the content of a compaction.
 _WHOLE = {"signature_delta": ("signature",), "compaction_delta": ("content", "encrypted_content")}
 
@@ -78,16 +77,16 @@ class _Block:
     def feed(self, delta: dict[str, Any]) -> str:
         kind = delta.get("type")
         known = self._block.known
-        if kind in _PIECES:
-            field = _PIECES[kind]
-            self._block.grow(field, text_or_empty(delta.get(field)))
-            return text_or_empty(delta.get("text")) if kind == "text_delta" else ""
         if kind == "input_json_delta":
             self._input.grow("json", text_or_empty(delta.get("partial_json")))
         elif kind == "citations_delta":
             known["citations"] = [*list_or_empty(known.get("citations")), delta.get("citation")]
         elif kind in _WHOLE:
             known.update({field: delta[field] for field in _WHOLE[kind] if field in delta})
+        else:
+            # A text, thinking, or a piece of a newer kind: its keys are those of the block (rule A21).
+            self._block.add({field: piece for field, piece in delta.items() if field != "type"})
+            return text_or_empty(delta.get("text")) if known.get("type") == "text" else ""
         return ""
 
     def value(self) -> dict[str, Any]:

@@ -53,6 +53,18 @@ class IncrementalMap:
         """Append to the text in a field."""
         self._grown.setdefault(field, [text_or_empty(self.known.get(field))]).append(piece)
 
+    def add(self, given: dict[str, Any]) -> None:
+        """Add a piece, whatever its fields are: texts and lists grow, anything else replaces what was there.
+
+        A value of another type than the field has counts as nothing.
+        """
+        for field, piece in given.items():
+            known = "" if field in self._grown else self.known.get(field)
+            if isinstance(piece, str) and (known is None or isinstance(known, str)):
+                self.grow(field, piece)
+            elif known is None or type(known) is type(piece):
+                self.known[field] = [*list_or_empty(known), *piece] if isinstance(piece, list) else piece
+
     def text(self, field: str) -> str:
         """Return the text in a field, as received so far."""
         if field not in self._grown:

@@ -14,9 +14,10 @@ from itertools import groupby
 from operator import attrgetter
 
 from reel.base.strict_json import Json, encode
+from reel.providers.anthropic import CONNECTOR_TEXT, is_connector_text
 from reel.providers.roles import THOUGHTS
 from reeld.formats.format import Format
-from reeld.formats.model import AssistantTurn, Piece, RenderContext, placeholder
+from reeld.formats.model import PLACEHOLDER, AssistantTurn, Piece, RenderContext, placeholder
 from reeld.formats.naming import PREFIX
 from reeld.formats.render_state import EncodedTurns, digest
 
@@ -72,7 +73,8 @@ class Binding:
     def _is_bound(self, piece: Piece) -> bool:
         """Whether a piece is thinking of a model that binds it; one that is not named may be such a model."""
         made_by = piece.block.get("model")
-        return piece.block["type"] in THOUGHTS and (made_by is None or self._target.binds_thinking(made_by, {}))
+        is_checked = piece.block["type"] in THOUGHTS or is_connector_text(piece.block)
+        return is_checked and (made_by is None or self._target.binds_thinking(made_by, {}))
 
     def _why_lost(self, pieces: Sequence[Piece], before: list[Piece], context: RenderContext) -> str | None:
         """Return why the thinking of one message cannot stand behind what is written, and some pieces of its turn."""
@@ -98,8 +100,9 @@ def without_thinking(item: Json) -> Json:
     content = item["content"]
     if type(content) is not list or not any(map(_is_thinking, content)):
         return item
-    return {**item, "content": [block for block in content if not _is_thinking(block)]}
+    left = [block for block in content if not _is_thinking(block)]
+    return {**item, "content": left or [{"type": "text", "text": PLACEHOLDER}]}
 
 
 def _is_thinking(block: Json) -> bool:
-    return block.get("type") in THOUGHTS or "reasoningContent" in block
+    return block.get("type") in (*THOUGHTS, CONNECTOR_TEXT) or "reasoningContent" in block

@@ -2,6 +2,7 @@
 
 from reel.base.strict_json import Json
 from reel.base.values import new_tuple
+from reel.providers.anthropic import is_connector_text
 from reel.providers.changes import Change
 from reel.providers.roles import THOUGHTS
 from reeld.formats.format import Format
@@ -81,7 +82,8 @@ def _is_server_tool(piece: Piece, target: Format) -> bool:
 def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Rules) -> str | None:
     """Return why a block of the assistant's cannot be sent; ``begun`` are the blocks before its message."""
     kind = piece.block["type"]
-    if kind in THOUGHTS and piece.block_index < rules.tools.declined.get(piece.message_index, 0):
+    is_declined = piece.block_index < rules.tools.declined.get(piece.message_index, 0)
+    if is_declined and (kind in THOUGHTS or is_connector_text(piece.block)):
         return _TAKEN_OVER
     if kind == "opaque" and (piece.message_index, piece.block_index) in rules.tools.unpaired:
         return _UNPAIRED

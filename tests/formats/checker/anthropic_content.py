@@ -25,10 +25,13 @@ def empty_content(request: Request) -> Iterator[Fault]:
 
 
 def empty_text(request: Request) -> Iterator[Fault]:
-    """A text block has text, inside tool results and the system prompt as well."""
+    """A text block has text, inside tool results and the system prompt too; what is between calls, or a signature."""
     strings = {f"{where}.content" for where, message in request.messages if isinstance(message.get("content"), str)}
     for where, block in request.texts():
         if words(block) == "" and where not in strings:  # a whole message's is `empty-content`
+            yield Fault(where, "empty text")
+    for where, block in request.blocks():
+        if block.get("type") == "connector_text" and not (block.get("connector_text") or block.get("signature")):
             yield Fault(where, "empty text")
 
 

@@ -22,6 +22,7 @@ BLOCKS = shapes(
         "search_result": "content! source! title! cache_control citations",
         "thinking": "thinking! signature",
         "redacted_thinking": "data!",
+        "connector_text": "connector_text! signature",
         "tool_use": "id! input! name! cache_control caller toolset_name",
         "tool_result": "tool_use_id! cache_control content is_error toolset_name",
         "server_tool_use": "id! input! name! cache_control caller",
@@ -61,7 +62,7 @@ SOURCES = shapes(
         "content": "content!",
     }
 )
-STRINGS = ("text", "thinking", "data", "id", "name", "tool_use_id")
+STRINGS = ("text", "thinking", "connector_text", "data", "id", "name", "tool_use_id")
 
 
 def body_faults(body: Json) -> Iterator[Fault]:

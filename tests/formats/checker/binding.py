@@ -5,7 +5,7 @@ from typing import Any
 from tests.formats.checker.anthropic_request import Request
 from tests.formats.checker.problem import Json, Problem
 
-SIGNED = ("signature", "data")
+SIGNED = ("signature", "data", "connector_text")
 
 
 def prefix_changed(earlier: Json, later: Json) -> list[Problem]:
@@ -28,7 +28,7 @@ def bound(body: Json) -> dict[str, tuple[str, list[Any]]]:
     found = {}
     for turn in request.turns:
         for where, block in turn.blocks:
-            if block.get("type") in ("thinking", "redacted_thinking"):
+            if block.get("type") in ("thinking", "redacted_thinking", "connector_text"):
                 name = next((str(block[key]) for key in SIGNED if key in block), "")
                 found[name] = (where, list(said))
             said.append((turn.role, unmarked(block)))

@@ -82,8 +82,40 @@ def test_the_name_of_an_event_will_do() -> None:
 
 
 def test_unknown_events_of_anthropic_are_ignored() -> None:
-    """An unknown event, an unknown delta and an empty delta add nothing."""
-    events = block(0, {"type": "text", "text": "a"}, {"type": "new_delta", "x": 1})
+    """An unknown event, and a piece of a block that did not begin, add nothing."""
+    events = block(0, {"type": "text", "text": "a"})
     stray = {"type": "content_block_delta", "index": 4, "delta": {"type": "text_delta", "text": "b"}}
 
     assert [{"type": "text", "text": "a"}] == fold({"type": "new"}, *events, stray)["content"]
+
+
+@pytest.mark.parametrize(
+    ("start", "deltas", "expected"),
+    [
+        ({"words": ""}, [{"words": "Looking "}, {"words": "now."}], {"words": "Looking now."}),
+        ({}, [{"words": "a"}, {"words": "b", "seal": "s"}], {"words": "ab", "seal": "s"}),
+        ({"found": None}, [{"found": [1]}, {"found": [2]}], {"found": [1, 2]}),
+        ({"at": 1, "of": {"a": 1}}, [{"at": 2, "of": {"b": 2}, "done": True}], {"at": 2, "of": {"b": 2}, "done": True}),
+        ({"words": "a", "found": [1]}, [{"words": 5, "found": "b"}, {"words": None}], {"words": "a", "found": [1]}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["connector_text", "text", "tool_use", "fallback"])
+def test_no_piece_of_an_unknown_kind_is_lost(
+    kind: str, start: dict[str, Any], deltas: list[dict[str, Any]], expected: dict[str, Any]
+) -> None:
+    """Whatever the block, texts and lists grow, and what is neither comes whole; a wrong type counts as nothing."""
+    pieces = [{"type": f"{kind}_news_delta", **delta} for delta in deltas]
+
+    assert [{"type": kind, **expected}] == fold(*block(0, {"type": kind, **start}, *pieces))["content"]
+
+
+def test_a_text_of_an_unknown_kind_is_shown() -> None:
+    """It is text of the answer if the block is a text."""
+    assembler = Anthropic()
+    piece = {"type": "new_delta", "text": "b"}
+    texts = [
+        [assembler.feed("", event) for event in block(index, {"type": kind}, piece)]
+        for index, kind in enumerate(("text", "new"))
+    ]
+
+    assert [["", "b", ""], ["", "", ""]] == texts

@@ -237,6 +237,42 @@ def test_a_paused_answer_goes_on_from_its_beginning() -> None:
     assert [] == thoughts(talk.render())
 
 
+def test_what_is_said_between_calls_is_bound_too() -> None:
+    """The API checks it as it checks thinking, and an answer may be nothing else."""
+    talk = Talk("anthropic")
+    words = {"type": "connector_text", "connector_text": "Looking now.", "signature": "c2ln"}
+    narrated = opaque(
+        json.dumps(words), model=talk.model, provider_metadata={"provider": "anthropic", "answered": True}
+    )
+    talk.ask("one")
+    talk.history[-1]["content"][:] = [narrated]
+    talk.history.append("And?")
+
+    assert words == json.loads(talk.render().body)["messages"][1]["content"][0]
+
+    talk.history[0] = {"role": "system", "content": "Be long"}
+    talk.kept = None
+    found = talk.render()
+    assert "Looking now." not in found.body
+    assert [CHANGED] == reasons(found)
+
+
+def test_a_budget_leaves_no_empty_answer() -> None:
+    """One that was nothing but bound words gets the placeholder."""
+    talk = Talk("anthropic")
+    words = {"type": "connector_text", "connector_text": "Looking now."}
+    narrated = opaque(
+        json.dumps(words), model=talk.model, provider_metadata={"provider": "anthropic", "answered": True}
+    )
+    talk.ask(f"one {'x' * 900}")
+    talk.ask("two")
+    talk.history[-1]["content"][:] = [narrated]
+    talk.history.append("And?")
+
+    said = [message["content"] for message in json.loads(talk.render(budget=120).body)["messages"]]
+    assert [{"type": "text", "text": "(empty)"}] == said[1]
+
+
 def test_breakpoints_of_the_caller_bind_nothing() -> None:
     """They are left out when newer ones come."""
     talk = Talk("anthropic")

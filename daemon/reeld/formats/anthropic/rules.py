@@ -123,6 +123,8 @@ def _why_opaque_unsendable(value: Json | None, position: Position, *, answered: 
     kind = value.get("type") if value else None
     if value is None or type(kind) is not str or not _is_complete(value, kind):
         return "an opaque block that Anthropic does not accept"
+    if not is_known(kind) and not any(value[key] for key in value if key != "type"):
+        return f"an empty {kind}"  # rule A21
     accepted = {
         "user": kind in _REQUIRED and kind not in (*_SERVER_CALLS, *_IN_RESULTS_ONLY) and not _is_server_result(kind),
         "assistant": kind not in (*_USER_ONLY, *_IN_RESULTS_ONLY) and (answered or is_known(kind)),

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from reel.base.errors import InvalidMessage
+from reel.providers.metadata import opaque_object
 from reeld.formats.anthropic.read import read_response
 from tests.reeld.formats.histories import call, text, thinking
+from tests.reeld.formats.sending import sent
 
 ANSWER = {
     "id": "msg_1",
@@ -49,6 +51,26 @@ def test_an_empty_anthropic_response_has_an_empty_text() -> None:
     assert [text("")] == found.message["content"]
     assert {"provider": "anthropic", "model": "claude-opus-4-8"} == found.message["provider_metadata"]
     assert found.usage is None
+
+
+@pytest.mark.parametrize(
+    ("block", "back"),
+    [
+        ({"type": "connector_text", "connector_text": "Looking"}, 1),
+        ({"type": "connector_text", "connector_text": "", "signature": "c2ln"}, 1),
+        ({"type": "connector_text", "connector_text": ""}, 0),
+        ({"type": "connector_text", "connector_text": None, "parts": []}, 0),
+        ({"type": "news"}, 0),
+        ({"type": "news", "of": 0, "at": "now"}, 1),
+    ],
+)
+def test_an_empty_block_of_a_newer_type_does_not_go_back(block: dict[str, Any], back: int) -> None:
+    """Its stream broke off before anything of it came; it is kept in the log."""
+    message = read_response({**ANSWER, "content": [block, {"type": "text", "text": "A"}]}).message
+    body, _ = sent("anthropic", ["Hi", message, "And?"], "claude-opus-4-8")
+
+    assert block == opaque_object(message["content"][0])
+    assert [block][:back] == body["messages"][1]["content"][:-1]
 
 
 @pytest.mark.parametrize(

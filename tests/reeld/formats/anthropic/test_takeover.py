@@ -53,6 +53,13 @@ def test_only_the_text_of_a_model_that_declined_goes_back() -> None:
     assert [said("Partly"), TAKEOVER, *after] == content(answer(*before, TAKEOVER, *after), tool(result("c2")))
 
 
+def test_what_the_model_that_declined_said_between_its_calls_does_not_go_back() -> None:
+    """The API checks it as it checks thinking."""
+    before, after = ({"type": "connector_text", "connector_text": words} for words in ("Looking", "Found"))
+
+    assert [TAKEOVER, after, said("Whole")] == content(answer(before, TAKEOVER, after, said("Whole")), "And?")
+
+
 def test_the_last_takeover_counts() -> None:
     """Of three models the last one answered."""
     message = answer(thought("s1"), TAKEOVER, thought("s2"), said("Half"), TAKEOVER, thought("s3"), said("Whole"))
