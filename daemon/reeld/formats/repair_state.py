@@ -13,6 +13,7 @@ class SavedState(NamedTuple):
     """A snapshot of a repair state. It holds only the number of ids, because ids are never removed."""
 
     used_ids: int
+    answered: int
     abandoned: dict[str, tuple[ToolCall, ...]]
     told: dict[str, tuple[ToolCall, ...]]
     pending: tuple[ToolCall, ...]
@@ -25,6 +26,7 @@ class RepairState:
     Attributes:
         used_ids: the ids that were sent, of calls and of opaque items. A dict, because :meth:`restore` removes the
             newest.
+        answered: the names of the tools of all calls that were closed, by the ids that they were given.
         abandoned: the calls that a synthesized result closed, by the id that they were given.
         told: the calls that were sent as text and have no result yet, by the id that they were given.
         pending: the calls of the newest assistant turn, which the next user turn answers.
@@ -33,10 +35,11 @@ class RepairState:
         waiting: the keys of the calls of a server's tools whose results come after the exchanges that it covers.
     """
 
-    __slots__ = ("abandoned", "loop", "pending", "told", "tool_names", "used_ids", "waiting")
+    __slots__ = ("abandoned", "answered", "loop", "pending", "told", "tool_names", "used_ids", "waiting")
 
     def __init__(self) -> None:
         self.used_ids: dict[str, None] = {}
+        self.answered: dict[str, str] = {}
         self.abandoned: dict[str, tuple[ToolCall, ...]] = {}
         self.told: dict[str, tuple[ToolCall, ...]] = {}
         self.pending: tuple[ToolCall, ...] = ()
@@ -57,12 +60,16 @@ class RepairState:
 
     def save(self) -> SavedState:
         """Return a snapshot for :meth:`restore`."""
-        return SavedState(len(self.used_ids), dict(self.abandoned), dict(self.told), self.pending, self.loop)
+        return SavedState(
+            len(self.used_ids), len(self.answered), dict(self.abandoned), dict(self.told), self.pending, self.loop
+        )
 
     def restore(self, saved: SavedState) -> None:
         """Return to an earlier state. Tool names are kept, because their meaning never changes."""
         while len(self.used_ids) > saved.used_ids:
             self.used_ids.popitem()
+        while len(self.answered) > saved.answered:
+            self.answered.popitem()
         self.abandoned, self.told = dict(saved.abandoned), dict(saved.told)
         self.pending, self.loop = saved.pending, saved.loop
 

@@ -30,7 +30,9 @@ def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, repo
             state.abandon(call)
             builder.results[number] = CallResult(call, NO_RESULT, failed=True, piece=None)
             report.append(Change(call.seq, None, "synthesized", f"the call {call.given_id} has no result"))
-    pieces = [*builder.moved, *builder.pieces]
+    state.answered.update({call.given_id: call.given_name for call in calls})
+    moved = [piece for number in sorted(builder.moved) for piece in builder.moved[number]]
+    pieces = [*moved, *builder.pieces]
     if not pieces and not calls and rules.target.alternates and group.assistant:
         pieces = [placeholder()]
         seq = group.user[0]["seq"] if group.user else None
@@ -49,8 +51,8 @@ class _UserTurnBuilder:
         # By the number of their call.
         self.results: dict[int, CallResult] = {}
         self.pieces: list[Piece] = []
-        # Media of results, each after a title, that the API takes from the user only.
-        self.moved: list[Piece] = []
+        # By the number of the call: media of its result, after a title, that the API takes from the user only.
+        self.moved: dict[int, list[Piece]] = {}
 
     def _note(self, piece: Piece, action: Action, why: str) -> None:
         self.report.append(Change(piece.seq, piece.block_index, action, why))
@@ -71,14 +73,20 @@ class _UserTurnBuilder:
         return piece.block["type"] == "text" and self.rules.target.sends_settings(piece.message, self.rules.model)
 
     def add_result(self, piece: Piece) -> None:
-        """Add a result: of a call of the previous turn, of an abandoned call, or of none."""
+        """Add a result: of a call of the previous turn, of an earlier one, or of none.
+
+        Of several results of one call the last counts, as long as the assistant has not spoken (rule X19).
+        """
         given_id = piece.block["tool_call_id"]
         matching = [number for number, call in enumerate(self.calls) if call.given_id == given_id]
-        number = next((number for number in matching if number not in self.results), None)
-        if number is not None:
+        if matching:
+            number = next((number for number in matching if number not in self.results), matching[-1])
+            replaced = self.results.get(number)
+            if replaced is not None and replaced.piece is not None:
+                self._note(replaced.piece, "dropped", "a later result of the same call counts")
             if self.pieces and self.rules.target.results_first:
                 self._note(piece, "moved", "a result must directly follow its call")
-            self.results[number] = self._result(self.calls[number], piece)
+            self.results[number] = self._result(number, piece)
         elif (told := self.state.pop_told(given_id)) is not None:
             self._note(piece, "downgraded", f"the tool {told.name} is not in tools: its result is sent as text")
             self._add_as_text(f"Result of {told.name} ({given_id})", piece)
@@ -86,8 +94,13 @@ class _UserTurnBuilder:
             why = "this result came after its call was abandoned; it is sent as text"
             self._note(piece, "downgraded", why)
             self._add_as_text(f"Late result of {abandoned.given_name} ({given_id})", piece)
+        elif (name := self.state.answered.get(given_id)) is not None:
+            self._note(
+                piece, "downgraded", "the call had a result before the assistant spoke; this one is sent as text"
+            )
+            self._add_as_text(f"Later result of {name} ({given_id})", piece)
         else:
-            self._note(piece, "dropped", "a second result" if matching else "a result of no open call")
+            self._note(piece, "dropped", "a result of no open call")
 
     def _add_as_text(self, title: str, piece: Piece) -> None:
         """Add the text of a result, then all other blocks of it that the user may send (rules X5 and X18)."""
@@ -100,14 +113,15 @@ class _UserTurnBuilder:
             if block["type"] != "text":
                 self.add(piece._replace(block=block))
 
-    def _result(self, call: ToolCall, piece: Piece) -> CallResult:
+    def _result(self, number: int, piece: Piece) -> CallResult:
+        self.moved.pop(number, None)
         block = piece.block
         failed, content = bool(block.get("is_error")), block["content"]
         if type(content) is list:
-            content = self._sendable(call, piece, content, "failed_result" if failed else "result") or ""
-        return CallResult(call, content, failed, piece)
+            content = self._sendable(number, piece, content, "failed_result" if failed else "result") or ""
+        return CallResult(self.calls[number], content, failed, piece)
 
-    def _sendable(self, call: ToolCall, piece: Piece, blocks: list[Json], position: Position) -> list[Json]:
+    def _sendable(self, number: int, piece: Piece, blocks: list[Json], position: Position) -> list[Json]:
         """Return the blocks that a result may contain; media that only the user may send follow (rule X17)."""
         sendable, moved = [], []
         for block in blocks:
@@ -120,5 +134,6 @@ class _UserTurnBuilder:
             else:
                 self._note(piece, "dropped", f"in the result: {why}")
         if moved:
-            self.moved += [piece._replace(block={"type": "text", "text": media_title(call.name, call.id)}), *moved]
+            title = media_title(self.calls[number].name, self.calls[number].id)
+            self.moved[number] = [piece._replace(block={"type": "text", "text": title}), *moved]
         return sendable

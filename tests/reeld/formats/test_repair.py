@@ -97,12 +97,34 @@ def test_results_are_put_in_the_order_of_their_calls() -> None:
     assert [(5, 0, "moved")] == actions(found)
 
 
-def test_orphans_and_second_results_are_dropped() -> None:
-    """That is a result of no call, and one of a call that already has one."""
-    found = repaired("Hi", model(call()), tool(result("x"), result(), result("c1", "again")))
+def test_a_result_of_no_call_is_dropped() -> None:
+    """Of no call of this conversation."""
+    found = repaired("Hi", model(call()), tool(result("x"), result()))
 
     assert ["c1=done", "|"] == shown(found)[1]
-    assert [(3, 0, "dropped"), (3, 2, "dropped")] == actions(found)
+    assert [(3, 0, "dropped")] == actions(found)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_last_result_of_a_call_counts_while_the_assistant_has_not_spoken(name: str) -> None:
+    """A tool that waits for a confirmation answers twice, and its call has a neighbour (rule X19)."""
+    asked = tool(result("a", [text("confirm?"), IMAGE], is_error=True))
+    found = repaired(
+        "Hi", model(call("a"), call("b")), asked, tool(result("b")), tool(result("a", "deleted")), name=name
+    )
+
+    assert ["a=deleted", "b=done", "|"] == shown(found)[1]
+    assert (3, 0, "dropped") in actions(found)
+
+
+def test_a_result_after_the_assistant_spoke_is_a_text_where_it_arrives() -> None:
+    """What was rendered is not changed (rules X2 and X19)."""
+    later = tool(result("c1", [text("deleted"), IMAGE]))
+    found = repaired("Hi", model(call()), tool(result("c1", "confirm?")), model("Shall I?"), "Yes", later, model("OK"))
+
+    assert ["c1=confirm?", "|", "Shall I?"] == shown(found)[1]
+    assert ["Yes", "Later result of look (c1): deleted", "media", "|", "OK"] == shown(found)[2]
+    assert (6, 0, "downgraded") in actions(found)
 
 
 def test_a_late_result_is_a_text_where_it_arrives() -> None:
@@ -111,8 +133,8 @@ def test_a_late_result_is_a_text_where_it_arrives() -> None:
     found = repaired("Hi", model(call()), "Never mind", model("OK"), late, tool(result("c1", "again")))
 
     assert [f"c1={NO_RESULT}", "Never mind", "|", "OK"] == shown(found)[1]
-    assert ["Late result of look (c1): done", "media", "|"] == shown(found)[2]
-    assert [(2, None, "synthesized"), (5, 0, "downgraded"), (6, 0, "dropped")] == actions(found)
+    assert ["Late result of look (c1): done", "media", "Later result of look (c1): again", "|"] == shown(found)[2]
+    assert [(2, None, "synthesized"), (5, 0, "downgraded"), (6, 0, "downgraded")] == actions(found)
     assert [] == found.open_calls
 
 
