@@ -18,6 +18,7 @@ LETTERS = {
     "chat_dialects": "D",
     "openai_responses": "R",
     "anthropic": "A",
+    "clouds": "A",
     "gemini": "G",
     "gemini_interactions": "I",
     "ollama": "O",

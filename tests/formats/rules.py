@@ -24,6 +24,7 @@ RULES = {
         *("thinking-disabled", "thinking-role", "prefix-changed", "empty-history", "fallback-declined"),
         "compaction-not-first",
     },
+    "clouds": {"model-in-url"},
     "gemini": {
         *("role", "function-call-turn", "function-response-turn", "function-parity", "tool-result-not-first"),
         *("function-response-mixed", "function-names", "function-order", "function-ids", "last-role", "tool-role"),

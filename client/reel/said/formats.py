@@ -36,8 +36,11 @@ Dialect: TypeAlias = Literal[
     "vllm",
     "llama.cpp",
     "lm-studio",
+    "vertex",
+    "bedrock-invoke",
+    "foundry",
 ]
-# The dialects of openai-chat, in the order in which they are shown.
+# The dialects of all formats, in the order in which they are shown; the daemon knows which format has which.
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 

@@ -9,6 +9,7 @@ from tests.formats.checker.ai_sdk import check as check_ai_sdk
 from tests.formats.checker.anthropic import check as check_anthropic
 from tests.formats.checker.bedrock_converse import check as check_bedrock_converse
 from tests.formats.checker.chat_dialects import check_dialect
+from tests.formats.checker.clouds import check_cloud
 from tests.formats.checker.gemini import check as check_gemini
 from tests.formats.checker.gemini_interactions import check as check_gemini_interactions
 from tests.formats.checker.langchain import check as check_langchain
@@ -35,11 +36,12 @@ CHECKS = {
 def check(provider: str, body: dict[str, Any], model: str | None = None) -> list[Problem]:
     """List what the provider's API would refuse in a body; the model is the body's own where none is given.
 
-    Without any (Gemini has it in the URL) the rules that depend on the model are skipped. A dialect of Chat Completions
-    follows after a slash.
+    Without any (Gemini has it in the URL) the rules that depend on the model are skipped. A dialect follows after a
+    slash.
     """
-    provider, _, dialect = provider.partition("/")
-    if dialect:
-        return check_dialect(dialect.replace("_", "-"), body, model)
+    provider, _, dialect = provider.replace("_", "-").partition("/")
+    if dialect and provider == "openai-chat":
+        return check_dialect(dialect, body, model)
     named = body.get("model")
-    return CHECKS[provider](body, model or (named if isinstance(named, str) else None))
+    beside = check_cloud(f"{provider}/{dialect}", body) if dialect else []
+    return beside + CHECKS[provider.replace("-", "_")](body, model or (named if isinstance(named, str) else None))

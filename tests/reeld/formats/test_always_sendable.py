@@ -42,6 +42,8 @@ CASES = [
     *((name, model) for name in FORMATS for model in MODELS[name]),
     *((f"openai-chat/{dialect}", None) for dialect in SERVERS),
     ("openai-chat/gemini", "gemini-2.5-flash"),
+    ("anthropic/vertex", "claude-opus-4-8"),
+    ("anthropic/bedrock-invoke", "claude-opus-4-8"),
     ("openai-chat/vllm", "mistralai/Devstral-Small-2"),
 ]
 

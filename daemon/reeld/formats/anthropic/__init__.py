@@ -1,10 +1,10 @@
-"""Anthropic Messages (the A rules of docs/provider-rules.md)."""
+"""Anthropic Messages (the A rules of docs/provider-rules.md), and the clouds that serve it (rule A22)."""
 
 from reel.providers.anthropic import PROVIDER
 from reeld.formats.anthropic import caching, read, rules, write
 from reeld.formats.format import Caching, Format
 
-FORMAT = Format(
+_API = Format(
     name="anthropic",
     provider=PROVIDER,
     history_key="messages",
@@ -28,3 +28,26 @@ FORMAT = Format(
     continue_state=rules.continue_container,
     resumable=True,
 )
+# The clouds in whose URL the model is. The version of their API is not that of Anthropic's, and is in the body.
+_DIALECTS = {
+    "vertex": _API._replace(
+        name="anthropic/vertex",
+        defaults={"anthropic_version": "vertex-2023-10-16"},
+        has_model=False,
+        unsent_keys=frozenset({"model"}),
+    ),
+    "bedrock-invoke": _API._replace(
+        name="anthropic/bedrock-invoke",
+        defaults={"anthropic_version": "bedrock-2023-05-31"},
+        has_model=False,
+        unsent_keys=frozenset({"model", "stream"}),
+    ),
+    "foundry": _API,
+}
+
+
+def _in_dialect(name: str | None, _model: str | None) -> Format:
+    return _API if name is None else _DIALECTS[name]
+
+
+FORMAT = _API._replace(dialects=tuple(_DIALECTS), in_dialect=_in_dialect)

@@ -42,8 +42,8 @@ async def test_render_in_a_dialect(connect: Connect) -> None:
         (await peer.call("render", "demo", "openai-chat", {"dialect": dialect}))["body"]
         for dialect in ("openai", "deepseek", "openai")
     ]
-    with pytest.raises(InvalidParams, match="anthropic has no dialects"):
-        await peer.call("render", "demo", "anthropic", {"dialect": "deepseek"})
+    with pytest.raises(InvalidParams, match="ollama has no dialects"):
+        await peer.call("render", "demo", "ollama", {"dialect": "deepseek"})
     with pytest.raises(InvalidParams, match="expected openai, deepseek, "):
         await peer.call("render", "demo", "openai-chat", {"dialect": "gpt"})
 

@@ -16,7 +16,7 @@ _DIALECT = option(
     "--dialect",
     choices=DIALECTS,
     metavar="NAME",
-    help=f"for openai-chat: the server's variant, if the model name does not imply it: {', '.join(DIALECTS)}",
+    help=f"the server's variant of the format, if the model name does not imply it: {', '.join(DIALECTS)}",
 )
 _SET = option("--set", metavar="K=V", action="append", type=text, help="set a key of the body; V is JSON or text")
 _TOOLS = option("--tools", metavar="FILE", help="file with the tools of the body, as JSON")

@@ -1,0 +1,18 @@
+"""What the clouds that serve a provider's own API want beside the history (rule A22)."""
+
+from tests.formats.checker.problem import Json, Problem
+
+# What a body must have, and the keys that it must not have.
+CLOUDS: dict[str, tuple[Json, tuple[str, ...]]] = {
+    "anthropic/vertex": ({"anthropic_version": "vertex-2023-10-16"}, ("model",)),
+    "anthropic/bedrock-invoke": ({"anthropic_version": "bedrock-2023-05-31"}, ("model", "stream")),
+    "anthropic/foundry": ({}, ("anthropic_version",)),
+}
+
+
+def check_cloud(name: str, body: Json) -> list[Problem]:
+    """List what a cloud would refuse at the top of a body, by its name after that of the provider and a slash."""
+    wanted, refused = CLOUDS[name]
+    lacks = [f"no {key}: {value}" for key, value in wanted.items() if body.get(key) != value]
+    extraneous = [f"{key} is not known here" for key in refused if key in body]
+    return [Problem("model-in-url", "top", why, careless=False) for why in (*lacks, *extraneous)]
