@@ -1,6 +1,7 @@
 """The names that the checker has for the rules of docs/provider-rules.md, by provider."""
 
 from tests.formats.checker.chat_dialects import RULES as DIALECT_RULES
+from tests.formats.checker.clouds import RULES as CLOUD_RULES
 
 RULES = {
     "openai_chat": {
@@ -24,7 +25,8 @@ RULES = {
         *("thinking-disabled", "thinking-role", "prefix-changed", "empty-history", "fallback-declined"),
         "compaction-not-first",
     },
-    "clouds": {"model-in-url"},
+    "anthropic_clouds": {CLOUD_RULES["anthropic"]},
+    "gemini_clouds": {CLOUD_RULES["gemini"]},
     "gemini": {
         *("role", "function-call-turn", "function-response-turn", "function-parity", "tool-result-not-first"),
         *("function-response-mixed", "function-names", "function-order", "function-ids", "last-role", "tool-role"),

@@ -45,8 +45,8 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         cache: place cache breakpoints for Anthropic and Bedrock, with this time to live, unless the body has some
             already. The other providers cache without breakpoints.
         dialect: the server that speaks the format: ``deepseek``, ``openrouter`` or ``vllm`` of ``openai-chat``,
-            ``vertex`` or ``bedrock-invoke`` of ``anthropic``. Servers accept different requests. Default: derived from
-            the name of the model, otherwise that of the format's own API.
+            ``vertex`` or ``bedrock-invoke`` of ``anthropic``, ``ai-studio`` or ``vertex`` of ``gemini``. Servers accept
+            different requests. Default: derived from the name of the model, otherwise the format's own API.
         tools: the names of the tools that the model has. Calls of other tools, such as another program's, and their
             results are sent as text. Default: all calls are sent as calls.
 

@@ -39,6 +39,7 @@ Dialect: TypeAlias = Literal[
     "vertex",
     "bedrock-invoke",
     "foundry",
+    "ai-studio",
 ]
 # The dialects of all formats, in the order in which they are shown; the daemon knows which format has which.
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)

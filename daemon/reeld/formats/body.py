@@ -13,7 +13,7 @@ from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
 from reeld.formats.format import Format, Prompt, PromptPart
 from reeld.formats.model import RenderContext
-from reeld.formats.naming import sent_name
+from reeld.formats.naming import sent_name, with_dialect
 from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, ServerState, TurnExtents, digest
 from reeld.formats.repair import PLACEHOLDER_TURN
 from reeld.formats.tool_names import rename_tools
@@ -248,7 +248,8 @@ def assemble(  # noqa: PLR0913 - what a body is made of
         (settled, open_), left_out = newest_marks((history.settled, history.open), room, target.caching)
         report += left_out
     prefix = compared.prefix(history, leading.count + history.settled.count)
-    prefix = prefix._replace(body=body_hash(state.bound_to or compared.top, (history.settled, history.open)))
+    bound_to = body_hash(state.bound_to or compared.top, (history.settled, history.open))
+    prefix = prefix._replace(body=with_dialect(bound_to, target.signed_in))
     extends = None
     if request.after is not None:
         extends = compared.begins_with(request.after, history)

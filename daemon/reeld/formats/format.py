@@ -126,6 +126,7 @@ class Format(NamedTuple):
         defaults: keys for the top of the body, unless ``extra`` has them.
         has_model: whether the body names the model.
         unsent_keys: the keys of ``extra`` that are not part of the body, such as a model that is in the URL.
+        signed_in: the dialect, if only that reads what is signed in it.
         any_signature: whether it can hold any provider's signatures, as any provider may be the final recipient.
         begins_anew: the items of a turn from a summary of everything before it on; ``None`` if it has none. Only these
             are sent, and what follows.
@@ -172,6 +173,7 @@ class Format(NamedTuple):
     defaults: Mapping[str, Any] = MappingProxyType({})
     has_model: bool = True
     unsent_keys: frozenset[str] = frozenset()
+    signed_in: str | None = None
     any_signature: bool = False
     begins_anew: Callable[[list[Json]], list[Json] | None] = _nothing_new
     binds_thinking: Callable[[str | None, Json], bool] = lambda _model, _extra: False

@@ -9,7 +9,7 @@ from reel.providers.elements import invalid_at, require_map
 from reel.providers.json_values import dump
 from reel.streams.stream import Stream, is_whole
 from reeld.formats.fields import LoadedRequest
-from reeld.formats.naming import PREFIX, note_asked_model
+from reeld.formats.naming import PREFIX, note_asked_model, note_dialect
 from reeld.formats.table import FORMATS
 
 _BLANK = "\ufeff \t\r\n"
@@ -50,6 +50,7 @@ def read_response(
     note_asked_model(message, model)
     if prefix:
         message["provider_metadata"][PREFIX] = prefix
+        note_dialect(message, prefix, FORMATS[format].dialects)
     why = why or broke_off or (_BROKE_OFF if interrupted else None)
     if why is not None and not any(map(_has_content, message["content"])):
         raise invalid_at("body", f"the answer has no content: {why}")

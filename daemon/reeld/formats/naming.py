@@ -1,7 +1,7 @@
 """Ids of tool calls, names of tools, and families of models, in forms that every provider accepts."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -9,6 +9,8 @@ from reel.base.strict_json import Json
 
 # The metadata key for the requested model if another name answered: the request named an alias or a deployment.
 ASKED_MODEL = "asked_model"
+# The metadata key of the dialect in which something was signed, if signatures are valid in only one (rule G13).
+DIALECT = "dialect"
 # The metadata key of the hash of what an answer is bound to (rule A8).
 PREFIX = "prefix"
 # The strictest limits of all providers (rules X6 and G11).
@@ -99,7 +101,30 @@ def note_asked_model(message: Json, asked: str | None) -> None:
             block["provider_metadata"][ASKED_MODEL] = asked
 
 
-def why_signature_lost(block: Json, provider: str, model: str | None) -> str | None:
+def with_dialect(prefix: str, dialect: str | None) -> str:
+    """Return the hash of a prefix with the dialect, which so comes back with the answer, whoever takes it."""
+    return prefix if dialect is None else f"{prefix}@{dialect}"
+
+
+def note_dialect(message: Json, prefix: str, dialects: Collection[str]) -> None:
+    """Store the dialect that an answer's prefix names, if it does, in each block that is signed (rule G13)."""
+    dialect = prefix.rpartition("@")[2]
+    if dialect not in dialects:
+        return
+    for block in message["content"]:
+        metadata = block.get("provider_metadata", {})
+        if "signature" in block or "signature" in metadata or block["type"] == "opaque":
+            provider = block.get("provider") or metadata.get("provider")
+            block["provider_metadata"] = {"provider": provider, **metadata, DIALECT: dialect}
+
+
+def is_signed_elsewhere(block: Json, dialect: str | None) -> bool:
+    """Whether a block was signed in another dialect; one that is not known is not another."""
+    made_in = (block.get("provider_metadata") or {}).get(DIALECT)
+    return dialect is not None and made_in is not None and made_in != dialect
+
+
+def why_signature_lost(block: Json, provider: str, model: str | None, dialect: str | None = None) -> str | None:
     """Return why the signature of a text, a call or media cannot be sent; ``None`` if it can, or has no signature."""
     metadata = block.get("provider_metadata") or {}
     if not metadata.get("signature"):
@@ -107,7 +132,9 @@ def why_signature_lost(block: Json, provider: str, model: str | None) -> str | N
     if metadata.get("provider") != provider:
         return f"the signature of {metadata.get('provider') or 'an unknown provider'}"
     made_by = metadata.get("model")
-    return None if reads(model, made_by, metadata) else f"the signature of another model, {made_by}"
+    if not reads(model, made_by, metadata):
+        return f"the signature of another model, {made_by}"
+    return f"the signature of {metadata[DIALECT]}" if is_signed_elsewhere(block, dialect) else None
 
 
 def why_not_transferable(block: Json, provider: str, model: str | None, *, moves: bool = False) -> str | None:

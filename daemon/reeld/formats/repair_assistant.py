@@ -111,9 +111,10 @@ def _why_not_again(piece: Piece, state: RepairState, rules: Rules) -> str | None
 
 def _note_lost_signature(piece: Piece, rules: Rules, report: list[Change]) -> None:
     """Report that the signature of a block is left out, or replaced (rules X7 and G3)."""
-    if "provider_metadata" not in piece.block or rules.target.any_signature:
+    target = rules.target
+    if "provider_metadata" not in piece.block or target.any_signature:
         return
-    if (why := why_signature_lost(piece.block, rules.target.provider, rules.model)) is not None:
+    if (why := why_signature_lost(piece.block, target.provider, rules.model, target.signed_in)) is not None:
         report.append(Change(piece.seq, piece.block_index, "dropped", why))
 
 

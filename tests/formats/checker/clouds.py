@@ -1,4 +1,4 @@
-"""What the clouds that serve a provider's own API want beside the history (rule A22)."""
+"""What the clouds that serve a provider's own API want beside the history (rules A22 and G14)."""
 
 from tests.formats.checker.problem import Json, Problem
 
@@ -7,7 +7,11 @@ CLOUDS: dict[str, tuple[Json, tuple[str, ...]]] = {
     "anthropic/vertex": ({"anthropic_version": "vertex-2023-10-16"}, ("model",)),
     "anthropic/bedrock-invoke": ({"anthropic_version": "bedrock-2023-05-31"}, ("model", "stream")),
     "anthropic/foundry": ({}, ("anthropic_version",)),
+    "gemini/ai-studio": ({"store": False}, ("model",)),
+    "gemini/vertex": ({}, ("model", "store")),
 }
+# The name of a provider's rule.
+RULES = {"anthropic": "model-in-url", "gemini": "not-stored"}
 
 
 def check_cloud(name: str, body: Json) -> list[Problem]:
@@ -15,4 +19,4 @@ def check_cloud(name: str, body: Json) -> list[Problem]:
     wanted, refused = CLOUDS[name]
     lacks = [f"no {key}: {value}" for key, value in wanted.items() if body.get(key) != value]
     extraneous = [f"{key} is not known here" for key in refused if key in body]
-    return [Problem("model-in-url", "top", why, careless=False) for why in (*lacks, *extraneous)]
+    return [Problem(RULES[name.partition("/")[0]], "top", why, careless=False) for why in (*lacks, *extraneous)]

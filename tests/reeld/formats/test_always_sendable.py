@@ -44,6 +44,8 @@ CASES = [
     ("openai-chat/gemini", "gemini-2.5-flash"),
     ("anthropic/vertex", "claude-opus-4-8"),
     ("anthropic/bedrock-invoke", "claude-opus-4-8"),
+    ("gemini/ai-studio", "gemini-3-pro-preview"),
+    ("gemini/vertex", "gemini-3-pro-preview"),
     ("openai-chat/vllm", "mistralai/Devstral-Small-2"),
 ]
 

@@ -9,7 +9,7 @@ from reel.providers.gemini import BESIDE_DATA, PROVIDER
 from reel.providers.metadata import is_own, opaque_object
 from reeld.formats.format import IN_RESULTS, Position, ServerToolHalf
 from reeld.formats.model import is_thought
-from reeld.formats.naming import reads, why_not_transferable
+from reeld.formats.naming import DIALECT, is_signed_elsewhere, reads, why_not_transferable
 
 # The first version that requires its signatures back (rule G3) and accepts media in a result (rule G7).
 _SIGNING_SINCE = 3
@@ -25,18 +25,25 @@ _READABLE = ("application/pdf", *(f"image/{kind}" for kind in ("png", "jpeg", "w
 _READABLE_KINDS = ("audio/", "video/", "text/")
 
 
-def why_unsendable(block: Json, position: Position, model: str | None) -> str | None:
+def why_unsendable(dialect: str | None, block: Json, position: Position, model: str | None) -> str | None:
     """Return why a block cannot be sent."""
     kind = block["type"]
     if kind == "media":
         return _why_media_unsendable(block, position, model)
     if (why := why_not_transferable(block, PROVIDER, model)) is not None:
         return why
+    if is_signed_elsewhere(block, dialect) and (kind == "thinking" or _is_only_signed(block)):
+        return f"{'thinking' if kind == 'thinking' else 'a signature'} of {block['provider_metadata'][DIALECT]}"
     if kind == "redacted_thinking":
         return "Gemini has no redacted thinking"
     if kind == "opaque":
         return _why_opaque_unsendable(opaque_object(block), position, model)
     return None if block["text"].strip() or block.get("signature") else "an empty thought"
+
+
+def _is_only_signed(block: Json) -> bool:
+    """Whether a block kept whole has no data, only a signature."""
+    return block["type"] == "opaque" and not any(key in (opaque_object(block) or {}) for key in _DATA)
 
 
 def must_precede_content(block: Json) -> bool:
@@ -99,9 +106,11 @@ def is_signing(model: str | None) -> bool:
     return match is None or int(match[1]) >= _SIGNING_SINCE
 
 
-def signature(block: Json, model: str | None) -> str | None:
-    """Return the signature of a block if this model made it (rules G3 and X7)."""
+def signature(block: Json, model: str | None, dialect: str | None = None) -> str | None:
+    """Return the signature of a block if this model made it, in this dialect (rules G3, G13 and X7)."""
     metadata = block.get("provider_metadata") or {}
+    if is_signed_elsewhere(block, dialect):
+        return None
     if metadata.get("provider") == PROVIDER and reads(model, metadata.get("model"), metadata):
         found = metadata.get("signature") or block.get("signature")
         return found if type(found) is str else None

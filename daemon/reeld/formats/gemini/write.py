@@ -10,6 +10,7 @@ from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.gemini.rules import accepted_keys, is_signing, signature
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
+from reeld.formats.naming import DIALECT, is_signed_elsewhere
 from reeld.formats.prompt import original_prompt_pieces
 from reeld.formats.tool_names import ToolNames
 
@@ -25,10 +26,10 @@ TOOL_NAMES = ToolNames(
 _NOTED = "(noted)"
 
 
-def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
+def write_turn(dialect: str | None, turn: Turn, context: RenderContext) -> list[Json]:
     """Convert a turn to contents."""
     if isinstance(turn, AssistantTurn):
-        return [{"role": "model", "parts": _signed_parts(turn.pieces, context.model)}] if turn.pieces else []
+        return [{"role": "model", "parts": _signed_parts(turn.pieces, context, dialect)}] if turn.pieces else []
     for piece in turn.pieces:
         context.note_lost_role(piece)
     contents = []
@@ -38,7 +39,9 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
         contents.append({"role": "model", "parts": [{"text": _NOTED}]})
         context.note(turn.pieces[0], "synthesized", "the model must speak between results and the user's words")
     if turn.pieces:
-        contents.append({"role": "user", "parts": [_part(piece.block, context.model) for piece in turn.pieces]})
+        contents.append(
+            {"role": "user", "parts": [_part(piece.block, context.model, dialect) for piece in turn.pieces]}
+        )
     return contents
 
 
@@ -48,23 +51,25 @@ def write_prompt(prompt: Prompt, _context: RenderContext) -> PromptPart:
     return PromptPart({"systemInstruction": {"parts": [{"text": text} for text in texts]}}, [])
 
 
-def _signed_parts(pieces: list[Piece], model: str | None) -> list[Json]:
+def _signed_parts(pieces: list[Piece], context: RenderContext, dialect: str | None) -> list[Json]:
     """Return the model's parts; the first call of a step has a signature, if only a dummy (rule G3)."""
     parts = []
-    is_first = True
+    is_first, model = True, context.model
     for piece in pieces:
-        part = _part(piece.block, model)
+        part = _part(piece.block, model, dialect)
         if piece.block["type"] == "tool_call":
-            if is_first and is_signing(model) and not signature(piece.block, model):
+            if is_first and is_signing(model) and not signature(piece.block, model, dialect):
                 part["thoughtSignature"] = UNSIGNED
             is_first = False
+        elif is_signed_elsewhere(piece.block, dialect) and part.pop("thoughtSignature", None):
+            context.note(piece, "dropped", f"the signature of {piece.block['provider_metadata'][DIALECT]}")
         parts.append(part)
     return parts
 
 
-def _part(block: Json, model: str | None) -> Json:
+def _part(block: Json, model: str | None, dialect: str | None) -> Json:
     part = {**_WRITERS[block["type"]](block), **_beside(block)}
-    signed = signature(block, model)
+    signed = signature(block, model, dialect)
     if signed:
         part["thoughtSignature"] = signed
     return part
