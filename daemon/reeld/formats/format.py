@@ -143,6 +143,7 @@ class Format(NamedTuple):
         requires_reasoning: whether a block of the assistant's cannot be sent unchanged without the reasoning before it.
         server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.
         server_tools_span: whether the result of a server's tool may come in a later turn than its call (rule A11).
+        made_by_tool: the key of the call of a server's tool whose program made a call; ``None`` if none did.
         unique_ids: the ids of an opaque block of the assistant's that must be unique in a history.
         call_item_ids: likewise, the ids of the item that a call was kept as.
         history_settings: the settings that ``extra``, the prompt and the model impose on the history.
@@ -186,6 +187,7 @@ class Format(NamedTuple):
     requires_reasoning: Callable[[Json], bool] = lambda _block: False
     server_tool_half: Callable[[Json], ServerToolHalf | None] = _nothing
     server_tools_span: bool = True
+    made_by_tool: Callable[[Json], str | None] = _nothing
     unique_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
     call_item_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
     history_settings: Callable[[Json, Prompt | None, str | None], HistorySettings] = lambda _extra, _prompt, _model: (

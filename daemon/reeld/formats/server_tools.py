@@ -2,7 +2,8 @@
 
 A server's tool leaves two opaque blocks, a call and its result, often in one assistant turn. They go back together or
 not at all. A result may also come in a later turn: Anthropic pauses a turn in which a server's tool works for long, and
-continues it after the results of the client's tools (rule A11).
+continues it after the results of the client's tools (rule A11). Its answers then begin with the result, or have calls
+that the tool's program made. An answer that has neither went on without the tool, so its call is given up.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,13 @@ class MessageGroup(NamedTuple):
     start: int
     user: list[Json]
     assistant: list[Json]
+
+
+class _Answer(NamedTuple):
+    """Neighbouring messages of one answer, and the number of the first one in the batch."""
+
+    start: int
+    messages: list[Json]
 
 
 class ServerToolStatus(NamedTuple):
@@ -69,9 +77,9 @@ def match_server_tools(
 ) -> ServerToolStatus:
     """Match the calls of a server's tools with their results.
 
-    A call may wait for its result as long as only results of the assistant's other calls come between, and no other
-    provider has answered since; if the API wants both in one turn, only until that ends. The result of a call that is
-    sent as text (rule X18) is the user's.
+    A call may wait for its result as long as only results of the assistant's other calls come between, each answer has
+    to do with it, and no other provider has answered since; if the API wants both in one turn, only until that ends.
+    The result of a call that is sent as text (rule X18) is the user's.
 
     Args:
         groups: the groups of the batch.
@@ -81,53 +89,109 @@ def match_server_tools(
         pending: the ids of the client's calls that the first group answers.
         tools: the names of the tools whose calls are sent as calls; ``None`` for all tools.
     """
-    unpaired: set[BlockPlace] = set()
+    matching = _Matching(waiting)
     continuing: set[int] = set()
     declined: dict[int, int] = {}
-    spans: list[tuple[str, int, int]] = []
-    # By key: the place of the call and the number of its group.
-    open_calls: dict[str, tuple[BlockPlace, int]] = dict.fromkeys(waiting, (_BEFORE, -1))
-    present = bool(waiting)
+    # The groups of calls that the newest group goes on without, as far as it is known.
+    undecided: list[int] = []
     for number, group in enumerate(groups):
-        if open_calls and group.user:
+        undecided = []
+        if matching.open and group.user:
             answered = pending if number == 0 else _calls(groups[number - 1], tools)
             if _interrupts(group.user, answered):
-                unpaired.update(place for place, _ in open_calls.values())
-                open_calls = {}
-        if open_calls:
-            continuing.add(number)
-        elif next(_blocks(group.assistant, "opaque"), None) is None:
+                matching.give_up()
+        if not matching.open and next(_blocks(group.assistant, "opaque"), None) is None:
             continue
         declined |= _declined(group)
-        for place, half in _halves(group, target, model, declined):
-            present = present or half is not None
-            if half is None:
-                unpaired.update(place for place, _ in open_calls.values())
-                open_calls = {}
-            elif half.is_call and half.key not in open_calls:
-                open_calls[half.key] = (place, number)
-            elif half.is_call or (found := open_calls.pop(half.key, None)) is None:
-                unpaired.add(place)
-            elif found[1] < number:
-                spans.append((half.key, found[1], number))
+        for answer in _answers(group, target.provider):
+            halves = list(_halves(answer, target, model, declined))
+            undecided += matching.give_up(_left_behind(matching.open, answer, halves, target))
+            if any(called < number for _, called in matching.open.values()):
+                continuing.add(number)
+            for place, half in halves:
+                matching.add(place, half, number)
         if not target.server_tools_span:
-            unpaired.update(place for place, _ in open_calls.values())
-            open_calls = {}
-    first_pending = min((number for _, number in open_calls.values()), default=None)
-    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), tuple(spans), present, declined)
+            matching.give_up()
+    first_pending = min([*undecided, *(number for _, number in matching.open.values())], default=None)
+    found = frozenset(matching.unpaired), first_pending, frozenset(continuing), tuple(matching.spans)
+    return ServerToolStatus(*found, matching.present, declined)
+
+
+class _Matching:
+    """The calls of a server's tools and their results, as far as they were looked at.
+
+    Args:
+        waiting: the keys of the calls before them.
+    """
+
+    def __init__(self, waiting: Sequence[str]) -> None:
+        self.unpaired: set[BlockPlace] = set()
+        self.spans: list[tuple[str, int, int]] = []
+        self.present = bool(waiting)
+        # By key: the place of a call without a result and the number of its group.
+        self.open: dict[str, tuple[BlockPlace, int]] = dict.fromkeys(waiting, (_BEFORE, -1))
+
+    def give_up(self, keys: Sequence[str] | None = None) -> list[int]:
+        """Give up some open calls, or all; return the numbers of their groups."""
+        given_up = [self.open.pop(key) for key in (list(self.open) if keys is None else keys)]
+        self.unpaired.update(place for place, _ in given_up)
+        return [number for _, number in given_up]
+
+    def add(self, place: BlockPlace, half: ServerToolHalf | None, number: int) -> None:
+        """Match the next half of a group; ``None`` is the place where another model took over."""
+        if half is None:
+            self.give_up()
+            return
+        self.present = True
+        if half.is_call and half.key not in self.open:
+            self.open[half.key] = (place, number)
+        elif half.is_call or (found := self.open.pop(half.key, None)) is None:
+            self.unpaired.add(place)
+        elif found[1] < number:
+            self.spans.append((half.key, found[1], number))
+
+
+def _answers(group: MessageGroup, provider: str) -> Iterator[_Answer]:
+    """Return the answers in a group: a message of another response, or of another provider, begins one."""
+    start = group.start + len(group.user)
+    messages: list[Json] = []
+    response: str | None = None
+    is_foreign = False
+    for message in group.assistant:
+        named = (message.get("provider_metadata") or {}).get("response_id")
+        was_foreign, is_foreign = is_foreign, _is_of_another(message, provider)
+        if messages and (was_foreign != is_foreign or (response and named and named != response)):
+            yield _Answer(start, messages)
+            start, messages = start + len(messages), []
+        response = named or response
+        messages.append(message)
+    if messages:
+        yield _Answer(start, messages)
+
+
+def _left_behind(
+    open_calls: Mapping[str, tuple[BlockPlace, int]],
+    answer: _Answer,
+    halves: Sequence[tuple[BlockPlace, ServerToolHalf | None]],
+    target: Format,
+) -> list[str]:
+    """Return the keys of earlier calls that an answer has nothing to do with: no result, and no call they made."""
+    before = [key for key, (place, _) in open_calls.items() if place[0] < answer.start]
+    if not before:
+        return []
+    going_on = {half.key for _, half in halves if half is not None and not half.is_call}
+    going_on |= {key for said in answer.messages for block in said["content"] if (key := target.made_by_tool(block))}
+    return [key for key in before if key not in going_on]
 
 
 def _halves(
-    group: MessageGroup, target: Format, model: str | None, declined: Mapping[int, int]
+    answer: _Answer, target: Format, model: str | None, declined: Mapping[int, int]
 ) -> Iterator[tuple[BlockPlace, ServerToolHalf | None]]:
-    """Return the halves of server tool calls in the assistant's messages, with their places.
+    """Return the halves of server tool calls in an answer, with their places.
 
-    ``None`` represents an answer of another provider, which cannot have continued a turn (rule A11), and the place
-    where another model took over (rule A17).
+    ``None`` represents the place where another model took over (rule A17).
     """
-    for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
-        if _is_of_another(message, target.provider):
-            yield (message_index, 0), None
+    for message_index, message in enumerate(answer.messages, answer.start):
         for block_index, block in enumerate(message["content"]):
             if declined.get(message_index) == block_index:
                 yield (message_index, block_index), None

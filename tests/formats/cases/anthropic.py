@@ -40,6 +40,8 @@ THOUGHT = {"type": "thinking", "thinking": "", "signature": "AAAA"}
 HIDDEN = {"type": "redacted_thinking", "data": "AAAA"}
 SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+RUN = {"type": "server_tool_use", "id": "s2", "name": "code_execution", "input": {}}
+BY_RUN = {"type": "code_execution_20260120", "tool_id": "s2"}
 MARK = {"type": "ephemeral"}
 TAKEOVER = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
 LOOK = {"name": "look", "input_schema": {"type": "object"}}
@@ -66,6 +68,10 @@ ACCEPTED = [
     Case("server-tool-unanswered", body(HI, model(SEARCH, FOUND, text()), HI)),
     Case("server-tool-unanswered", body(HI, model(SEARCH))),
     Case("server-tool-unanswered", body(HI, model(SEARCH, call()), user(result()), model(FOUND, text()), HI)),
+    Case(
+        "server-tool-unanswered",
+        body(HI, model(RUN, call(caller=BY_RUN)), user(result()), model(call("c2", caller=BY_RUN)), user(result("c2"))),
+    ),
     Case("server-tool-orphan", body(HI, model(SEARCH, FOUND, text()), HI)),
     Case("fallback-declined", body(HI, model(text(), SEARCH, FOUND, TAKEOVER, THOUGHT, text()), HI)),
     Case("system-role", body(HI, system(), OK, HI), RECENT),
@@ -126,6 +132,9 @@ REFUSED = [
     Case("server-tool-after-call", body(HI, model(call(), text(), SEARCH, FOUND), user(result()))),
     Case("tool-result-not-first", body(HI, model(call()), user(text(), result()))),
     Case("server-tool-unanswered", body(HI, model(SEARCH, text()), HI)),
+    Case(
+        "server-tool-unanswered", body(HI, model(SEARCH, call()), user(result()), model(call("c2")), user(result("c2")))
+    ),
     Case("server-tool-orphan", body(HI, model(FOUND, text()), HI)),
     Case("fallback-declined", body(HI, model(THOUGHT, TAKEOVER, text()), HI)),
     Case("fallback-declined", body(HI, model(THOUGHT, text(), TAKEOVER, TAKEOVER, text()), HI)),

@@ -98,13 +98,27 @@ def tool_result_not_first(request: Request) -> Iterator[Fault]:
 
 
 def server_tool_unanswered(request: Request) -> Iterator[Fault]:
-    """A server's tool has its result before the user speaks again; the last turn may wait for it."""
+    """A server's tool has its result before the user speaks again; the last turn may wait for it.
+
+    Until then the assistant's turns have its result, or calls that it made.
+    """
     *past, _ = request.stretches()
     for stretch in past:
         answered = [block.get("tool_use_id") for turn in stretch for _, block in turn.served()]
         for where, block in [pair for turn in stretch for pair in turn.of(*CALLS)]:
             if block.get("id") not in answered:
                 yield Fault(where, f"no result for {block.get('id')!r} in its turn")
+    for stretch in request.stretches():
+        waiting: dict[Any, str] = {}
+        for turn in stretch:
+            results = {block.get("tool_use_id") for _, block in turn.served()}
+            callers = [block.get("caller") for _, block in turn.blocks]
+            going_on = results | {caller.get("tool_id") for caller in callers if isinstance(caller, dict)}
+            for name, where in waiting.items():
+                if name not in going_on:
+                    yield Fault(where, f"the turn went on without {name!r}")
+            waiting |= {block.get("id"): where for where, block in turn.of(*CALLS)}
+            waiting = {name: where for name, where in waiting.items() if name not in results}
 
 
 def server_tool_orphan(request: Request) -> Iterator[Fault]:

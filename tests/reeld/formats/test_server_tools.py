@@ -17,6 +17,11 @@ SEARCH = opaque('{"type":"server_tool_use","id":"s1","name":"web_search","input"
 FOUND = opaque('{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}')
 
 
+def _made_by(program: str, call_id: str) -> Any:
+    caller = json.dumps({"type": "code_execution_20260120", "tool_id": program})
+    return call(call_id, provider_metadata={"provider": "anthropic", "caller_json": caller})
+
+
 def matched(*groups: tuple[list[Any], list[Any]], name: str = "anthropic") -> ServerToolStatus:
     """Match the groups of a history, each of the user's and the assistant's messages."""
     start, found = 0, []
@@ -102,16 +107,74 @@ def test_a_result_without_a_call_and_a_second_call_are_unpaired() -> None:
     assert status({(1, 1), (1, 3)}, None, set()) == matched(([user("Hi")], [model(SEARCH, SEARCH, FOUND, FOUND)]))
 
 
+AGAIN = opaque('{"type":"server_tool_use","id":"s2","name":"web_search","input":{},"caller":{"tool_id":"s1"}}')
+
+
+@pytest.mark.parametrize(
+    ("said", "is_continued"),
+    [
+        ([FOUND, text("OK")], True),
+        ([text("OK"), FOUND], True),
+        ([_made_by("s1", "c2")], True),
+        ([AGAIN], True),
+        ([call("c2")], False),
+        ([text("OK")], False),
+        ([_made_by("s9", "c2")], False),
+        ([call("c2", provider_metadata={"provider": "anthropic", "caller": "s1"})], False),
+    ],
+)
+def test_an_answer_that_has_nothing_to_do_with_a_call_gives_it_up(said: list[Any], is_continued: bool) -> None:
+    """One goes on with a call if it has the result, or calls that the tool's program made (rule A11)."""
+    groups = [([user("Hi")], [model(SEARCH, call())]), ([tool(result())], [model(*said)])]
+
+    assert is_continued == ((1, 0) not in matched(*groups).unpaired)
+
+
+def test_a_call_is_given_up_for_good_when_the_answer_without_it_has_ended() -> None:
+    """Until then a later message of the answer may have its result, so nothing since the call is settled."""
+    groups = [([user("Hi")], [model(SEARCH, call())]), ([tool(result())], [model(call("c2"))])]
+    late = ([tool(result("c2"))], [model(FOUND, "OK")])
+
+    assert status({(1, 0)}, 0, set()) == matched(*groups)
+    assert status(set(), None, {1}, ("s1", 0, 1)) == matched(groups[0], (groups[1][0], [*groups[1][1], model(FOUND)]))
+    assert status({(1, 0), (5, 0)}, None, set()) == matched(*groups, late)
+
+
+def test_messages_of_other_responses_are_other_answers() -> None:
+    """Those of one response, or of which that is not known, are one answer."""
+    asked = model(SEARCH, response_id="r1")
+    for named, unpaired in (("r1", set()), (None, set()), ("r2", {(1, 0)})):
+        answer = model("OK", call(), **({"response_id": named} if named else {}))
+
+        assert unpaired == matched(([user("Hi")], [asked, answer])).unpaired
+        assert set() == matched(([user("Hi")], [asked, model(FOUND, "OK", call(), response_id="r2")])).unpaired
+
+
+def test_what_follows_an_answer_without_the_result_is_sent_without_the_call() -> None:
+    """Otherwise the API would refuse the history for ever."""
+    history = [user("Hi"), model(SEARCH, call()), tool(result()), model("Hm", call("c2")), tool(result("c2"))]
+    body, report = sent("anthropic", history)
+
+    assert [] == check("anthropic", body)
+    assert "server_tool_use" not in str(body)
+    assert (2, 0, "dropped") in [change[:3] for change in report]
+
+    history[3]["content"].insert(0, FOUND)
+    body, _ = sent("anthropic", history)
+    assert [] == check("anthropic", body)
+    assert "web_search_tool_result" in str(body)
+
+
 @pytest.mark.parametrize("maker", ["message", "block"])
 def test_a_call_is_unpaired_if_another_provider_answered_since(maker: str) -> None:
     """That cannot have continued the turn; an answer of the same provider, or of an unknown one, can (rule A11)."""
     for provider, unpaired in (("openai", {(1, 0)}), ("anthropic", set()), (None, set())):
         named = {"provider": provider} if provider else {}
         said = text("x", provider_metadata=named if maker == "block" else {})
-        answer = {"role": "assistant", "content": [said], "provider_metadata": named if maker == "message" else {}}
-        groups = ([user("Hi")], [model(SEARCH, call())]), ([tool(result())], [answer])
+        metadata = named if maker == "message" else {}
+        answer = {"role": "assistant", "content": [said, call("c2")], "provider_metadata": metadata}
 
-        assert unpaired == matched(*groups).unpaired
+        assert unpaired == matched(([user("Hi")], [model(SEARCH), answer])).unpaired
 
 
 def test_what_another_provider_answered_to_is_sent_without_the_open_call() -> None:

@@ -21,6 +21,7 @@ _API = Format(
     alternates=True,
     after_calls="own message",
     server_tool_half=rules.server_tool_half,
+    made_by_tool=rules.made_by_tool,
     history_settings=rules.history_settings,
     why_invalid=rules.why_invalid,
     caching=Caching(caching.MOST, caching.count, caching.newest, caching.own, caching.mark_top, caching.mark_end),

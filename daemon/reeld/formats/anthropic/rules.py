@@ -167,6 +167,16 @@ def server_tool_half(block: Json) -> ServerToolHalf | None:
     return ServerToolHalf(str(value.get("tool_use_id")), is_call=False) if _is_server_result(kind) else None
 
 
+def made_by_tool(block: Json) -> str | None:
+    """Return the id of the call of a server's tool whose program made a call, as its ``caller`` says (rule A11)."""
+    if block["type"] == "opaque":
+        caller = (opaque_object(block) or {}).get("caller")
+    else:
+        caller = restore_key(block.get("provider_metadata"), PROVIDER, "caller")
+    tool_id = caller.get("tool_id") if type(caller) is dict else None
+    return tool_id if type(tool_id) is str else None
+
+
 def own_keys(block: Json, kind: str) -> Json:
     """Return Anthropic's own keys that were kept with a neutral block."""
     metadata = block.get("provider_metadata")
