@@ -50,6 +50,20 @@ def test_bound_thinking_goes_back_after_another_rendering_and_a_restart(daemon: 
     assert ["one", "two", "three"] == thoughts(client)
 
 
+def test_a_program_that_passes_no_prefix_answers_the_only_rendering(client: Client) -> None:
+    """With two different ones it is not known which one was answered, and nothing is sent that may be refused."""
+    body = {"role": "assistant", "model": MODEL, "stop_reason": "end_turn"}
+    client.create("demo")
+    for words, others in (("one", []), ("two", [{"model": MODEL, "tools": []}])):
+        client.add("demo", f"{words}?")
+        for extra in ({"model": MODEL, "max_tokens": 9}, *others):
+            client.render("demo", "anthropic", extra=extra)
+        thought = {"type": "thinking", "thinking": words, "signature": "c2ln"}
+        client.ingest("demo", "anthropic", {**body, "content": [thought, {"type": "text", "text": words}]})
+
+    assert ["one"] == thoughts(client)
+
+
 def test_a_redaction_takes_the_thinking_that_was_bound_to_it(client: Client) -> None:
     """What was thought before it goes back."""
     client.create("demo")

@@ -122,8 +122,8 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
         create: create the agent if it does not exist.
         names: the ``names`` of the rendering, if tools were sent under other names.
         interrupted: the response broke off; the daemon detects this itself in an event stream.
-        prefix: the ``prefix`` of the rendering that it answers. Newer Claude models bind their thinking to it; without
-            it, their thinking does not go back.
+        prefix: the ``prefix`` of the rendering that it answers. Newer Claude models bind their thinking to it; if it is
+            not known, their thinking does not go back. Default: that of the last rendering, if it was the only one.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 

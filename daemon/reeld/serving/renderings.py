@@ -1,7 +1,7 @@
 """Caches between requests: states of renderings, written items, earlier states, and the models of renderings."""
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from reeld.formats.render_state import RenderState
@@ -82,13 +82,25 @@ class RenderCache:
             self.size -= size
 
 
-class AskedModels:
-    """Which model a conversation was last rendered for, until its answer is ingested.
+class Asked(NamedTuple):
+    """What the renderings of a conversation since its last answer have in common; ``None`` if that is unknown.
 
-    The requested name is often an alias of the model that answers, and both count as the same model (rule X16). A
-    client may pass it to ``ingest``. Otherwise it is the model of the renderings since the last answer, if all of them
-    were for the same one. With several models it is unknown which one answered, and a wrong guess would send one model
-    what another one signed.
+    Args:
+        model: the model that they were for.
+        prefix: the hash of their bodies.
+    """
+
+    model: str | None = None
+    prefix: str | None = None
+
+
+class AskedModels:
+    """What a conversation was last rendered as, and for which model, until its answer is ingested.
+
+    The requested name is often an alias of the model that answers, and both count as the same model (rule X16). Newer
+    models bind their thinking to the body that they answer (rule A8). A client may pass both to ``ingest``. Otherwise
+    it is what the renderings since the last answer have in common. If they differ, it is unknown which one was
+    answered, and a wrong guess would send a model what it refuses.
 
     Args:
         room: how many conversations it remembers; the oldest are forgotten.
@@ -96,16 +108,16 @@ class AskedModels:
 
     def __init__(self, room: int = _ASKED_ROOM) -> None:
         self._room = room
-        self._asked: OrderedDict[CacheKey, set[str | None]] = OrderedDict()
+        self._asked: OrderedDict[CacheKey, Asked] = OrderedDict()
 
-    def note(self, key: CacheKey, model: str | None) -> None:
-        """Note the model of a rendering; ``None`` if it is not known."""
-        self._asked.setdefault(key, set()).add(model)
+    def note(self, key: CacheKey, asked: Asked) -> None:
+        """Note a rendering."""
+        before = self._asked.get(key, asked)
+        self._asked[key] = Asked(*(old if old == new else None for old, new in zip(before, asked, strict=True)))
         self._asked.move_to_end(key)
         while len(self._asked) > self._room:
             self._asked.popitem(last=False)
 
-    def take(self, key: CacheKey) -> str | None:
-        """Forget the renderings of a conversation; return their model if it is only one."""
-        models = self._asked.pop(key, set())
-        return models.pop() if len(models) == 1 else None
+    def take(self, key: CacheKey) -> Asked:
+        """Forget the renderings of a conversation; return what they have in common."""
+        return self._asked.pop(key, Asked())

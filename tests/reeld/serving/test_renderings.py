@@ -6,7 +6,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.recent import Recent
 from reeld.formats.model import HistorySettings
 from reeld.formats.render_state import Chunks, RenderState
-from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.serving.renderings import Asked, AskedModels, RenderCache
 
 KEY = 1, "gemini"
 
@@ -90,18 +90,30 @@ def test_only_one_model_is_known(models: list[str | None], asked: str | None) ->
     """It is returned once; the next answer belongs to other renderings."""
     found = AskedModels()
     for model in models:
-        found.note(KEY, model)
-        found.note((2, "gemini"), "other")
-        found.note((1, "anthropic"), "other")
+        found.note(KEY, Asked(model, "same"))
+        found.note((2, "gemini"), Asked("other", "other"))
+        found.note((1, "anthropic"), Asked("other", "other"))
 
-    assert asked == found.take(KEY)
-    assert found.take(KEY) is None
+    assert Asked(asked, "same" if models else None) == found.take(KEY)
+    assert Asked() == found.take(KEY)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "known"), [(["x"], "x"), (["x", "x"], "x"), (["x", "y"], None), (["x", "y", "x"], None)]
+)
+def test_only_one_body_is_known(bodies: list[str], known: str | None) -> None:
+    """Of several it is unknown which one was answered (rule A8)."""
+    found = AskedModels()
+    for body in bodies:
+        found.note(KEY, Asked("a", body))
+
+    assert Asked("a", known) == found.take(KEY)
 
 
 def test_the_oldest_renderings_are_forgotten() -> None:
     """A rendering that was never answered does not stay for ever."""
     found = AskedModels(room=2)
     for row in (1, 2, 1, 3):
-        found.note((row, "gemini"), "a")
+        found.note((row, "gemini"), Asked("a"))
 
-    assert ["a", None, "a"] == [found.take((row, "gemini")) for row in (1, 2, 3)]
+    assert ["a", None, "a"] == [found.take((row, "gemini")).model for row in (1, 2, 3)]

@@ -10,14 +10,16 @@ from reeld.formats.ingest import read_request, read_response
 from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Services
 from reeld.serving.handlers.rows import is_large_body, read_and_add
+from reeld.serving.renderings import Asked
 
 
 def ingest(
     services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Ingest
 ) -> Deferred:
     """Add what a provider answered, and its token usage; a missing agent is given by its address."""
-    known = None if isinstance(target, str) else services.asked_models.take((target.row, asked.format))
-    model = asked.model or known
+    known = Asked() if isinstance(target, str) else services.asked_models.take((target.row, asked.format))
+    model = asked.model or known.model
+    prefix = known.prefix if asked.prefix is None else asked.prefix.get("body")
 
     def parse() -> Addition:
         answer = read_response(
@@ -26,7 +28,7 @@ def ingest(
             model,
             asked.names,
             interrupted=asked.interrupted,
-            prefix=None if asked.prefix is None else asked.prefix.get("body"),
+            prefix=prefix,
         )
         rows, altered = rows_from(answer)
         return Addition(rows, altered, {})

@@ -21,6 +21,7 @@ from reeld.protocol.params import Render
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.queries import profile_of
 from reeld.serving.pages import is_message
+from reeld.serving.renderings import Asked
 from reeld.store import states
 from reeld.store.store import Store
 
@@ -181,7 +182,7 @@ async def _render(
     rendered, state = await services.long_work.in_thread(work)
     if age is not None:
         services.render_cache.put(key, state, age)
-        services.asked_models.note(key, state.model)
+        services.asked_models.note(key, Asked(state.model, rendered.prefix.body))
     return rendered
 
 
