@@ -54,7 +54,8 @@ def test_a_program_that_passes_no_prefix_answers_the_only_rendering(client: Clie
     """With two different ones it is not known which one was answered, and nothing is sent that may be refused."""
     body = {"role": "assistant", "model": MODEL, "stop_reason": "end_turn"}
     client.create("demo")
-    for words, others in (("one", []), ("two", [{"model": MODEL, "tools": []}])):
+    other: list[dict[str, Any]] = [{"model": MODEL, "tools": []}]
+    for words, others in (("one", []), ("two", other)):
         client.add("demo", f"{words}?")
         for extra in ({"model": MODEL, "max_tokens": 9}, *others):
             client.render("demo", "anthropic", extra=extra)

@@ -39,7 +39,8 @@ class Rendered(NamedTuple):
 
     ``body`` is JSON text. ``ready`` is whether it can be sent; if not, ``needs`` says what is missing. ``names`` maps
     the names under which tools are sent, if these differ, to their own. ``extends`` is whether the prefix that was
-    given as ``after`` is unchanged. ``omitted`` is how many older changes ``report`` leaves out.
+    given as ``after`` is unchanged. ``omitted`` is how many older changes ``report`` leaves out. ``betas`` are the
+    names of betas that the request declares in its header (``anthropic-beta``), if it needs any.
     """
 
     format: str
@@ -52,6 +53,7 @@ class Rendered(NamedTuple):
     names: dict[str, str] | None = None
     extends: bool | None = None
     omitted: int = 0
+    betas: list[str] | None = None
 
 
 class Loaded(NamedTuple):

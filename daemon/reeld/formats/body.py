@@ -85,6 +85,7 @@ class Rendered(NamedTuple):
         names: the tools that are sent under another name; the keys are the names that are sent.
         prefix: the prefix that later renderings share.
         extends: whether the body begins with ``after``; ``None`` if that was not asked.
+        betas: what the header of the request declares.
     """
 
     format: str
@@ -94,6 +95,7 @@ class Rendered(NamedTuple):
     names: dict[str, str]
     prefix: Prefix
     extends: bool | None
+    betas: list[str] = []  # noqa: RUF012 - nobody changes it
 
     @property
     def body(self) -> str:
@@ -115,6 +117,8 @@ class Rendered(NamedTuple):
             shown["names"] = self.names
         if self.extends is not None:
             shown["extends"] = self.extends
+        if self.betas:
+            shown["betas"] = self.betas
         return shown
 
 
@@ -256,7 +260,8 @@ def assemble(  # noqa: PLR0913 - what a body is made of
         if not extends:
             report.append(_prefix_change(request.after, compared, history, previous))
     turns = (*spliced(leading, []), *spliced(history.settled, settled), *spliced(history.open, open_))
-    return Rendered(request.format, _joined(target, top, turns), report, ready, names, prefix, extends)
+    betas = target.betas(extra, state.settings.declared)
+    return Rendered(request.format, _joined(target, top, turns), report, ready, names, prefix, extends, betas)
 
 
 def top_digest(target: Format, extra: Json, prompt: Prompt | None, model: str | None) -> bytes:

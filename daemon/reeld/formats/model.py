@@ -128,12 +128,14 @@ class HistorySettings(NamedTuple):
         by_id: whether the provider looks up its own items by id, and then requires the items that belong to them.
         past_reasoning: whether the model reads its reasoning of earlier turns, though its server ignores it otherwise.
         tools: the names of the tools whose calls are sent as calls, and all others as text; ``None`` for all tools.
+        declared: the features that ``extra`` declares, of those that the API refuses undeclared.
     """
 
     thinking: bool = True
     by_id: bool = False
     past_reasoning: bool = False
     tools: frozenset[str] | None = None
+    declared: frozenset[str] = frozenset()
 
     @property
     def of_settled(self) -> "HistorySettings":

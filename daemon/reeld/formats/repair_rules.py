@@ -25,4 +25,5 @@ class Rules(NamedTuple):
         """Return why a block cannot be sent; no API accepts blank texts (rules X3 and A3)."""
         if block["type"] == "text":
             return None if block["text"].strip() else "a blank text"
-        return self.target.why_unsendable(block, position, self.model)
+        why = self.target.why_unsendable(block, position, self.model)
+        return why or self.target.why_undeclared(block, self.settings.declared)

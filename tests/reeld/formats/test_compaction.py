@@ -31,7 +31,7 @@ def rendered(
     return found, kept
 
 
-EXTRA: dict[str, Json] = {"openai-responses": {"store": False}, "anthropic": {"max_tokens": 9}}
+EXTRA: dict[str, Json] = {"openai-responses": {"store": False}, "anthropic": {"betas": ["compact-2026-09-04"]}}
 
 
 def said(found: Rendered) -> str:

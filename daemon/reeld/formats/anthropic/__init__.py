@@ -1,7 +1,7 @@
 """Anthropic Messages (the A rules of docs/provider-rules.md), and the clouds that serve it (rule A22)."""
 
 from reel.providers.anthropic import PROVIDER
-from reeld.formats.anthropic import caching, read, rules, write
+from reeld.formats.anthropic import betas, caching, read, rules, write
 from reeld.formats.format import Caching, Format
 
 _API = Format(
@@ -16,6 +16,9 @@ _API = Format(
     read_request=read.read_request,
     read_response=read.read_response,
     begins_anew=rules.from_compaction,
+    unsent_keys=frozenset({betas.BETAS}),
+    why_undeclared=betas.why_undeclared,
+    betas=betas.header,
     binds_thinking=rules.binds_thinking,
     sends_settings=rules.sends_settings,
     alternates=True,
@@ -35,13 +38,13 @@ _DIALECTS = {
         name="anthropic/vertex",
         defaults={"anthropic_version": "vertex-2023-10-16"},
         has_model=False,
-        unsent_keys=frozenset({"model"}),
+        unsent_keys=frozenset({betas.BETAS, "model"}),
     ),
     "bedrock-invoke": _API._replace(
         name="anthropic/bedrock-invoke",
         defaults={"anthropic_version": "bedrock-2023-05-31"},
         has_model=False,
-        unsent_keys=frozenset({"model", "stream"}),
+        unsent_keys=frozenset({betas.BETAS, "model", "stream"}),
     ),
     "foundry": _API,
 }

@@ -10,6 +10,7 @@ from reel.providers.anthropic import FALLBACK, PDF, PROVIDER
 from reel.providers.content import mime_of
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.providers.roles import THOUGHTS
+from reeld.formats.anthropic.betas import declared
 from reeld.formats.fields import why_continues
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
 from reeld.formats.model import HistorySettings
@@ -214,7 +215,7 @@ def history_settings(extra: Json, _prompt: Prompt | None, model: str | None) -> 
     """Return whether thinking is on; if the request does not say so, that is up to the model (rule A9)."""
     kind = _thinking(extra)
     thinks = kind in _THINKING or (kind is None and (version(model) or (0, 0)) >= _THINKS_SINCE)
-    return HistorySettings(thinking=thinks)
+    return HistorySettings(thinking=thinks, declared=declared(extra))
 
 
 def why_invalid(extra: Json, loop: LoopThinking | None, _model: str | None) -> str | None:

@@ -24,6 +24,7 @@ from tests.reeld.formats.histories import (
 )
 
 MARK = {"type": "ephemeral", "ttl": "5m"}
+DECLARED = {"betas": ["mcp-client-2026-09-15", "server-side-fallback-2026-07-01"]}
 TOOL = {"name": "look", "input_schema": {"type": "object"}}
 PROMPT = {"role": "system", "content": "Be brief"}
 TALK: list[Any] = [PROMPT, "Hi", model("OK"), "So?", model("Yes"), "And?"]
@@ -158,8 +159,8 @@ def test_blocks_without_cache_control_get_none(unmarked: Json) -> None:
     """Neither one that they were loaded with, nor a placed one: that goes to the block before (rule A7)."""
     history = ["Hi", model("OK", opaque(json.dumps(unmarked))), "And?"]
 
-    assert ["OK"] == places(rendered(history, extra={"fallbacks": "default"}, cache="5m")[0])
-    assert [] == places(rendered(history, extra={"fallbacks": "default"})[0])
+    assert ["OK"] == places(rendered(history, extra=DECLARED, cache="5m")[0])
+    assert [] == places(rendered(history, extra=DECLARED)[0])
 
 
 def test_a_tool_that_is_loaded_later_gets_no_breakpoint() -> None:

@@ -29,12 +29,13 @@ from tests.reeld.formats.sending import sent
 MARK = {"type": "ephemeral"}
 MARKED = {"provider": "anthropic", "cache_control": MARK}
 HIDDEN = {"type": "redacted_thinking", "data": "AAAA", "provider": "anthropic"}
+BETAS = {"betas": ["mcp-client-2026-09-15", "files-api-2025-04-14"]}
 RECENT, OLD = "claude-opus-4-8", "claude-haiku-4-5"
 
 
 def messages(*history: Any, named: str | None = RECENT) -> list[dict[str, Any]]:
     """Render a history, check the body, and return its messages."""
-    body, _ = sent("anthropic", history, named)
+    body, _ = sent("anthropic", history, named, BETAS)
 
     assert [] == check("anthropic", body, named)
     found: list[dict[str, Any]] = body["messages"]
@@ -144,6 +145,7 @@ def test_four_cache_breakpoints_are_kept() -> None:
             user(marked),
             user(opaque('{"type":"container_upload","file_id":"f","cache_control":{"type":"ephemeral"}}')),
         ],
+        extra=BETAS,
     )
 
     assert 4 == str(body).count("ephemeral")

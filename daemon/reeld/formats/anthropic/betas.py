@@ -1,0 +1,81 @@
+"""The features of Anthropic's API that a request declares before it may have their blocks (rule A23)."""
+
+from typing import Any, NamedTuple
+
+from reel.base.strict_json import Json
+from reel.providers.anthropic import FALLBACK
+from reel.providers.metadata import opaque_object
+
+# The key of ``extra`` with the names of betas; it is read, and no part of the body.
+BETAS = "betas"
+
+
+class Beta(NamedTuple):
+    """A feature.
+
+    Args:
+        blocks: the types of blocks that a history may have only with it.
+        prefix: how the names of its betas begin.
+        newest: the name of the one to declare.
+        keys: the keys of a request that use it, and so declare it.
+        edits: how the types of edits in ``context_management`` begin that use it.
+    """
+
+    blocks: tuple[str, ...]
+    prefix: str
+    newest: str
+    keys: tuple[str, ...]
+    edits: str | None = None
+
+
+_FEATURES = {
+    "fallbacks": Beta((FALLBACK,), "server-side-fallback-", "server-side-fallback-2026-07-01", ("fallbacks",)),
+    "compaction": Beta(("compaction",), "compact-", "compact-2026-09-04", ("compaction",), "compact_"),
+    "mcp": Beta(
+        ("mcp_tool_use", "mcp_tool_result", "mcp_tool_listing"),
+        "mcp-client-",
+        "mcp-client-2026-09-15",
+        ("mcp_servers",),
+    ),
+    "files": Beta(("container_upload",), "files-api-", "files-api-2025-04-14", ("container",)),
+}
+_FEATURE_OF = {kind: name for name, beta in _FEATURES.items() for kind in beta.blocks}
+
+
+def declared(extra: Json) -> frozenset[str]:
+    """Return the features that a request declares, by its betas or by a key that uses one."""
+    return frozenset(name for name, beta in _FEATURES.items() if _is_declared(extra, beta))
+
+
+def _is_declared(extra: Json, beta: Beta) -> bool:
+    if any(extra.get(key) is not None for key in beta.keys):
+        return True
+    if any(one.startswith(beta.prefix) for one in _named(extra)):
+        return True
+    management: Any = extra.get("context_management")
+    edits = management.get("edits") if type(management) is dict else None
+    kinds = [str(edit.get("type")) for edit in edits if type(edit) is dict] if type(edits) is list else []
+    return beta.edits is not None and any(kind.startswith(beta.edits) for kind in kinds)
+
+
+def why_undeclared(block: Json, known: frozenset[str]) -> str | None:
+    """Return why a block is left out: the API does not know its type unless the request declares the feature."""
+    kind = (opaque_object(block) or {}).get("type") if block["type"] == "opaque" else None
+    feature = _FEATURE_OF.get(kind) if type(kind) is str else None
+    if feature is None or feature in known:
+        return None
+    beta = _FEATURES[feature]
+    return f"a block of the type {kind}: extra declares no beta for it, such as {beta.newest}"
+
+
+def header(extra: Json, known: frozenset[str]) -> list[str]:
+    """Return the betas of a request's header: those of ``extra``, and one for each feature that it uses without."""
+    named = _named(extra)
+    needed = [_FEATURES[name] for name in _FEATURES if name in known]
+    missing = [beta.newest for beta in needed if not any(one.startswith(beta.prefix) for one in named)]
+    return [*named, *missing]
+
+
+def _named(extra: Json) -> list[str]:
+    given: Any = extra.get(BETAS)
+    return [one for one in given if type(one) is str] if type(given) is list else []

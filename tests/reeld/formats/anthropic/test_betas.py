@@ -1,0 +1,63 @@
+"""Blocks that a request declares by a beta, and the header that it needs (rule A23)."""
+
+import json
+
+import pytest
+
+from reeld.formats.body import Rendered, RenderRequest
+from reeld.formats.render import render
+from tests.formats.checker import check
+from tests.reeld.formats.histories import Json, entries_of, model, opaque, user
+
+MODEL = "claude-opus-4-8"
+LISTING = {"type": "mcp_tool_listing", "mcp_server_name": "s", "tools": []}
+TAKEOVER = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
+COMPACTION = {"type": "compaction", "content": "S"}
+UPLOAD = {"type": "container_upload", "file_id": "f"}
+EDIT = {"edits": [{"type": "compact_20260112"}]}
+# A block, what declares it, and what is in the header then.
+DECLARED: list[tuple[Json, Json, list[str]]] = [
+    (TAKEOVER, {"fallbacks": "default"}, ["server-side-fallback-2026-07-01"]),
+    (TAKEOVER, {"betas": ["server-side-fallback-2026-06-01"]}, ["server-side-fallback-2026-06-01"]),
+    (COMPACTION, {"context_management": EDIT}, ["compact-2026-09-04"]),
+    (COMPACTION, {"betas": ["compact-2026-01-12"], "context_management": EDIT}, ["compact-2026-01-12"]),
+    (LISTING, {"mcp_servers": [{"type": "url", "url": "https://x", "name": "s"}]}, ["mcp-client-2026-09-15"]),
+    (UPLOAD, {"container": "c"}, ["files-api-2025-04-14"]),
+]
+
+
+def rendered(block: Json, extra: Json) -> Rendered:
+    """Render an answer with a block of Anthropic's, or a question with an upload."""
+    kept = opaque(json.dumps(block), model=MODEL)
+    answer, asked = (model("OK"), user("And?", kept)) if block == UPLOAD else (model("OK", kept), user("And?"))
+    found, _ = render(RenderRequest("anthropic", MODEL, extra), entries_of(["Hi", answer, asked]))
+    assert [] == check("anthropic", json.loads(found.body), MODEL)
+    return found
+
+
+@pytest.mark.parametrize(("block", "extra", "betas"), DECLARED)
+def test_a_block_is_sent_if_the_request_declares_it(block: Json, extra: Json, betas: list[str]) -> None:
+    """By the beta's name, or by using the feature; the reply has what the header needs."""
+    found = rendered(block, {**extra, "max_tokens": 9})
+
+    assert block["type"] in json.dumps(json.loads(found.body)["messages"])
+    assert "betas" not in json.loads(found.body)
+    assert betas == found.betas == found.as_map()["betas"]
+
+
+@pytest.mark.parametrize("block", [TAKEOVER, COMPACTION, LISTING, UPLOAD])
+@pytest.mark.parametrize(
+    "extra", [{}, {"betas": ["other-2026-01-01"]}, {"betas": "x"}, {"context_management": {"edits": 1}}]
+)
+def test_a_block_that_is_not_declared_is_left_out(block: Json, extra: Json) -> None:
+    """The API does not know it; the report says which beta would do."""
+    found = rendered(block, {**extra, "max_tokens": 9})
+
+    assert block["type"] not in json.dumps(json.loads(found.body)["messages"])
+    assert [f"a block of the type {block['type']}"] == [change.why.split(":")[0] for change in found.report]
+
+
+def test_a_body_that_needs_no_beta_names_none() -> None:
+    """Those of the caller's are named as they are."""
+    assert "betas" not in rendered(TAKEOVER, {"max_tokens": 9}).as_map()
+    assert ["x-1"] == rendered(TAKEOVER, {"betas": ["x-1"]}).betas
