@@ -103,5 +103,5 @@ class Dialect(NamedTuple):
 
 
 def text_of(thoughts: Sequence[Json]) -> str:
-    """Return the text of some thoughts."""
-    return "\n\n".join(thought["text"] for thought in thoughts if thought["text"])
+    """Return the text of some thoughts; one may have none but what another server keeps beside it."""
+    return "\n\n".join(thought["text"] for thought in thoughts if thought["text"].strip())

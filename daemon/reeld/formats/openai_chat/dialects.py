@@ -123,7 +123,7 @@ def _for_minimax(message: Json, thoughts: Sequence[Json], _ids: Mapping[str, str
 
 
 def _plain_details(thought: Json) -> list[Json]:
-    return [{"type": "reasoning.text", "text": thought["text"]}] if thought["text"] else []
+    return [{"type": "reasoning.text", "text": thought["text"]}] if thought["text"].strip() else []
 
 
 MINIMAX = Dialect(
@@ -278,7 +278,7 @@ def _for_mistral(message: Json, thoughts: Sequence[Json], _ids: Mapping[str, str
 
 def _thought_as_parts(thought: Json) -> list[Json]:
     kept = restore_keys(thought.get("provider_metadata"), PROVIDER, ("thinking", "closed", "signature"))
-    if not (thought["text"] or kept):
+    if not (thought["text"].strip() or kept):
         return []
     inside: Any = [{"type": "text", "text": thought["text"]}]
     return [{"type": "thinking", "thinking": inside, **kept}]

@@ -19,10 +19,14 @@ _NO_THOUGHT = {
     "provider": "openai",
     "provider_metadata": {"provider": "openai", "reasoning_details_json": '[{"type":"reasoning.encrypted"}]'},
 }
+# Its text is blank, and what else was kept is another server's.
+_BLANK_THOUGHT = {**_NO_THOUGHT, "text": " "}
+_CALL = {"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"}
 
 
 @pytest.mark.parametrize("dialect", list(SERVERS))
 @given(messages=HISTORIES)
+@example(messages=["Hello", {"role": "assistant", "content": [_BLANK_THOUGHT, _CALL]}])
 @example(messages=["Hello", {"role": "assistant", "content": [_NO_THOUGHT, {"type": "text", "text": "Hi"}]}])
 def test_a_rendered_request_is_rendered_to_itself(dialect: str, messages: list[Any]) -> None:
     """It loads, and nothing of it is lost, whichever server it was for."""
