@@ -79,7 +79,7 @@ def citations() -> list[tuple[str, str]]:
 
 def path_of(module: str) -> Path:
     """Return the file of a module: one of the formats, or one of the readers that the client has too."""
-    return (CLIENT if module.startswith("providers/") else FORMATS) / module
+    return (CLIENT if module.startswith(("providers/", "streams/")) else FORMATS) / module
 
 
 ALL = rules()
@@ -112,7 +112,7 @@ def test_a_rule_names_its_evidence_and_its_code(rule: Rule) -> None:
     missing = [
         (module, name)
         for module, name in rule.functions
-        if not re.search(rf"^( *def {name}\(|{name} = )", path_of(module).read_text(), re.MULTILINE)
+        if not re.search(rf"^( *def {name}\(|class {name}\b|{name} = )", path_of(module).read_text(), re.MULTILINE)
     ]
 
     assert rule.part("Evidence")

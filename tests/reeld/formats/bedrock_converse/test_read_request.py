@@ -148,3 +148,23 @@ def test_results_belong_to_the_tool() -> None:
     asked, answered, other = loaded(model(call()), user(result(type="x")), model(result("c2"))).messages
 
     assert ["assistant", "tool", "tool"] == [message["role"] for message in (asked, answered, other)]
+
+
+def test_changes_of_the_tools_are_kept_but_not_sent() -> None:
+    """Models refuse them in the messages of the role system, which are the user's here (rule B11)."""
+    added, removed = ({key: {"tool": {"name": "look"}}} for key in ("toolAddition", "toolRemoval"))
+    said = [{"role": "system", "content": [added, text("Be quick")]}, {"role": "system", "content": [removed]}]
+    request = loaded(HI, said[0], model(text("OK")), HI, said[1])
+    found, _ = render(RenderRequest("bedrock-converse", CLAUDE), entries_of(request.messages))
+
+    assert ["look", "look"] == [
+        next(iter(json.loads(block["data_json"]).values()))["tool"]["name"]
+        for message in request.messages
+        for block in message["content"]
+        if block["type"] == "opaque"
+    ]
+    assert [{"role": "user", "content": [*HI["content"], text("Be quick")]}, model(text("OK")), HI] == json.loads(
+        found.body
+    )["messages"]
+    assert found.ready
+    assert ["dropped", "merged", "downgraded", "dropped"] == [change.action for change in found.report]
