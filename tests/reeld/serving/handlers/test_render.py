@@ -50,6 +50,22 @@ async def test_render_in_a_dialect(connect: Connect) -> None:
     assert [False, True, False] == ["reasoning_content" in body for body in bodies]
 
 
+async def test_the_dialect_of_an_answer_comes_back_with_the_prefix(connect: Connect) -> None:
+    """What one server signed goes back to it, and not to the other one."""
+    peer = connect()
+    await talk(peer)
+    part = {"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "U0lHTkVE"}
+    asked = await peer.call("render", "demo", "gemini", {"dialect": "vertex"})
+    answer = json.dumps({"candidates": [{"content": {"role": "model", "parts": [part]}}]})
+    await peer.call("ingest", "demo", "gemini", answer, {"prefix": asked["prefix"]})
+    bodies = [
+        (await peer.call("render", "demo", "gemini", {"dialect": dialect}))["body"]
+        for dialect in ("vertex", "ai-studio")
+    ]
+
+    assert [True, False] == ["U0lHTkVE" in body for body in bodies]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 async def test_render_of_a_conversation(connect: Connect, name: str) -> None:
     """The body is valid for the provider; the reply has the seq it was taken at, and what became of the body."""
