@@ -229,6 +229,8 @@ def assemble(  # noqa: PLR0913 - what a body is made of
         if notice is not None:
             context.report.append(Change(rest.server_state.seq, None, *notice))
     fields = {**target.defaults, **_with_sent_names(target, extra, names), **part.fields}
+    if (betas := target.betas(extra, state.settings.declared)) and target.betas_key is not None:
+        fields = {target.betas_key: betas, **fields}
     if target.has_model and state.model is not None:
         fields = {"model": state.model, **fields}
     leading = EncodedTurns()
@@ -260,7 +262,6 @@ def assemble(  # noqa: PLR0913 - what a body is made of
         if not extends:
             report.append(_prefix_change(request.after, compared, history, previous))
     turns = (*spliced(leading, []), *spliced(history.settled, settled), *spliced(history.open, open_))
-    betas = target.betas(extra, state.settings.declared)
     return Rendered(request.format, _joined(target, top, turns), report, ready, names, prefix, extends, betas)
 
 

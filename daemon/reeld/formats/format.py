@@ -130,6 +130,7 @@ class Format(NamedTuple):
         any_signature: whether it can hold any provider's signatures, as any provider may be the final recipient.
         why_undeclared: why a block is not sent in a request that declares only these features (``HistorySettings``).
         betas: the names of betas that a body with such ``extra`` and features needs, for its header.
+        betas_key: the key of the body that has these, if the API takes no such header.
         begins_anew: the items of a turn from a summary of everything before it on; ``None`` if it has none. Only these
             are sent, and what follows.
         binds_thinking: whether a model binds its thinking to everything before it, so that it is not sent behind
@@ -180,6 +181,7 @@ class Format(NamedTuple):
     any_signature: bool = False
     why_undeclared: Callable[[Json, frozenset[str]], str | None] = lambda _block, _declared: None
     betas: Callable[[Json, frozenset[str]], list[str]] = lambda _extra, _declared: []
+    betas_key: str | None = None
     begins_anew: Callable[[list[Json]], list[Json] | None] = _nothing_new
     binds_thinking: Callable[[str | None, Json], bool] = lambda _model, _extra: False
     sends_settings: Callable[[Json, str | None], bool] = lambda _message, _model: False

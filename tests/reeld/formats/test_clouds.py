@@ -48,6 +48,17 @@ def test_the_version_of_the_caller_comes_first() -> None:
     assert ("vertex-9", False) == (body["anthropic_version"], "model" in body)
 
 
+def test_invoke_model_has_the_betas_in_its_body() -> None:
+    """It takes no header, unlike Vertex; those that the caller puts there come first."""
+    named = {"betas": ["context-1m-2025-08-07"], "max_tokens": 9}
+    found = {name: json.loads(rendered(f"anthropic/{name}", **named).body) for name in ("bedrock-invoke", "vertex")}
+    own = rendered("anthropic/bedrock-invoke", anthropic_beta=["x"], **named)
+
+    assert [] == check("anthropic/bedrock-invoke", found["bedrock-invoke"], CLAUDE)
+    assert [named["betas"], None] == [body.get("anthropic_beta") for body in found.values()]
+    assert ["x"] == json.loads(own.body)["anthropic_beta"]
+
+
 def test_a_dialect_of_another_format_is_refused() -> None:
     """The error names those that the format has."""
     with pytest.raises(InvalidParams, match="expected one of vertex, bedrock-invoke, foundry, got 'deepseek'"):

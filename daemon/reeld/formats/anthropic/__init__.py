@@ -45,6 +45,7 @@ _DIALECTS = {
         defaults={"anthropic_version": "bedrock-2023-05-31"},
         has_model=False,
         unsent_keys=frozenset({betas.BETAS, "model", "stream"}),
+        betas_key="anthropic_beta",
     ),
     "foundry": _API,
 }
