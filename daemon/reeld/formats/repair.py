@@ -111,7 +111,7 @@ def repair(
     """
     groups = groups_of(messages)
     pending = [call.given_id for call in state.pending]
-    tools = match_server_tools(groups, target, model, state.waiting, pending, settings.tools)
+    tools = match_server_tools(groups, target, model, state.waiting, pending, settings)
     newest = max(len(groups) - 1, 0)
     first_open = newest if tools.first_pending is None else min(newest, tools.first_pending)
     rules = Rules(target, model, tools, settings, set())

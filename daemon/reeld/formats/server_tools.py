@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from reel.base.strict_json import Json
 from reel.providers.anthropic import declined_blocks
 from reeld.formats.format import Format, ServerToolHalf
+from reeld.formats.model import HistorySettings
 
 # A block by its place: the number of its message in the batch that is repaired, and its number in that message.
 BlockPlace: TypeAlias = tuple[int, int]
@@ -67,13 +68,16 @@ class ServerToolStatus(NamedTuple):
         return tuple(key for key, called, answered in self.spans if called < number <= answered)
 
 
+_DEFAULTS = HistorySettings()
+
+
 def match_server_tools(
     groups: Sequence[MessageGroup],
     target: Format,
     model: str | None,
     waiting: Sequence[str] = (),
     pending: Sequence[str] = (),
-    tools: frozenset[str] | None = None,
+    settings: HistorySettings = _DEFAULTS,
 ) -> ServerToolStatus:
     """Match the calls of a server's tools with their results.
 
@@ -87,7 +91,7 @@ def match_server_tools(
         model: the model that will answer, if it is known.
         waiting: the keys of the server's calls before the batch whose results come in it.
         pending: the ids of the client's calls that the first group answers.
-        tools: the names of the tools whose calls are sent as calls; ``None`` for all tools.
+        settings: which tools' calls are sent as calls, and which features are declared.
     """
     matching = _Matching(waiting)
     continuing: set[int] = set()
@@ -97,14 +101,14 @@ def match_server_tools(
     for number, group in enumerate(groups):
         undecided = []
         if matching.open and group.user:
-            answered = pending if number == 0 else _calls(groups[number - 1], tools)
+            answered = pending if number == 0 else _calls(groups[number - 1], settings.tools)
             if _interrupts(group.user, answered):
                 matching.give_up()
         if not matching.open and next(_blocks(group.assistant, "opaque"), None) is None:
             continue
         declined |= _declined(group)
         for answer in _answers(group, target.provider):
-            halves = list(_halves(answer, target, model, declined))
+            halves = list(_halves(answer, target, model, settings.declared, declined))
             undecided += matching.give_up(_left_behind(matching.open, answer, halves, target))
             if any(called < number for _, called in matching.open.values()):
                 continuing.add(number)
@@ -185,7 +189,7 @@ def _left_behind(
 
 
 def _halves(
-    answer: _Answer, target: Format, model: str | None, declined: Mapping[int, int]
+    answer: _Answer, target: Format, model: str | None, declared: frozenset[str], declined: Mapping[int, int]
 ) -> Iterator[tuple[BlockPlace, ServerToolHalf | None]]:
     """Return the halves of server tool calls in an answer, with their places.
 
@@ -195,7 +199,9 @@ def _halves(
         for block_index, block in enumerate(message["content"]):
             if declined.get(message_index) == block_index:
                 yield (message_index, block_index), None
-            if block["type"] == "opaque" and target.why_unsendable(block, "assistant", model) is None:
+            if block["type"] != "opaque" or target.why_undeclared(block, declared) is not None:
+                continue
+            if target.why_unsendable(block, "assistant", model) is None:
                 half = target.server_tool_half(block)
                 if half is not None:
                     yield (message_index, block_index), half

@@ -61,3 +61,17 @@ def test_a_body_that_needs_no_beta_names_none() -> None:
     """Those of the caller's are named as they are."""
     assert "betas" not in rendered(TAKEOVER, {"max_tokens": 9}).as_map()
     assert ["x-1"] == rendered(TAKEOVER, {"betas": ["x-1"]}).betas
+
+
+@pytest.mark.parametrize("extra", [{}, {"betas": ["mcp-client-2026-09-15"]}])
+def test_a_servers_call_is_not_sent_without_its_result(extra: Json) -> None:
+    """If its result is left out for want of a beta, so is the call; nothing waits for it."""
+    halves = [
+        {"type": "server_tool_use", "id": "s", "name": "x", "input": {}},
+        {"type": "mcp_tool_result", "tool_use_id": "s", "content": []},
+    ]
+    said = model(*(opaque(json.dumps(half), model=MODEL) for half in halves), "OK")
+    body = json.loads(render(RenderRequest("anthropic", MODEL, extra), entries_of(["Hi", said, user("And?")]))[0].body)
+
+    assert [] == check("anthropic", body, MODEL)
+    assert (3 if extra else 1) == len(body["messages"][1]["content"])
