@@ -50,7 +50,7 @@ def test_the_version_of_the_caller_comes_first() -> None:
 
 def test_invoke_model_has_the_betas_in_its_body() -> None:
     """It takes no header, unlike Vertex; those that the caller puts there come first."""
-    named = {"betas": ["context-1m-2025-08-07"], "max_tokens": 9}
+    named: dict[str, Any] = {"betas": ["context-1m-2025-08-07"], "max_tokens": 9}
     found = {name: json.loads(rendered(f"anthropic/{name}", **named).body) for name in ("bedrock-invoke", "vertex")}
     own = rendered("anthropic/bedrock-invoke", anthropic_beta=["x"], **named)
 
