@@ -62,9 +62,9 @@ def _last_fallback(content: Any) -> Json | None:
     return next((part for part in parts if type(part) is dict and part.get("type") == FALLBACK), None)
 
 
-def declined_blocks(blocks: Sequence[Json]) -> int:
-    """Return how many blocks of an answer come before the last one that says that another model took over."""
-    return next((index for index in reversed(range(len(blocks))) if _is_opaque(blocks[index], FALLBACK)), 0)
+def declined_blocks(blocks: Sequence[Json]) -> int | None:
+    """Return how many blocks of an answer come before the last one that says that another model took over, if any."""
+    return next((index for index in reversed(range(len(blocks))) if _is_opaque(blocks[index], FALLBACK)), None)
 
 
 def is_connector_text(block: Json) -> bool:

@@ -17,9 +17,10 @@ from reel.base.strict_json import Json, encode
 from reel.providers.anthropic import CONNECTOR_TEXT, is_connector_text
 from reel.providers.roles import THOUGHTS
 from reeld.formats.format import Format
-from reeld.formats.model import PLACEHOLDER, AssistantTurn, Piece, RenderContext, placeholder
+from reeld.formats.model import PLACEHOLDER, AssistantTurn, Piece, RenderContext, is_thought, placeholder
 from reeld.formats.naming import PREFIX
 from reeld.formats.render_state import EncodedTurns, digest
+from reeld.formats.turn_order import MOVED, OrderedPieces
 
 _UNKNOWN = "this thinking is bound to what was before it, which is not known: no prefix was given to ingest"
 _CHANGED = "this thinking is bound to what was before it, which has changed"
@@ -59,15 +60,19 @@ class Binding:
         """Return a turn without the thinking that is bound to something else than what is before it."""
         if not any(map(self._is_bound, turn.pieces)):
             return turn
-        kept: list[Piece] = []
+        # A server's tool may have come behind a call because of what is left out.
+        left, is_served = OrderedPieces(self._target.after_calls), self._target.is_server_tool
+        kept = left.pieces
         for _, group in groupby(turn.pieces, key=attrgetter("message_index")):
             pieces = list(group)
             why = self._why_lost(pieces, kept, context)
             for piece in pieces:
                 if why is not None and self._is_bound(piece):
                     context.note(piece, "dropped", why)
-                else:
-                    kept.append(piece)
+                elif piece.block["type"] == "tool_call":
+                    left.add_call(piece)
+                elif left.add(piece, is_thought=is_thought(piece.block), is_server_tool=is_served(piece.block)):
+                    context.note(piece, "moved", MOVED)
         return AssistantTurn(kept or [placeholder()])
 
     def _is_bound(self, piece: Piece) -> bool:
@@ -101,8 +106,22 @@ def without_thinking(item: Json) -> Json:
     if type(content) is not list or not any(map(_is_thinking, content)):
         return item
     left = [block for block in content if not _is_thinking(block)]
-    return {**item, "content": left or [{"type": "text", "text": PLACEHOLDER}]}
+    called = next((place for place, block in enumerate(left) if _is_call(block)), len(left))
+    served = [block for block in left[called:] if _is_served(block)]
+    others = [block for block in left[called:] if not _is_served(block)]
+    ordered = [*left[:called], *served, *others]
+    return {**item, "content": ordered or [{"type": "text", "text": PLACEHOLDER}]}
 
 
 def _is_thinking(block: Json) -> bool:
     return block.get("type") in (*THOUGHTS, CONNECTOR_TEXT) or "reasoningContent" in block
+
+
+def _is_call(block: Json) -> bool:
+    return block.get("type") == "tool_use" or ("toolUse" in block and "type" not in block["toolUse"])
+
+
+def _is_served(block: Json) -> bool:
+    """Whether a block of the assistant's is the call of a server's tool, or its result."""
+    is_anthropics = str(block.get("type")).endswith(("_tool_use", "_tool_result"))
+    return is_anthropics or "toolResult" in block or "type" in block.get("toolUse", {})

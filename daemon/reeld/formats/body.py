@@ -272,7 +272,12 @@ def top_digest(target: Format, extra: Json, prompt: Prompt | None, model: str | 
 
 
 def _top_digest(target: Format, fields: Json, part: PromptPart) -> bytes:
-    return digest(encode([part.fields, fields.get(target.tools_key)]).encode())
+    """Return a digest of the prompt and the tools, without cache breakpoints and without which tool is to be called."""
+    prompt, tools = part.fields, fields.get(target.tools_key)
+    if target.caching is not None:
+        prompt = {key: target.caching.unmarked(found) for key, found in prompt.items()}
+        tools = target.caching.unmarked(tools)
+    return digest(encode([prompt, tools]).encode())
 
 
 def _mark_top(

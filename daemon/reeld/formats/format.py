@@ -83,6 +83,11 @@ class Caching(NamedTuple):
         """Return an item with only a number of its breakpoints, the newest."""
         return {**item, "content": self.newest(item["content"], number)}
 
+    def unmarked(self, found: Any) -> Any:
+        """Return the prompt, or what declares the tools, without breakpoints; of an object, only the tools in it."""
+        tools = found.get("tools") if type(found) is dict else found
+        return self.newest(tools, 0) if type(tools) is list else found
+
     def fit_top(self, fields: Json) -> tuple[Json, int, int]:
         """Leave out the excess breakpoints of the prompt.
 
@@ -210,3 +215,7 @@ class Format(NamedTuple):
     sent_id: Callable[[str, Mapping[str, None], int, int], str] = sent_id
     dialects: tuple[str, ...] = ()
     in_dialect: Callable[[str | None, str | None], "Format"] | None = None
+
+    def is_server_tool(self, block: Json) -> bool:
+        """Whether a block is the call of a server's tool, or its result."""
+        return block["type"] == "opaque" and self.server_tool_half(block) is not None

@@ -66,11 +66,23 @@ def render(
     target = _dialect(target, request.dialect, model)
     said = _prompt(prompt)
     settings = target.history_settings(extra, said, model)._replace(tools=request.tools)
-    bound_to = top_digest(target, extra, said, model) if target.binds_thinking(model, extra) else b""
+    binds = target.binds_thinking(model, extra)
+
+    def bound_to(mentioned: ServerState | None) -> bytes:
+        """Return what thinking is bound to besides messages; tools are declared because of some (rule B7)."""
+        if not binds:
+            return b""
+        top = extra if mentioned is None else target.continue_state(extra, mentioned.value, request.now)[0]
+        return top_digest(target, top, said, model)
+
     previous = None
-    if state is None or not state.fits(target.name, model, settings, bound_to) or not state.covers(entries):
-        previous, state = state, RenderState(target.name, model, settings, history, bound_to)
+    bound = bound_to(None if state is None else state.server_state)
+    if state is None or not state.fits(target.name, model, settings, bound) or not state.covers(entries):
+        previous, state = state, RenderState(target.name, model, settings, history, bound)
     repaired, rest = _extend(state, entries, target, settings)
+    if (bound := bound_to(rest.server_state)) != state.bound_to:
+        previous, state = previous or state, RenderState(target.name, model, settings, history, bound)
+        repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
         raise Conflict(f"{len(calls)} calls have no result; add the results, or use open=close", open_calls=calls)

@@ -145,7 +145,8 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
         state.loop = _LOOPS[state.loop.first if state.loop else thinks, thinks]
     first = next(iter(group.user or group.assistant), None)
     seq = first["seq"] if first else user.results[0].call.seq
-    return Exchange(user, assistant, report, seq, number in rules.tools.continuing)
+    continues = any(key not in rules.lost for key in rules.tools.continuing.get(number, ()))
+    return Exchange(user, assistant, report, seq, continues)
 
 
 def _has_only_compacted(group: MessageGroup, exchange: Exchange) -> bool:

@@ -5,13 +5,12 @@ from reel.base.values import new_tuple
 from reel.providers.anthropic import is_connector_text
 from reel.providers.changes import Change
 from reel.providers.roles import THOUGHTS
-from reeld.formats.format import Format
 from reeld.formats.model import AssistantTurn, Piece, ToolCall, placeholder
 from reeld.formats.naming import why_signature_lost
 from reeld.formats.repair_rules import Rules
 from reeld.formats.repair_state import RepairState
 from reeld.formats.server_tools import MessageGroup
-from reeld.formats.turn_order import OrderedPieces
+from reeld.formats.turn_order import MOVED, OrderedPieces
 
 _UNPAIRED = "a server's tool without the other half of its call and result"
 _TAKEN_OVER = "the model that thought so declined, and another one answered in its place"
@@ -32,7 +31,7 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
             piece = new_tuple(Piece, (message, message_index, block_index, block))
             is_call = block["type"] == "tool_call"
             if is_call and rules.lacks_tool(block["name"]):
-                piece, is_call = _told(piece, pieces, state, rules, report), False
+                piece, is_call = _told(piece, turn, state, rules, report), False
             if is_call:
                 made = _as_plain_call(piece, begun, state, rules, report)
                 calls.append(state.add_call(made, target.sent_id))
@@ -47,9 +46,9 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                         report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
                     speaker = message_index
                 _note_lost_signature(piece, rules, report)
-                is_thought, is_served = target.must_precede_content(piece.block), _is_server_tool(piece, target)
+                is_thought, is_served = target.must_precede_content(piece.block), target.is_server_tool(piece.block)
                 if turn.add(piece, is_thought=is_thought, is_server_tool=is_served):
-                    report.append(Change(piece.seq, block_index, "moved", "only calls may follow a call in a turn"))
+                    report.append(Change(piece.seq, block_index, "moved", MOVED))
         if begun or target.belongs_to_next(message):
             begun += message["content"]
     while pieces and target.must_precede_content(pieces[-1].block):
@@ -62,10 +61,10 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
     return AssistantTurn(pieces)
 
 
-def _told(piece: Piece, pieces: list[Piece], state: RepairState, rules: Rules, report: list[Change]) -> Piece:
+def _told(piece: Piece, turn: OrderedPieces, state: RepairState, rules: Rules, report: list[Change]) -> Piece:
     """Return a call of a tool that the model does not have as text, without the reasoning that led to it (rule X18)."""
-    while pieces and rules.target.must_precede_content(pieces[-1].block):
-        lost = pieces.pop()
+    while turn.pieces and rules.target.must_precede_content(turn.pieces[-1].block):
+        lost = turn.pop_thought()
         report.append(Change(lost.seq, lost.block_index, "dropped", "reasoning of a call that is sent as text"))
     call = state.tell(piece)
     report.append(
@@ -73,10 +72,6 @@ def _told(piece: Piece, pieces: list[Piece], state: RepairState, rules: Rules, r
     )
     text = f"Call of {call.name} ({call.given_id}): {piece.block['arguments']}"
     return piece._replace(block={"type": "text", "text": text})
-
-
-def _is_server_tool(piece: Piece, target: Format) -> bool:
-    return piece.block["type"] == "opaque" and target.server_tool_half(piece.block) is not None
 
 
 def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Rules) -> str | None:

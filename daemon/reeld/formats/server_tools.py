@@ -50,7 +50,8 @@ class ServerToolStatus(NamedTuple):
     Args:
         unpaired: the blocks whose other half is missing, so that they cannot be sent.
         first_pending: the number of the first group in which a tool still works; ``None`` if none does.
-        continuing: the numbers of the groups in which the assistant continues while a tool of an earlier group works.
+        continuing: the keys of the calls of earlier groups that still work, by the number of each group in which the
+            assistant continues meanwhile.
         spans: for each call with its result in a later group, its key and the numbers of both groups.
         present: whether there are any, in the batch or still at work before it.
         declined: by the number of a message, how many of its blocks a model said that declined (rule A17).
@@ -58,7 +59,7 @@ class ServerToolStatus(NamedTuple):
 
     unpaired: frozenset[BlockPlace]
     first_pending: int | None
-    continuing: frozenset[int]
+    continuing: Mapping[int, Sequence[str]]
     spans: tuple[tuple[str, int, int], ...]
     present: bool
     declined: Mapping[int, int] = MappingProxyType({})
@@ -94,7 +95,6 @@ def match_server_tools(
         settings: which tools' calls are sent as calls, and which features are declared.
     """
     matching = _Matching(waiting)
-    continuing: set[int] = set()
     declined: dict[int, int] = {}
     # The groups of calls that the newest group goes on without, as far as it is known.
     undecided: list[int] = []
@@ -110,14 +110,17 @@ def match_server_tools(
         for answer in _answers(group, target.provider):
             halves = list(_halves(answer, target, model, settings.declared, declined))
             undecided += matching.give_up(_left_behind(matching.open, answer, halves, target))
-            if any(called < number for _, called in matching.open.values()):
-                continuing.add(number)
             for place, half in halves:
                 matching.add(place, half, number)
         if not target.server_tools_span:
             matching.give_up()
     first_pending = min([*undecided, *(number for _, number in matching.open.values())], default=None)
-    found = frozenset(matching.unpaired), first_pending, frozenset(continuing), tuple(matching.spans)
+    working = [(key, called, len(groups) - 1) for key, (_, called) in matching.open.items()]
+    continuing: dict[int, list[str]] = {}
+    for key, called, last in (*matching.spans, *working):
+        for between in range(called + 1, last + 1):
+            continuing.setdefault(between, []).append(key)
+    found = frozenset(matching.unpaired), first_pending, continuing, tuple(matching.spans)
     return ServerToolStatus(*found, matching.present, declined)
 
 
@@ -210,9 +213,9 @@ def _halves(
 def _declined(group: MessageGroup) -> dict[int, int]:
     """Return how many blocks of each message come before the last takeover of a turn: of earlier messages, all."""
     counts = [declined_blocks(said["content"]) for said in group.assistant]
-    last = max((index for index, count in enumerate(counts) if count), default=0)
+    last = max((index for index, count in enumerate(counts) if count is not None), default=0)
     counts[:last] = [len(said["content"]) for said in group.assistant[:last]]
-    return {group.start + len(group.user) + index: count for index, count in enumerate(counts) if count}
+    return {group.start + len(group.user) + index: count for index, count in enumerate(counts) if count is not None}
 
 
 def _is_of_another(message: Json, provider: str) -> bool:

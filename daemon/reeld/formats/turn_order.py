@@ -14,6 +14,9 @@ from reeld.formats.model import Piece
 # What may follow a call in a turn: only calls; in its own message anything, but of later messages only calls; anything.
 AfterCalls: TypeAlias = Literal["calls", "own message", "anything"]
 
+# Why a piece goes in front of a call.
+MOVED = "only calls may follow a call in a turn"
+
 
 class OrderedPieces:
     """Collects the pieces of one turn.
@@ -28,6 +31,8 @@ class OrderedPieces:
         # Where the calls begin that the turn ends in so far, and those since the model last thought.
         self._last_calls: int | None = None
         self._calls: int | None = None
+        # Both, before the thinking that the turn ends in.
+        self._before_thinking: tuple[int | None, int | None] | None = None
 
     def add_call(self, piece: Piece) -> None:
         """Add a call."""
@@ -36,6 +41,7 @@ class OrderedPieces:
         if self._calls is None:
             self._calls = len(self.pieces)
         self.pieces.append(piece)
+        self._before_thinking = None
 
     def add(self, piece: Piece, *, is_thought: bool = False, is_server_tool: bool = False) -> bool:
         """Add anything else, and return whether it went in front of a call that was made before.
@@ -48,13 +54,23 @@ class OrderedPieces:
         place = self._place(piece, is_thought=is_thought, is_server_tool=is_server_tool)
         if place is not None:
             self.pieces.insert(place, piece)
-            self._calls, self._last_calls = (None if at is None else at + 1 for at in (self._calls, self._last_calls))
+            self._calls, self._last_calls = (
+                at if at is None or at < place else at + 1 for at in (self._calls, self._last_calls)
+            )
             return True
-        self._last_calls = None
         if is_thought:
+            self._before_thinking = self._before_thinking or (self._calls, self._last_calls)
             self._calls = None
+        else:
+            self._before_thinking = None
+        self._last_calls = None
         self.pieces.append(piece)
         return False
+
+    def pop_thought(self) -> Piece:
+        """Remove the last piece, which is reasoning, as if the model had not thought there."""
+        self._calls, self._last_calls = self._before_thinking or (None, None)
+        return self.pieces.pop()
 
     def _place(self, piece: Piece, *, is_thought: bool, is_server_tool: bool) -> int | None:
         """Return in front of which call a piece goes; ``None`` if it comes last."""

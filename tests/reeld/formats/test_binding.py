@@ -10,7 +10,7 @@ from reeld.formats.ingest import read_response
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from tests.formats.checker import check
-from tests.reeld.formats.histories import Json, entries_of, model, opaque, prompt_in, result, tool, user
+from tests.reeld.formats.histories import Json, call, entries_of, model, opaque, prompt_in, result, tool, user
 
 MODELS = {"anthropic": "claude-opus-5-5", "bedrock-converse": "us.anthropic.claude-opus-5-5"}
 TOOLS: dict[str, dict[str, Any]] = {
@@ -282,3 +282,73 @@ def test_breakpoints_of_the_caller_bind_nothing() -> None:
         talk.answer(str(number))
 
     assert [str(number) for number in range(6)] == thoughts(talk.render())
+
+
+@both
+def test_breakpoints_of_the_tools_and_which_one_is_to_be_called_bind_nothing(name: str) -> None:
+    """The caller may move them, and choose another tool for each request."""
+    talk, extra = Talk(name), json.loads(json.dumps(TOOLS[name]))
+    talk.ask("one")
+    if name == "anthropic":
+        extra["tools"][0]["cache_control"] = {"type": "ephemeral"}
+        extra["tool_choice"] = {"type": "none"}
+    else:
+        extra["toolConfig"]["tools"].append({"cachePoint": {"type": "default"}})
+        extra["toolConfig"]["toolChoice"] = {"auto": {}}
+    talk.ask("two", extra=extra)
+    talk.history.append("And?")
+
+    assert ["one", "two"] == thoughts(talk.render())
+    assert ["one", "two"] == thoughts(talk.render(extra=extra))
+
+
+def test_a_tool_that_is_declared_for_older_calls_is_one_of_the_tools() -> None:
+    """Bedrock wants one as soon as there is a call, for which what was thought before had none (rule B7)."""
+    talk = Talk("bedrock-converse")
+    talk.ask("one", extra={})
+    talk.history += ["Go on", model(call())]
+    assert [] == thoughts(talk.render(extra={}))
+    talk.history.append(tool(result()))
+    talk.answer("two", extra={})
+    talk.ask("three", extra={})
+    talk.history.append("And?")
+
+    assert ["two", "three"] == thoughts(talk.render(extra={}))
+    del talk.history[3:]
+    talk.history.append("And?")
+    assert ["one"] == thoughts(talk.render(extra={}))
+
+
+SERVED = {
+    "anthropic": (
+        '{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}',
+        '{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}',
+    ),
+    "bedrock-converse": (
+        '{"toolUse":{"toolUseId":"s1","name":"x","input":{},"type":"server_tool_use"}}',
+        '{"toolResult":{"toolUseId":"s1","content":[{"text":"x"}],"type":"x"}}',
+    ),
+}
+
+
+@both
+@pytest.mark.parametrize("budget", [None, 900])
+def test_a_server_tool_goes_in_front_of_a_call_if_what_was_thought_in_between_is_left_out(
+    name: str, budget: int | None
+) -> None:
+    """As if the model had never thought; the checker says so too."""
+    talk = Talk(name)
+    talk.ask("x" * 4000)
+    talk.ask("one", call="c1")
+    halves = [
+        opaque(half, "anthropic" if name == "anthropic" else "bedrock", model=talk.model) for half in SERVED[name]
+    ]
+    talk.history[-1]["content"] += [dict(talk.history[-1]["content"][0]), *halves]
+    talk.history.append(tool(result("c1")))
+
+    assert 3 == len(thoughts(talk.render()))
+    if budget is None:
+        talk.redact(1)
+    found = talk.render(budget=budget)
+    assert [] == thoughts(found)
+    assert found.body.index("s1") < found.body.index("c1")

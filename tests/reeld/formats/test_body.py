@@ -185,7 +185,7 @@ def test_any_cut_across_settled_and_open_turns_is_valid(budget: int) -> None:
     """Wherever it falls, the rest is accepted."""
     steps = [turn for number in range(4) for turn in (model(call(f"c{number}")), tool(result(f"c{number}", WORDS)))]
     paused = model(opaque('{"type":"server_tool_use","id":"s","name":"x","input":{}}'), call("z"))
-    found_it = model(opaque('{"type":"mcp_tool_result","tool_use_id":"s"}'), call("y"))
+    found_it = model(opaque('{"type":"web_search_tool_result","tool_use_id":"s","content":[]}'), call("y"))
     history = [*LONG[:4], "Go", paused, tool(result("z", WORDS)), found_it, tool(result("y", WORDS)), *steps]
     for pin in (0, 1, 5, 7):
         try:

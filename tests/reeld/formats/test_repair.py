@@ -223,6 +223,14 @@ def test_a_server_tool_goes_in_front_of_a_call_unless_the_model_thought_in_betwe
     assert ["Hi", "|", "a", "hm", SEARCH, FOUND] == shown(kept)[0]
 
 
+def test_a_server_tool_goes_in_front_of_all_calls_since_the_model_thought() -> None:
+    """Also if words have gone in front of some of them."""
+    halves = opaque(SEARCH), opaque(FOUND)
+    found = repaired("Hi", model(call("a"), "So", call("b")), model("And", *halves), tool(result("a"), result("b")))
+
+    assert ["Hi", "|", SEARCH, FOUND, "a", "So", "And", "b"] == shown(found)[0]
+
+
 def test_neighbouring_messages_are_merged_if_roles_alternate() -> None:
     """Otherwise they are not reported."""
     found = repaired("Hi", "there", model("Yes"), model("?"))

@@ -17,7 +17,7 @@ _OF_RESULTS = ("id", "additional_kwargs", "response_metadata", "artifact")
 _OF_TEXTS = ("annotations", "extras", "citations")
 _MEDIA_TYPES = ("image", "audio", "video")
 # The providers whose integration reads calls in the content, in their place.
-_SHOWS_CALLS = ("anthropic",)
+_SHOWS_CALLS = ("anthropic", "bedrock")
 _block_index = attrgetter("block_index")
 
 
@@ -112,7 +112,7 @@ def _call(block: Json) -> Json:
 
 
 def _shown_call(block: Json) -> Json:
-    """Return a call in Anthropic's form, as its integration writes it into the content."""
+    """Return a call in the form in which the integrations of Anthropic and Bedrock have it in the content."""
     arguments = arguments_as_object(block["arguments"])
     return {"type": "tool_use", "id": block["id"], "name": block["name"], "input": arguments}
 

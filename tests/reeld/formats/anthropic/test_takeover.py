@@ -74,6 +74,14 @@ def test_what_was_said_before_in_the_same_turn_has_no_thinking_either() -> None:
     assert [said("A"), said("B"), TAKEOVER, thought("s2"), said("C")] == content(before, after, "And?")
 
 
+def test_a_model_may_take_over_before_the_other_one_said_anything() -> None:
+    """Then the block comes first in its answer, and what the turn said before it counts as declined as well."""
+    before, after = answer(thought("s1"), said("A"), SEARCH), answer(TAKEOVER, thought("s2"), said("B"))
+
+    assert [said("A"), TAKEOVER, thought("s2"), said("B")] == content(before, after, "And?")
+    assert [TAKEOVER, thought("s2"), said("B")] == content(after, "And?")
+
+
 def test_a_tool_of_the_server_goes_back_if_it_had_answered() -> None:
     """Its call without a result was given up with the answer."""
     assert [SEARCH, FOUND, TAKEOVER, said("A")] == content(answer(SEARCH, FOUND, TAKEOVER, said("A")), "And?")

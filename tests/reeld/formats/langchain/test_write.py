@@ -57,17 +57,19 @@ def test_a_call_without_words() -> None:
     assert history[1]["tool_calls"][0]["id"] != history[3]["tool_calls"][0]["id"]
 
 
-def test_an_answer_of_claude_keeps_its_order() -> None:
-    """What comes after a call is after it in the content too, where Anthropic's integration looks (rule L3)."""
-    answer = model(thinking("one"), call(), thinking("two"), "So", call("c2"))
+@pytest.mark.parametrize(("provider", "kind"), [("anthropic", "thinking"), ("bedrock", "reasoning")])
+def test_an_answer_of_claude_keeps_its_order(provider: str, kind: str) -> None:
+    """What comes after a call is after it in the content too, where the integrations look (rule L3)."""
+    one, two = thinking("one", provider=provider), thinking("two", provider=provider)
+    answer = model(one, call(), two, "So", call("c2"))
     found = messages("Hi", answer, tool(result(), result("c2")))
     (loaded,) = [said for said in read_request({"messages": found}).messages if said["role"] == "assistant"]
 
-    assert ["thinking", "tool_use", "thinking", "text", "tool_use"] == [part["type"] for part in found[1]["content"]]
+    assert [kind, "tool_use", kind, "text", "tool_use"] == [part["type"] for part in found[1]["content"]]
     assert ["c1", "c2"] == [made["id"] for made in found[1]["tool_calls"]]
     assert ["thinking", "tool_call", "thinking", "text", "tool_call"] == [block["type"] for block in loaded["content"]]
-    assert ["thinking", "text"] == [
-        part["type"] for part in messages("Hi", model(thinking(), "So", call()), tool(result()))[1]["content"]
+    assert [kind, "text"] == [
+        part["type"] for part in messages("Hi", model(one, "So", call()), tool(result()))[1]["content"]
     ]
 
 
