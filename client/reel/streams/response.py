@@ -15,11 +15,11 @@ from reel.said.formats import Body, Format, json_map, json_text
 from reel.streams.stream import Stream, is_whole
 
 _BLANK = "\ufeff \t\r\n"
-# A field and its value that a whole response has, but an event of a stream does not. A whole response of Gemini looks
+# A field and its values that a whole response has, but an event of a stream does not. A whole response of Gemini looks
 # like an event, and may be read as one.
 _WHOLE = {
     "openai-chat": ("object", "chat.completion"),
-    "openai-responses": ("object", "response"),
+    "openai-responses": ("object", "response", "response.compaction"),
     "anthropic": ("type", "message"),
     "langchain": ("type", "ai"),
 }
@@ -122,8 +122,8 @@ class IncomingResponse:
 
     def _feed_object(self, piece: Any) -> str:
         event = json_map(piece, is_answer=True) if isinstance(piece, Mapping) else parse_answer(json_text(piece))
-        field, value = _WHOLE.get(self._format, ("", ""))
-        if not self._begun and field and event.get(field) == value:
+        field, *values = _WHOLE.get(self._format, ("",))
+        if not self._begun and field and event.get(field) in values:
             self._begun, self._whole = True, [encode(event)]
             return ""
         self._begun = True

@@ -138,6 +138,8 @@ class Format(NamedTuple):
         betas_key: the key of the body that has these, if the API takes no such header.
         begins_anew: the items of a turn from a summary of everything before it on; ``None`` if it has none. Only these
             are sent, and what follows.
+        keeps_messages: whether a summary in a turn leaves the user's messages before it as they were, given whether the
+            assistant said nothing before.
         binds_thinking: whether a model binds its thinking to everything before it, so that it is not sent behind
             something else; not if a request (``extra``) leaves that to the API.
         sends_settings: whether a message without words is sent to a model, because it has settings beside them.
@@ -188,6 +190,7 @@ class Format(NamedTuple):
     betas: Callable[[Json, frozenset[str]], list[str]] = lambda _extra, _declared: []
     betas_key: str | None = None
     begins_anew: Callable[[list[Json]], list[Json] | None] = _nothing_new
+    keeps_messages: Callable[[Turn, bool], bool] = lambda _turn, _is_first: False
     binds_thinking: Callable[[str | None, Json], bool] = lambda _model, _extra: False
     sends_settings: Callable[[Json, str | None], bool] = lambda _message, _model: False
     alternates: bool = False

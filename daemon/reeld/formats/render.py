@@ -164,10 +164,10 @@ def _extend(
     sent = len(state.sent_once)
     rest = OpenTurns(EncodedTurns(), [], server_state)
     binding = Binding(state.bound_to, (state.turns, rest.turns), target) if state.bound_to else None
-    _write(repaired.open[:-1], rest.turns, rest.report, context, target, binding)
+    _write(repaired.open[:-1], rest.turns, rest.report, context, target, binding, state.turns)
     context.thinking = settings.thinking or not repaired.ends_with_assistant
     context.is_last = bool(repaired.open) and not repaired.open[-1].assistant.pieces
-    _write(repaired.open[-1:], rest.turns, rest.report, context, target, binding)
+    _write(repaired.open[-1:], rest.turns, rest.report, context, target, binding, state.turns)
     while len(state.sent_once) > sent:
         state.sent_once.popitem()
     return repaired, rest
@@ -238,30 +238,54 @@ def _write(
     context: RenderContext,
     target: Format,
     binding: Binding | None,
+    before: EncodedTurns | None = None,
 ) -> None:
-    """Append exchanges to some turns and to a report; ``binding`` is for a model that binds its thinking."""
+    """Append exchanges to some turns and to a report.
+
+    Args:
+        exchanges: the exchanges.
+        turns: the turns.
+        report: the report.
+        context: what is known while a turn is written.
+        target: the format.
+        binding: for a model that binds its thinking.
+        before: the turns before these.
+    """
     for user, assistant, changes, seq, continues_server_tool in exchanges:
         context.report, context.follows_results = changes, False
         _write_turn(user, seq, turns, context, target, can_begin=not user.results)
         context.follows_results = bool(user.results) and not user.pieces
         if binding is not None:
             assistant = binding.keep_bound(assistant, context)  # noqa: PLW2901 - less of the same
-        _write_turn(assistant, seq, turns, context, target, can_begin=not continues_server_tool)
+        _write_turn(assistant, seq, turns, context, target, can_begin=not continues_server_tool, before=before)
         report += changes
 
 
 def _write_turn(
-    turn: Turn, seq: int, turns: EncodedTurns, context: RenderContext, target: Format, *, can_begin: bool
+    turn: Turn,
+    seq: int,
+    turns: EncodedTurns,
+    context: RenderContext,
+    target: Format,
+    *,
+    can_begin: bool,
+    before: EncodedTurns | None = None,
 ) -> None:
     items = target.write_turn(turn, context)
     marks = _marks(context, target)
     if (left := target.begins_anew(items)) is not None:
+        earlier = [turns] if before is None or turns.is_anew else [before, turns]
+        is_first = left == items and all(all(more.extents.is_user) for more in earlier)
+        kept = [item for more in earlier for item in more.messages()] if target.keeps_messages(turn, is_first) else []
+        if left != items or len(kept) < sum(len(more.sizes) for more in earlier):
+            context.report.append(Change(seq, None, "dropped", "what was before a compaction, which stands for it"))
         items, can_begin = left, True
         turns.begin_anew()
-        context.report.append(Change(seq, None, "dropped", "what was before a compaction, which stands for it"))
+        if kept:
+            turns.add(kept, seq, is_user=True, can_begin=True)
         if marks is not None:
-            kept = sum(marks.caching.count(item.get("content")) for item in items)
-            marks = marks._replace(places=marks.places[len(marks.places) - kept :])
+            count = sum(marks.caching.count(item.get("content")) for item in items)
+            marks = marks._replace(places=marks.places[len(marks.places) - count :])
     turns.add(items, seq, is_user=type(turn) is UserTurn, can_begin=can_begin and bool(items), marks=marks)
 
 

@@ -25,7 +25,7 @@ number of items. A prefix is identified by a hash of its bytes; the next renderi
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self
 
 from reel.base.strict_json import Json, encode, parse
@@ -175,8 +175,15 @@ class EncodedTurns:
         # By the number of items: where these end, and the hash.
         self._hashes: dict[int, tuple[int, Any]] = {}
 
+    def messages(self) -> list[Json]:
+        """Return the items of the user's turns that are messages."""
+        offsets = self.offsets()
+        spans = [span for span, is_user in zip(pairwise(offsets), self.extents.is_user, strict=True) if is_user]
+        items = [item for begin, end in spans for item in parse(f"[{self.data.read(begin, end)[:-1].decode()}]")]
+        return [item for item in items if "role" in item and "content" in item]
+
     def begin_anew(self) -> None:
-        """Forget all turns: a summary of them follows."""
+        """Forget all turns: what stands for them follows."""
         self.data, self.sizes, self.marked = Chunks(), array("I"), []
         self.extents = extents_of((), (), b"", b"")
         self._hashes = {}

@@ -40,6 +40,7 @@ COMPACTION = {"type": "compaction", "encrypted_content": "x"}
 
 ACCEPTED = [
     Case("compaction-not-first", body(COMPACTION, HI)),
+    Case("compaction-not-first", body(HI, HI, COMPACTION, HI)),
     Case("empty-history", {"input": "Hi"}),
     Case("empty-history", body(previous_response_id="resp_1")),
     Case("tool-call-unanswered", body(call("a"), call("b"), HI, output("b"), output("a"))),
@@ -67,7 +68,7 @@ ACCEPTED = [
     Case("reasoning-output-only", body(HI, reasoning(content=[]), OK, HI)),
 ]
 CARELESS = [
-    Case("compaction-not-first", body(HI, COMPACTION, HI)),
+    Case("compaction-not-first", body(HI, OK, COMPACTION, HI)),
     Case("tool-call-unanswered", body(HI, SEARCH)),
     Case("tool-call-duplicate", body(call(), output(), call(), output())),
     Case("tool-name", body(call(name="a b"), output())),

@@ -166,10 +166,12 @@ def item_id_duplicate(request: Request) -> Iterator[Fault]:
 
 
 def compaction_not_first(request: Request) -> Iterator[Fault]:
-    """Nothing stands before a compaction (careless: it is read and billed again)."""
-    for index, (where, item) in enumerate(request.items()):
-        if index and item.get("type") == "compaction":
+    """Only the user's messages stand before a compaction (careless: anything else is read and billed again)."""
+    made = False
+    for where, item in request.items():
+        if made and item.get("type") == "compaction":
             yield careless(where, "a compaction after something that it stands for")
+        made = made or kind_of(item) != "message" or item.get("role") == "assistant"
 
 
 def part_role(request: Request) -> Iterator[Fault]:

@@ -39,6 +39,16 @@ def test_a_whole_response_in_pieces(size: int) -> None:
     assert not response.is_stream
 
 
+@pytest.mark.parametrize("kind", ["response", "response.compaction"])
+def test_a_whole_response_of_an_sdk_is_no_event(kind: str) -> None:
+    """So is what compacts a conversation."""
+    response = IncomingResponse("openai-responses")
+    response.feed({"object": kind, "output": []})
+    response.end()
+
+    assert ({"object": kind, "output": []}, True) == (json.loads(response.body()), response.complete)
+
+
 def test_a_completion_that_does_not_say_what_it_is() -> None:
     """Servers other than OpenAI's leave out ``object``; the answer of an SDK is not empty because of that."""
     given = {key: value for key, value in json.loads(_WHOLE).items() if key != "object"}

@@ -22,6 +22,7 @@ FORMAT = Format(
     belongs_to_next=items.is_only_reasoning,
     requires_reasoning=rules.requires_reasoning,
     begins_anew=items.from_compaction,
+    keeps_messages=rules.keeps_messages,
     history_settings=rules.history_settings,
     why_invalid=rules.why_invalid,
     server_tool_half=rules.server_tool_half,

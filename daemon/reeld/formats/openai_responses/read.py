@@ -18,11 +18,13 @@ from reeld.formats.fields import (
 )
 from reeld.formats.history_builder import HistoryBuilder
 from reeld.formats.openai_responses.items import call_half
-from reeld.formats.openai_responses.rules import CONTINUES
+from reeld.formats.openai_responses.rules import CONTINUES, WINDOW
 
 _API = "Responses"
 # The keys with which a request continues a history outside of its body (rule R8).
 _OUTSIDE = (*CONTINUES, "prompt")
+# The object that `/responses/compact` answers with, and the roles of messages that a model is sent (rule R14).
+_COMPACTED, _SENT = "response.compaction", ("user", "system", "developer")
 # The states of a response that is incomplete (rule R9).
 _UNFINISHED = ("queued", "in_progress", "failed", "cancelled")
 # The keys of a response that are read, and those that repeat the request, of any size, or the answer (rule R11).
@@ -78,7 +80,10 @@ def read_response(body: Json, model: str | None = None) -> Response:
     reader = ItemReader(builder)
     served = _answered(items)
     for index, item in enumerate(items):
-        reader.add(item, f"output[{index}]", served=index in served)
+        if not _is_repeated(item):
+            reader.add(item, f"output[{index}]", served=index in served)
+    if body.get("object") == _COMPACTED:
+        _mark_window(builder)
     return builder.answer(
         body,
         (*_READ, "status") if reason is None else _READ,
@@ -87,6 +92,19 @@ def read_response(body: Json, model: str | None = None) -> Response:
         finish_reason=reason or body.get("status"),
         usage=usage_in(body),
     )
+
+
+def _is_repeated(item: Any) -> bool:
+    """Whether an item is a message that the model was sent: the history has it already (rule R14)."""
+    return type(item) is dict and type_of(item) in ("message", "") and item.get("role") in _SENT
+
+
+def _mark_window(builder: HistoryBuilder) -> None:
+    """Mark the compactions of a window, which leave what the user said as it was (rule R14)."""
+    for message in builder.messages:
+        for block in message["content"]:
+            if block["type"] == "opaque":
+                block["provider_metadata"] = {"provider": PROVIDER, WINDOW: True}
 
 
 def _why_incomplete(body: Json) -> str | None:

@@ -6,7 +6,7 @@ from reel.providers.metadata import is_own, restore_key, restore_keys
 from reel.providers.openai import PROVIDER
 from reeld.formats.fields import why_continues
 from reeld.formats.format import IN_RESULTS, LoopThinking, Position, Prompt, ServerToolHalf
-from reeld.formats.model import HistorySettings
+from reeld.formats.model import HistorySettings, Turn
 from reeld.formats.naming import why_not_transferable
 from reeld.formats.openai import PICTURES
 from reeld.formats.openai_responses.items import (
@@ -23,6 +23,8 @@ from reeld.formats.openai_responses.items import (
 
 # The keys of a request that continues a history on the server (rule R8).
 CONTINUES = ("previous_response_id", "conversation")
+# The metadata key of a compaction that stands for everything but the user's messages (rule R14).
+WINDOW = "window"
 DETAILS = ("low", "high", "auto", "original")
 PHASES = ("commentary", "final_answer")
 
@@ -74,6 +76,16 @@ def why_invalid(extra: Json, _loop: LoopThinking | None, _model: str | None) -> 
 def history_settings(extra: Json, _prompt: Prompt | None, _model: str | None) -> HistorySettings:
     """Return whether the server looks up items by their ids: it does unless ``store`` is false (rule R10)."""
     return HistorySettings(by_id=extra.get("store") is not False)
+
+
+def keeps_messages(turn: Turn, is_first: bool) -> bool:  # noqa: FBT001 - asked by position, as all of a format
+    """Return whether the compaction in a turn leaves what the user said before as it was (rule R14).
+
+    One of ``/responses/compact`` does. One that no answer comes before is of such a window too, or stands for nothing
+    else.
+    """
+    made = [piece.block for piece in turn.pieces if piece.block["type"] == "opaque"]
+    return is_first or any(restore_keys(block.get("provider_metadata"), PROVIDER, (WINDOW,)) for block in made)
 
 
 def requires_reasoning(block: Json) -> bool:

@@ -275,6 +275,7 @@ def test_opaque_items_go_back() -> None:
     compaction = {"type": "compaction", "id": "cmp_1", "encrypted_content": "x", "created_by": "y"}
 
     assert [
+        {"role": "user", "content": "hi"},
         {"type": "compaction", "encrypted_content": "x"},
         {"role": "user", "content": "a"},
         {"type": "additional_tools", "role": "developer", "tools": []},
