@@ -120,8 +120,10 @@ def note_dialect(message: Json, prefix: str, dialects: Collection[str]) -> None:
 
 def is_signed_elsewhere(block: Json, dialect: str | None) -> bool:
     """Whether a block was signed in another dialect; one that is not known is not another."""
+    if dialect is None:  # nearly always
+        return False
     made_in = (block.get("provider_metadata") or {}).get(DIALECT)
-    return dialect is not None and made_in is not None and made_in != dialect
+    return made_in is not None and made_in != dialect
 
 
 def why_signature_lost(block: Json, provider: str, model: str | None, dialect: str | None = None) -> str | None:

@@ -43,7 +43,7 @@ def why_unsendable(block: Json, position: Position, model: str | None) -> str | 
     kind = block["type"]
     if kind == "media":
         return why_media_unsendable(block, position, model)
-    moves = is_claude(model) and anthropic.is_thinking_of_claude(block)
+    moves = block.get("provider") != PROVIDER and is_claude(model) and anthropic.is_thinking_of_claude(block)
     if (why := why_not_transferable(block, PROVIDER, model, moves=moves)) is not None:
         return why
     if kind == "opaque":
