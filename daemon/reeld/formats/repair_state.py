@@ -26,7 +26,8 @@ class RepairState:
     Attributes:
         used_ids: the ids that were sent, of calls and of opaque items. A dict, because :meth:`restore` removes the
             newest.
-        answered: the names of the tools of all calls that were closed, by the ids that they were given.
+        answered: the names of the tools of all calls that were closed, by the ids that they were given; of an id that
+            came again, the first.
         abandoned: the calls that a synthesized result closed, by the id that they were given.
         told: the calls that were sent as text and have no result yet, by the id that they were given.
         pending: the calls of the newest assistant turn, which the next user turn answers.

@@ -30,7 +30,9 @@ def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, repo
             state.abandon(call)
             builder.results[number] = CallResult(call, NO_RESULT, failed=True, piece=None)
             report.append(Change(call.seq, None, "synthesized", f"the call {call.given_id} has no result"))
-    state.answered.update({call.given_id: call.given_name for call in calls})
+    for call in calls:
+        # The first name of an id stays: only what was added is taken back when open exchanges are repaired again.
+        state.answered.setdefault(call.given_id, call.given_name)
     moved = [piece for number in sorted(builder.moved) for piece in builder.moved[number]]
     pieces = [*moved, *builder.pieces]
     if not pieces and not calls and rules.target.alternates and group.assistant:

@@ -104,6 +104,18 @@ def test_a_call_that_is_never_answered_keeps_no_later_turn_from_beginning_a_hist
     assert render(request, entries)[0] == render(request, entries, state=kept)[0]
 
 
+def test_a_later_result_has_one_name_however_the_history_was_rendered() -> None:
+    """An id may come again, for another tool, in a turn that is not settled yet."""
+    history = [user("Hi"), model(call()), tool(result()), model("OK"), user("Go"), tool(result())]
+    request = RenderRequest("anthropic")
+    entries = entries_of([*history, model(SEARCH, call(name="find")), tool(result()), model("OK"), user("Bye")])
+    _, kept = render(request, entries[:8])
+    fresh, _ = render(request, entries)
+
+    assert "Later result of look (c1)" in fresh.body
+    assert fresh == render(request, entries, state=kept)[0]
+
+
 def test_a_call_without_its_result_in_the_turn_is_unpaired_if_the_api_wants_both_there() -> None:
     """It does not wait for results of other calls."""
     search = opaque('{"type":"google_search_call","id":"s1","arguments":{}}', "gemini")
