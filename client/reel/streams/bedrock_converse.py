@@ -24,6 +24,8 @@ _EVENTS = {
     "messageStop": "stopReason",
     "metadata": "metrics",
 }
+# The kinds of blocks that a stream may have.
+_KINDS = ("text", "toolUse", "toolResult", "reasoningContent", "citationsContent", "image")
 
 
 class BedrockConverse:
@@ -60,7 +62,7 @@ class BedrockConverse:
 
     def body(self) -> dict[str, Any]:
         """Return the response, as received so far."""
-        content = [value for _, block in sorted(self._blocks.items()) if (value := block.value()) is not None]
+        content = [value for _, block in sorted(self._blocks.items()) for value in block.values()]
         if "output" in self._top or not (content or self.complete):
             return self._top
         return {"output": {"message": {"role": "assistant", "content": content}}, **self._top}
@@ -85,8 +87,13 @@ class _Block:
     """A content block: its start, and the pieces added to it."""
 
     def __init__(self, start: dict[str, Any]) -> None:
+        # What is of a newer kind, by its kind, is a block by itself (rule A21).
+        self._unknown: dict[str, IncrementalMap] = {}
         self._kind, head = next(iter(start.items()), ("text", {}))
         self._head = dict_or_empty(head)
+        if self._kind not in _KINDS:
+            self._unknown[self._kind] = IncrementalMap(self._head)
+            self._kind = "text"
         self._texts = IncrementalMap({})
         self._bytes: list[str] = []
         self._items: list[Any] = []
@@ -116,9 +123,16 @@ class _Block:
         elif kind in ("citation", "toolResult"):
             self._kind = "citationsContent" if kind == "citation" else kind
             self._items += list_or_empty(piece) if kind == "toolResult" else [piece]
+        else:
+            self._unknown.setdefault(kind, IncrementalMap({})).add(piece if isinstance(piece, dict) else {kind: piece})
 
-    def value(self) -> dict[str, Any] | None:
-        """Return the block; ``None`` if nothing usable of it was received."""
+    def values(self) -> list[dict[str, Any]]:
+        """Return the block, if anything usable of it was received, and what is of newer kinds."""
+        known = self._value()
+        unknown = [{kind: found} for kind, more in self._unknown.items() if (found := more.value())]
+        return unknown if known is None else [known, *unknown]
+
+    def _value(self) -> dict[str, Any] | None:
         found = self._texts.value()
         match self._kind:
             case "text":

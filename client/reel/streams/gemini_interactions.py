@@ -24,6 +24,7 @@ class GeminiInteractions:
 
     def __init__(self) -> None:
         self.complete = False
+        self._ended = False
         self._top: dict[str, Any] = {}
         self._steps: dict[int, _Step] = {}
 
@@ -40,7 +41,9 @@ class GeminiInteractions:
             beside = {key: value for key, value in event.items() if key not in _OF_AN_EVENT}
             given = {**beside, **dict_or_empty(event.get("interaction"))}
             self._top.update({key: value for key, value in given.items() if value is not None})
-            self.complete = self.complete or kind == "interaction.completed"
+            self._ended = self._ended or kind == "interaction.completed"
+            # An agent that has done what it can is idle, and may be asked again (rule I9).
+            self.complete = self._ended or self._top.get("status") == "idle"
         elif "steps" in event and not self._steps:
             # A whole interaction, as Google's SDK returns it.
             self._top, self.complete = event, True
@@ -92,6 +95,8 @@ class _Step:
             self._arguments.append(text_or_empty(delta.get("arguments")))
         elif kind == "text_annotation_delta":
             self._last_text().annotations += list_or_empty(delta.get("annotations"))
+        elif self._is_shown:
+            self._add_unknown(delta)
         else:
             for key, value in delta.items():
                 if key != "type":
@@ -123,6 +128,11 @@ class _Step:
         if not self._parts or not self._parts[-1].goes_on(given):
             self._parts.append(_Part(given))
 
+    def _add_unknown(self, delta: dict[str, Any]) -> None:
+        """Process a piece of a newer kind: a part by itself, which the next piece of its kind goes on with."""
+        if not self._parts or not self._parts[-1].grow_by(delta):
+            self._parts.append(_Part(delta))
+
     def value(self) -> dict[str, Any]:
         """Return the step, as received so far; truncated arguments are a text."""
         found = self._step.value()
@@ -150,6 +160,13 @@ class _Part:
     def grow(self, text: str) -> None:
         """Append to its text."""
         self._map.grow("text", text)
+
+    def grow_by(self, given: dict[str, Any]) -> bool:
+        """Process the next piece of a part of a newer kind; return whether it is one."""
+        if self._map.known.get("type") != given.get("type"):
+            return False
+        self._map.add({key: value for key, value in given.items() if key != "type"})
+        return True
 
     def goes_on(self, given: dict[str, Any]) -> bool:
         """Process the next piece of an audio part; return whether it is one."""

@@ -103,6 +103,31 @@ def test_a_whole_interaction_is_an_answer() -> None:
     assert INTERACTIONS.body["steps"] == assembler.body()["steps"]
 
 
+@pytest.mark.parametrize(
+    ("then", "complete"), [("idle", True), ("in_progress", False), ("requires_continuation", False)]
+)
+def test_an_agent_that_is_idle_has_answered(then: str, complete: bool) -> None:
+    """No event says that the interaction is completed; an agent that works again has not."""
+    states = [{"event_type": "interaction.status_update", "status": status} for status in ("in_progress", "idle", then)]
+    assembler, _ = fold(*step(0, {"type": "model_output"}, TEXT), *states)
+
+    assert (complete, then) == (assembler.complete, assembler.body()["status"])
+
+
+def test_no_piece_of_a_newer_kind_is_lost() -> None:
+    """It is a part by itself, which grows until something else comes."""
+    pieces: list[Json] = [
+        {"type": "note", "words": "a"},
+        {"type": "note", "words": "b", "at": 1},
+        TEXT,
+        {"type": "note"},
+    ]
+    assembler, text = fold(*step(0, {"type": "model_output"}, *pieces))
+
+    parts = [{"type": "note", "words": "ab", "at": 1}, TEXT, {"type": "note"}]
+    assert ("a", [{"type": "model_output", "content": parts}]) == (text, assembler.body()["steps"])
+
+
 def test_an_event_that_is_not_known() -> None:
     """It changes nothing."""
     assembler, _ = fold({"event_type": "interaction.new"}, {"steps": []})

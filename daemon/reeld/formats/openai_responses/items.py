@@ -53,7 +53,8 @@ SERVER_ITEMS = shapes_of(
         "file_search_call": "id! queries! status! results",
         "web_search_call": "id! status! action",
         "code_interpreter_call": "id! container_id! status! code outputs",
-        "image_generation_call": "id! result status action background error output_format quality revised_prompt size",
+        "image_generation_call": "id! result status action background error output_format quality revised_prompt size "
+        "svg_usage",
         "mcp_list_tools": "id! server_label! tools! error",
         "mcp_call": "id! arguments! name! server_label! approval_request_id error output status",
         "tool_search_call": "arguments! call_id execution status",
@@ -117,6 +118,8 @@ _INNER_KEYS = {"shell_call_output": ("output", ("stdout", "stderr", "outcome"))}
 _NAMED = ("function_call", "custom_tool_call")
 # What the metadata of a whole answer have.
 _OF_ANSWERS = ("response_id", "finish_reason")
+# The value of a key that is not there.
+_NOT_NULL = object()
 # Rule R3.
 _MAX_CALL_ID = 64
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -162,6 +165,8 @@ def strip_item(item: Json | None, shapes: dict[str, Shape]) -> Json | None:
         return None
     if kind == "additional_tools" and item["role"] != "developer":
         return None
+    if kept.get("svg_usage", _NOT_NULL) is None:
+        del kept["svg_usage"]  # an answer may have null, a request may not
     key, inner = _INNER_KEYS.get(kind, ("", ()))
     if type(kept.get(key)) is list:
         kept[key] = [{name: part[name] for name in inner if name in part} for part in kept[key] if type(part) is dict]

@@ -284,6 +284,14 @@ def test_opaque_items_go_back() -> None:
     ] == items(ASK, model(native(compaction)), user("a", native(tools), "b"), model(native(SEARCH)))
 
 
+@pytest.mark.parametrize(("usage", "kept"), [({"svg_usage": {"input_tokens": 1}}, True), ({"svg_usage": None}, False)])
+def test_what_a_drawing_cost_goes_back(usage: dict[str, Any], kept: bool) -> None:
+    """The API takes it, but not null."""
+    drawing = {"type": "image_generation_call", "id": "ig_1", "result": "AAAA", "status": "completed"}
+
+    assert {**drawing, **(usage if kept else {})} == items(ASK, model(native({**drawing, **usage})), ASK)[1]
+
+
 def test_an_item_with_an_id_is_sent_once() -> None:
     """The API refuses two items with one id; the later one is left out, however much is settled between."""
     history = (model(native(SEARCH), "a"), ASK, model(native(SEARCH), "b"), ASK, model(native(SEARCH), "c"))
