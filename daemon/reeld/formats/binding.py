@@ -46,13 +46,13 @@ class Binding:
     """Leaves out the thinking that cannot stand where it would be sent.
 
     Args:
-        top: a digest of the prompt and the tools.
+        tops: a digest of the prompt and the tools, and one of these as the caller declares them.
         turns: the turns that are written so far, one after the other.
         target: the format.
     """
 
-    def __init__(self, top: bytes, turns: Sequence[EncodedTurns], target: Format) -> None:
-        self._top = top
+    def __init__(self, tops: tuple[bytes, bytes], turns: Sequence[EncodedTurns], target: Format) -> None:
+        self._top, self._undeclared = tops
         self._turns = turns
         self._target = target
 
@@ -89,7 +89,10 @@ class Binding:
         if made_behind is None:
             return _UNKNOWN
         begun = [f"{encode(item)},".encode() for item in self._written(before, context)]
-        return None if made_behind == body_hash(self._top, self._turns, begun) else _CHANGED
+        # An answer that calls tools was made with some, even if the caller declared none to us.
+        is_calling = any(piece.block["type"] == "tool_call" for piece in pieces)
+        tops = (self._top, self._undeclared) if is_calling else (self._top,)
+        return None if made_behind in [body_hash(top, self._turns, begun) for top in tops] else _CHANGED
 
     def _written(self, pieces: list[Piece], context: RenderContext) -> list[Json]:
         """Return the items of the beginning of a turn, which a paused answer goes on from."""

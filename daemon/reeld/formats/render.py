@@ -75,13 +75,13 @@ def render(
         top = extra if mentioned is None else target.continue_state(extra, mentioned.value, request.now)[0]
         return top_digest(target, top, said, model)
 
-    previous = None
+    previous, undeclared = None, bound_to(None)
     bound = bound_to(None if state is None else state.server_state)
     if state is None or not state.fits(target.name, model, settings, bound) or not state.covers(entries):
-        previous, state = state, RenderState(target.name, model, settings, history, bound)
+        previous, state = state, RenderState(target.name, model, settings, history, bound, undeclared)
     repaired, rest = _extend(state, entries, target, settings)
     if (bound := bound_to(rest.server_state)) != state.bound_to:
-        previous, state = previous or state, RenderState(target.name, model, settings, history, bound)
+        previous, state = previous or state, RenderState(target.name, model, settings, history, bound, undeclared)
         repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -163,7 +163,7 @@ def _extend(
     context = state.context()
     sent = len(state.sent_once)
     rest = OpenTurns(EncodedTurns(), [], server_state)
-    binding = Binding(state.bound_to, (state.turns, rest.turns), target) if state.bound_to else None
+    binding = Binding((state.bound_to, state.undeclared), (state.turns, rest.turns), target) if state.bound_to else None
     _write(repaired.open[:-1], rest.turns, rest.report, context, target, binding, state.turns)
     context.thinking = settings.thinking or not repaired.ends_with_assistant
     context.is_last = bool(repaired.open) and not repaired.open[-1].assistant.pieces
@@ -200,7 +200,7 @@ def _settle(
     messages = [_message(entry) for entry in new if entry.message is not None]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = state.context()
-    binding = Binding(state.bound_to, (state.turns,), target) if state.bound_to else None
+    binding = Binding((state.bound_to, state.undeclared), (state.turns,), target) if state.bound_to else None
     _write(repaired.settled, state.turns, state.report, context, target, binding)
     if repaired.settled_messages:
         last = shown[repaired.settled_messages - 1]

@@ -316,6 +316,7 @@ class RenderState:
         settings: what the rest of the body leaves to the history.
         history: the entries that it will cover, and what comes before them.
         bound_to: a digest of the prompt and the tools, if the model binds its thinking to them; otherwise empty.
+        undeclared: the same without a tool that is declared only because the history has calls (rule B7).
     """
 
     __slots__ = (
@@ -332,6 +333,7 @@ class RenderState:
         "settled_by",
         "settled_by_id",
         "turns",
+        "undeclared",
     )
 
     def __init__(
@@ -341,8 +343,10 @@ class RenderState:
         settings: HistorySettings,
         history: Recent,
         bound_to: bytes = b"",
+        undeclared: bytes = b"",
     ) -> None:
         self.bound_to = bound_to
+        self.undeclared = undeclared
         self.format_name = format_name
         self.model = model
         self.settings = settings.of_settled
