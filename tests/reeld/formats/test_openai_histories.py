@@ -138,7 +138,8 @@ def test_every_prefix_of_an_openai_history_is_accepted_and_stays(name: str, mess
         history = body[FORMATS[name].history_key]
 
         assert not found.ready or [] == check(name.replace("-", "_"), body)
-        assert settled == history[: len(settled)]
+        is_anew = history[:1] != settled[:1] and history[0].get("type") == "compaction"  # rule R13
+        assert is_anew or settled == history[: len(settled)]
         settled = history[: found.prefix.messages]
     assert rendered(name, messages)[0] == found
 

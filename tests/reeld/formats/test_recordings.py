@@ -44,6 +44,10 @@ MODELS = {
 }
 
 
+# The headers were not recorded.
+BETAS = {"anthropic": {"betas": ["mcp-client-2025-11-20", "files-api-2025-04-14", "compact-2026-01-12"]}}
+
+
 def loaded(recording: dict[str, Any]) -> LoadedRequest:
     return FORMATS[NAMES[recording["provider"]]].read_request(recording["body"], recording["model"])
 
@@ -51,8 +55,14 @@ def loaded(recording: dict[str, Any]) -> LoadedRequest:
 def rendered(recording: dict[str, Any], name: str, model: str | None) -> tuple[Any, bool]:
     """Load a request and render it; return the body, and whether a provider could answer it."""
     entries = entries_of(loaded(recording).messages)
-    found, _ = render(RenderRequest(name, model), entries, prompt_in(entries))
+    found, _ = render(RenderRequest(name, model, BETAS.get(name)), entries, prompt_in(entries))
     return json.loads(found.body), found.ready
+
+
+def since_compaction(items: list[Any]) -> list[Any]:
+    """Return items of Responses from the last compaction on, which stands for the others (rule R13)."""
+    places = [place for place, item in enumerate(items) if item.get("type") == "compaction"]
+    return items[places[-1] :] if places else items
 
 
 @recorded
@@ -63,7 +73,8 @@ def test_an_accepted_request_keeps_its_meaning(path: Path) -> None:
     body, _ = rendered(recording, NAMES[recording["provider"]], recording["model"])
     before, after = same(recording["provider"], recording["body"], body)
 
-    assert before == after
+    is_cut = recording["provider"] == "openai_responses" and after == since_compaction(before)
+    assert is_cut or before == after
     assert [] == check(recording["provider"], body, recording["model"])
 
 
