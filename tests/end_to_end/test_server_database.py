@@ -229,7 +229,8 @@ def listens(stranger: "psycopg.Connection[Any]", channel: str) -> bool:
     """Return whether a daemon answers on a channel; it is ready to serve a little before that."""
     stranger.execute(f'LISTEN "{channel}"')
     stranger.execute("SELECT pg_notify(%s, %s)", (channel, '["ask",98]'))
-    return any(heard.payload.startswith('["all"') for heard in stranger.notifies(timeout=0.1))
+    answers = stranger.notifies(timeout=0.1)  # asked again until it answers
+    return any(heard.payload.startswith('["all"') for heard in answers)
 
 
 P = TypeVar("P", EventPush, DraftPush)
