@@ -5,6 +5,7 @@ from reel.base.values import new_tuple
 from reel.providers.anthropic import is_connector_text
 from reel.providers.changes import Change
 from reel.providers.roles import THOUGHTS
+from reeld.formats.format import Format
 from reeld.formats.model import AssistantTurn, Piece, ToolCall, placeholder
 from reeld.formats.naming import why_signature_lost
 from reeld.formats.repair_rules import Rules
@@ -46,9 +47,7 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                         report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
                     speaker = message_index
                 _note_lost_signature(piece, rules, report)
-                is_thought, is_served = target.must_precede_content(piece.block), target.is_server_tool(piece.block)
-                if turn.add(piece, is_thought=is_thought, is_server_tool=is_served):
-                    report.append(Change(piece.seq, block_index, "moved", MOVED))
+                _add_said(piece, turn, target, report)
         if begun or target.belongs_to_next(message):
             begun += message["content"]
     while pieces and target.must_precede_content(pieces[-1].block):
@@ -59,6 +58,16 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
         report.append(Change(group.assistant[0]["seq"], None, "synthesized", "nothing else is left of this answer"))
     state.pending = tuple(calls)
     return AssistantTurn(pieces)
+
+
+def _add_said(piece: Piece, turn: OrderedPieces, target: Format, report: list[Change]) -> None:
+    """Add anything but a call."""
+    if not turn.has_calls:  # nothing can be out of order
+        turn.pieces.append(piece)
+        return
+    is_thought, is_served = target.must_precede_content(piece.block), target.is_server_tool(piece.block)
+    if turn.add(piece, is_thought=is_thought, is_server_tool=is_served):
+        report.append(Change(piece.seq, piece.block_index, "moved", MOVED))
 
 
 def _told(piece: Piece, turn: OrderedPieces, state: RepairState, rules: Rules, report: list[Change]) -> Piece:

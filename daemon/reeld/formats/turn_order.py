@@ -27,6 +27,8 @@ class OrderedPieces:
 
     def __init__(self, after_calls: AfterCalls) -> None:
         self.pieces: list[Piece] = []
+        # Until there is one, pieces may be appended as they come.
+        self.has_calls = False
         self._after_calls = after_calls
         # Where the calls begin that the turn ends in so far, and those since the model last thought.
         self._last_calls: int | None = None
@@ -36,6 +38,7 @@ class OrderedPieces:
 
     def add_call(self, piece: Piece) -> None:
         """Add a call."""
+        self.has_calls = True
         if self._last_calls is None:
             self._last_calls = len(self.pieces)
         if self._calls is None:
