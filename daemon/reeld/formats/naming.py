@@ -102,7 +102,7 @@ def note_asked_model(message: Json, asked: str | None) -> None:
 
 
 def with_dialect(prefix: str, dialect: str | None) -> str:
-    """Return the hash of a prefix with the dialect, which so comes back with the answer, whoever takes it."""
+    """Return the hash of a prefix, followed by the dialect. The answer brings both back, also to another daemon."""
     return prefix if dialect is None else f"{prefix}@{dialect}"
 
 

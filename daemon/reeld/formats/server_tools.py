@@ -120,8 +120,14 @@ def match_server_tools(
     for key, called, last in (*matching.spans, *working):
         for between in range(called + 1, last + 1):
             continuing.setdefault(between, []).append(key)
-    found = frozenset(matching.unpaired), first_pending, continuing, tuple(matching.spans)
-    return ServerToolStatus(*found, matching.present, declined)
+    return ServerToolStatus(
+        unpaired=frozenset(matching.unpaired),
+        first_pending=first_pending,
+        continuing=continuing,
+        spans=tuple(matching.spans),
+        present=matching.present,
+        declined=declined,
+    )
 
 
 class _Matching:
@@ -139,7 +145,7 @@ class _Matching:
         self.open: dict[str, tuple[BlockPlace, int]] = dict.fromkeys(waiting, (_BEFORE, -1))
 
     def give_up(self, keys: Sequence[str] | None = None) -> list[int]:
-        """Give up some open calls, or all; return the numbers of their groups."""
+        """Abandon these open calls, by default all of them, and return the numbers of their groups."""
         given_up = [self.open.pop(key) for key in (list(self.open) if keys is None else keys)]
         self.unpaired.update(place for place, _ in given_up)
         return [number for _, number in given_up]

@@ -51,7 +51,7 @@ def _texts(entry: Entry) -> list[str]:
 
 
 def _text(seq: int, texts: list[str]) -> Found:
-    """Return the texts of an answer; a message of calls alone is none."""
+    """Return the texts of an answer; a message with nothing but calls is not an answer."""
     return Found(seq, "\n\n".join(texts)) if any(texts) else Found()
 
 

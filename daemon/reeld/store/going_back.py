@@ -39,12 +39,12 @@ def way_to(connection: Connection, row: int, at: int, conversation: Conversation
 
 
 def undo(connection: Connection, row: int, head: int, conversation: Conversation) -> tuple[int, Way] | None:
-    """Return the command that an undo takes back, and the way to the state before it; ``None`` if there is none."""
+    """Return the newest command that can be undone and how to restore the state before it, or ``None``."""
     undone = queries.undo_target(connection, row, head)
     return None if undone is None else (undone, way_to(connection, row, undone - 1, conversation))
 
 
 def redo(connection: Connection, row: int, head: int, conversation: Conversation) -> tuple[Undone, Way] | None:
-    """Return the command that a redo brings back, and the way to the state after it; ``None`` if there is none."""
+    """Return the newest command that was undone and how to restore the state after it, or ``None``."""
     redone = queries.redo_target(connection, row, head)
     return None if redone is None else (redone, way_to(connection, row, redone.command, conversation))

@@ -191,7 +191,7 @@ def _removed(kind: str, path: str) -> Displaced:
 
 
 def identity_of(path: str) -> Identity | None:
-    """Return the device and the inode of the file at a path; ``None`` if there is none that can be looked at."""
+    """Return the device and the inode of the file at a path; ``None`` if the file is missing or unreadable."""
     try:
         return _identity(os.stat(path))
     except OSError:

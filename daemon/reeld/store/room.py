@@ -24,7 +24,7 @@ def free_room(path: str) -> int:
 
 
 def size_of(path: str) -> int | None:
-    """Return the bytes of a file; ``None`` if there is none that can be looked at."""
+    """Return the size of a file in bytes; ``None`` if it is missing or unreadable."""
     try:
         return os.stat(path).st_size
     except OSError:
