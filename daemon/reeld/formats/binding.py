@@ -91,7 +91,7 @@ class Binding:
         begun = [f"{encode(item)},".encode() for item in self._written(before, context)]
         # An answer that calls tools was made with some, even if the caller declared none to us.
         is_calling = any(piece.block["type"] == "tool_call" for piece in pieces)
-        tops = (self._top, self._undeclared) if is_calling else (self._top,)
+        tops = {self._top, self._undeclared} if is_calling else {self._top}
         return None if made_behind in [body_hash(top, self._turns, begun) for top in tops] else _CHANGED
 
     def _written(self, pieces: list[Piece], context: RenderContext) -> list[Json]:

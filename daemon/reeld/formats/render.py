@@ -66,16 +66,15 @@ def render(
     target = _dialect(target, request.dialect, model)
     said = _prompt(prompt)
     settings = target.history_settings(extra, said, model)._replace(tools=request.tools)
-    binds = target.binds_thinking(model, extra)
+    undeclared = top_digest(target, extra, said, model) if target.binds_thinking(model, extra) else b""
 
     def bound_to(mentioned: ServerState | None) -> bytes:
         """Return what thinking is bound to besides messages; tools are declared because of some (rule B7)."""
-        if not binds:
-            return b""
-        top = extra if mentioned is None else target.continue_state(extra, mentioned.value, request.now)[0]
-        return top_digest(target, top, said, model)
+        if not undeclared or mentioned is None:
+            return undeclared
+        return top_digest(target, target.continue_state(extra, mentioned.value, request.now)[0], said, model)
 
-    previous, undeclared = None, bound_to(None)
+    previous = None
     bound = bound_to(None if state is None else state.server_state)
     if state is None or not state.fits(target.name, model, settings, bound) or not state.covers(entries):
         previous, state = state, RenderState(target.name, model, settings, history, bound, undeclared)
