@@ -45,7 +45,7 @@ from reeld.serving.handlers.erasing import keep_complete, keep_retention
 from reeld.serving.listener import Listener, PathListener, Server, open_listener, require_path, take_over
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
-from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.serving.renderings import RenderCache, UnansweredRenderings
 from reeld.serving.stats import collect
 from reeld.signals import STOP_SIGNALS, on_terminal
 from reeld.startup import OK, NotNow, StartupError, raise_file_limit
@@ -183,7 +183,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             counters,
             LongWork(),
             RenderCache(),
-            AskedModels(),
+            UnansweredRenderings(),
             Search(store),
             server.describe_connections,
             backups,

@@ -16,7 +16,7 @@ from reeld.search.service import Search
 from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits
 from reeld.serving.long_work import LongWork
-from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.serving.renderings import RenderCache, UnansweredRenderings
 from reeld.serving.subscriptions import Subscriptions
 from reeld.store.store import Store
 from reeld.wire.framing import Framing
@@ -138,7 +138,7 @@ class Services(NamedTuple):
         counters: returns what the listener counts.
         long_work: runs long computations.
         render_cache: keeps what was rendered.
-        asked_models: remembers which model was asked.
+        unanswered: what each conversation was rendered as since its last answer.
         search: finds what was said.
         describe_connections: describes each connection.
         backups: writes backups.
@@ -153,7 +153,7 @@ class Services(NamedTuple):
     counters: Callable[[], dict[str, Any]]
     long_work: LongWork
     render_cache: RenderCache
-    asked_models: AskedModels
+    unanswered: UnansweredRenderings
     search: Search
     describe_connections: Callable[[], list[dict[str, Any]]]
     backups: Backups

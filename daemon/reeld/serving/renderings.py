@@ -1,4 +1,4 @@
-"""Caches between requests: states of renderings, written items, earlier states, and the models of renderings."""
+"""Caches between requests: states of renderings, written items, earlier states, and what was rendered last."""
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -94,7 +94,7 @@ class Asked(NamedTuple):
     prefix: str | None = None
 
 
-class AskedModels:
+class UnansweredRenderings:
     """What a conversation was last rendered as, and for which model, until its answer is ingested.
 
     The requested name is often an alias of the model that answers, and both count as the same model (rule X16). Newer

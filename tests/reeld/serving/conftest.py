@@ -29,7 +29,7 @@ from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.long_work import LongWork
 from reeld.serving.methods import METHODS, Method
-from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.serving.renderings import RenderCache, UnansweredRenderings
 from reeld.store.retention import Retention
 from reeld.store.store import open_store
 from reeld.wire.framing import Framing
@@ -178,7 +178,7 @@ async def services(tmp_path: Path, stopped: list[str], monkeypatch: pytest.Monke
             dict,
             LongWork(),
             RenderCache(),
-            AskedModels(),
+            UnansweredRenderings(),
             Search(store),
             list,
             (backups := Backups(store)),

@@ -6,7 +6,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.recent import Recent
 from reeld.formats.model import HistorySettings
 from reeld.formats.render_state import Chunks, RenderState
-from reeld.serving.renderings import Asked, AskedModels, RenderCache
+from reeld.serving.renderings import Asked, RenderCache, UnansweredRenderings
 
 KEY = 1, "gemini"
 
@@ -88,7 +88,7 @@ def test_the_last_rendering_of_a_key_is_kept() -> None:
 )
 def test_only_one_model_is_known(models: list[str | None], asked: str | None) -> None:
     """It is returned once; the next answer belongs to other renderings."""
-    found = AskedModels()
+    found = UnansweredRenderings()
     for model in models:
         found.note(KEY, Asked(model, "same"))
         found.note((2, "gemini"), Asked("other", "other"))
@@ -103,7 +103,7 @@ def test_only_one_model_is_known(models: list[str | None], asked: str | None) ->
 )
 def test_only_one_body_is_known(bodies: list[str], known: str | None) -> None:
     """Of several it is unknown which one was answered (rule A8)."""
-    found = AskedModels()
+    found = UnansweredRenderings()
     for body in bodies:
         found.note(KEY, Asked("a", body))
 
@@ -112,7 +112,7 @@ def test_only_one_body_is_known(bodies: list[str], known: str | None) -> None:
 
 def test_the_oldest_renderings_are_forgotten() -> None:
     """A rendering that was never answered does not stay for ever."""
-    found = AskedModels(room=2)
+    found = UnansweredRenderings(room=2)
     for row in (1, 2, 1, 3):
         found.note((row, "gemini"), Asked("a"))
 

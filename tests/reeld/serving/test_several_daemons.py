@@ -26,7 +26,7 @@ from reeld.serving.handlers.erasing import _ContentHolders
 from reeld.serving.listener import Server, open_listener
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
-from reeld.serving.renderings import AskedModels, RenderCache
+from reeld.serving.renderings import RenderCache, UnansweredRenderings
 from reeld.store.connection import Error
 from reeld.store.retention import Noted, Retention, note, noted
 from reeld.store.store import Store, open_store
@@ -52,7 +52,7 @@ async def daemon(url: str, path: str) -> AsyncIterator[Services]:
             dict,
             LongWork(),
             RenderCache(),
-            AskedModels(),
+            UnansweredRenderings(),
             Search(store),
             list,
             backups,

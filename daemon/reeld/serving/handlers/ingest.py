@@ -17,7 +17,7 @@ def ingest(
     services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Ingest
 ) -> Deferred:
     """Add what a provider answered, and its token usage; a missing agent is given by its address."""
-    known = Asked() if isinstance(target, str) else services.asked_models.take((target.row, asked.format))
+    known = Asked() if isinstance(target, str) else services.unanswered.take((target.row, asked.format))
     model = asked.model or known.model
     prefix = known.prefix if asked.prefix is None else asked.prefix.get("body")
 

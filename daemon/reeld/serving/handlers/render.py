@@ -182,7 +182,7 @@ async def _render(
     rendered, state = await services.long_work.in_thread(work)
     if age is not None:
         services.render_cache.put(key, state, age)
-        services.asked_models.note(key, Asked(state.model, rendered.prefix.body))
+        services.unanswered.note(key, Asked(state.model, rendered.prefix.body))
     return rendered
 
 
