@@ -61,11 +61,10 @@ class Binding:
         if not any(map(self._is_bound, turn.pieces)):
             return turn
         # A server's tool may have come behind a call because of what is left out.
-        left, is_served = OrderedPieces(self._target.after_calls), self._target.is_server_tool
-        kept = left.pieces
+        left, is_served = OrderedPieces(self._target.after_calls, []), self._target.is_server_tool
         for _, group in groupby(turn.pieces, key=attrgetter("message_index")):
             pieces = list(group)
-            why = self._why_lost(pieces, kept, context)
+            why = self._why_lost(pieces, left.pieces, context)
             for piece in pieces:
                 if why is not None and self._is_bound(piece):
                     context.note(piece, "dropped", why)
@@ -73,7 +72,7 @@ class Binding:
                     left.add_call(piece)
                 elif left.add(piece, is_thought=is_thought(piece.block), is_server_tool=is_served(piece.block)):
                     context.note(piece, "moved", MOVED)
-        return AssistantTurn(kept or [placeholder()])
+        return AssistantTurn(left.pieces or [placeholder()])
 
     def _is_bound(self, piece: Piece) -> bool:
         """Whether a piece is thinking of a model that binds it; one that is not named may be such a model."""

@@ -1,5 +1,7 @@
 """Repair of an assistant turn: selects the blocks that can be sent, and their form and order."""
 
+from itertools import takewhile
+
 from reel.base.strict_json import Json
 from reel.base.values import new_tuple
 from reel.providers.anthropic import is_connector_text
@@ -21,8 +23,9 @@ _LOST_REASONING = "the server requires it together with its reasoning, which is 
 def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> AssistantTurn:
     """Leave out blocks that cannot be sent, and put the rest in an order that the API accepts."""
     target = rules.target
-    turn = OrderedPieces(target.after_calls)
-    pieces = turn.pieces
+    said: list[Piece] = []
+    # From the first call on, what is said may be out of order.
+    turn: OrderedPieces | None = None
     calls: list[ToolCall] = []
     speaker: int | None = None
     # Blocks since reasoning in a separate message: an item of a message may be tied to it.
@@ -32,12 +35,14 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
             piece = new_tuple(Piece, (message, message_index, block_index, block))
             is_call = block["type"] == "tool_call"
             if is_call and rules.lacks_tool(block["name"]):
-                piece, is_call = _told(piece, turn, state, rules, report), False
+                led = _pop_thoughts(said, target) if turn is None else turn.pop_thoughts()
+                piece, is_call = _told(piece, led, state, report), False
             if is_call:
                 made = _as_plain_call(piece, begun, state, rules, report)
                 calls.append(state.add_call(made, target.sent_id))
                 state.used_ids.update(dict.fromkeys(target.call_item_ids(made.block)))
                 _note_lost_signature(made, rules, report)
+                turn = turn or OrderedPieces(target.after_calls, said)
                 turn.add_call(_sent_call(calls[-1], made, report))
             elif (why := _why_left_out(piece, begun, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
@@ -47,34 +52,38 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                         report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
                     speaker = message_index
                 _note_lost_signature(piece, rules, report)
-                _add_said(piece, turn, target, report)
+                if turn is None:
+                    said.append(piece)
+                else:
+                    _add_said(piece, turn, target, report)
         if begun or target.belongs_to_next(message):
             begun += message["content"]
+    state.pending = tuple(calls)
+    return AssistantTurn(_ended(said if turn is None else turn.pieces, group, target, report))
+
+
+def _ended(pieces: list[Piece], group: MessageGroup, target: Format, report: list[Change]) -> list[Piece]:
+    """Return the pieces of a turn that does not end in reasoning, and is not empty if the API requires that."""
     while pieces and target.must_precede_content(pieces[-1].block):
         last = pieces.pop()
         report.append(Change(last.seq, last.block_index, "dropped", "reasoning without the content that it led to"))
     if group.assistant and not pieces and target.alternates:
         pieces.append(placeholder())
         report.append(Change(group.assistant[0]["seq"], None, "synthesized", "nothing else is left of this answer"))
-    state.pending = tuple(calls)
-    return AssistantTurn(pieces)
+    return pieces
 
 
 def _add_said(piece: Piece, turn: OrderedPieces, target: Format, report: list[Change]) -> None:
-    """Add anything but a call."""
-    if not turn.has_calls:  # nothing can be out of order
-        turn.pieces.append(piece)
-        return
+    """Add anything but a call behind one."""
     is_thought, is_served = target.must_precede_content(piece.block), target.is_server_tool(piece.block)
     if turn.add(piece, is_thought=is_thought, is_server_tool=is_served):
         report.append(Change(piece.seq, piece.block_index, "moved", MOVED))
 
 
-def _told(piece: Piece, turn: OrderedPieces, state: RepairState, rules: Rules, report: list[Change]) -> Piece:
+def _told(piece: Piece, led: list[Piece], state: RepairState, report: list[Change]) -> Piece:
     """Return a call of a tool that the model does not have as text, without the reasoning that led to it (rule X18)."""
-    while turn.pieces and rules.target.must_precede_content(turn.pieces[-1].block):
-        lost = turn.pop_thought()
-        report.append(Change(lost.seq, lost.block_index, "dropped", "reasoning of a call that is sent as text"))
+    why = "reasoning of a call that is sent as text"
+    report.extend(Change(lost.seq, lost.block_index, "dropped", why) for lost in reversed(led))
     call = state.tell(piece)
     report.append(
         Change(piece.seq, piece.block_index, "downgraded", f"the tool {call.name} is not in tools: it is sent as text")
@@ -83,9 +92,18 @@ def _told(piece: Piece, turn: OrderedPieces, state: RepairState, rules: Rules, r
     return piece._replace(block={"type": "text", "text": text})
 
 
+def _pop_thoughts(said: list[Piece], target: Format) -> list[Piece]:
+    """Remove and return the reasoning that a turn without calls ends in."""
+    led = list(takewhile(lambda piece: target.must_precede_content(piece.block), reversed(said)))
+    del said[len(said) - len(led) :]
+    return led[::-1]
+
+
 def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Rules) -> str | None:
     """Return why a block of the assistant's cannot be sent; ``begun`` are the blocks before its message."""
     kind = piece.block["type"]
+    if kind == "text":  # nearly always
+        return rules.why_unsendable(piece.block, "assistant")
     is_declined = piece.block_index < rules.tools.declined.get(piece.message_index, 0)
     if is_declined and (kind in THOUGHTS or is_connector_text(piece.block)):
         return _TAKEN_OVER

@@ -21,32 +21,36 @@ MOVED = "only calls may follow a call in a turn"
 class OrderedPieces:
     """Collects the pieces of one turn.
 
+    They are kept in parts, each of which only grows at its end, so that a piece which goes in front of calls moves none
+    of them: one list would take a time that grows with the square of the messages.
+
     Args:
         after_calls: what the API accepts behind a call.
+        said: the pieces before the first call.
     """
 
-    def __init__(self, after_calls: AfterCalls) -> None:
-        self.pieces: list[Piece] = []
-        # Until there is one, pieces may be appended as they come.
-        self.has_calls = False
+    __slots__ = ("_after_calls", "_before", "_last_calls", "_since_calls", "_thoughts")
+
+    def __init__(self, after_calls: AfterCalls, said: list[Piece]) -> None:
         self._after_calls = after_calls
-        # Where the calls begin that the turn ends in so far, and those since the model last thought.
-        self._last_calls: int | None = None
-        self._calls: int | None = None
-        # Both, before the thinking that the turn ends in.
-        self._before_thinking: tuple[int | None, int | None] | None = None
+        # What comes before the calls since the model last thought, and from these on.
+        self._before = said
+        self._since_calls: list[Piece] = []
+        # The calls that the turn ends in so far, or else the thinking.
+        self._last_calls: list[Piece] = []
+        self._thoughts: list[Piece] = []
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All pieces, in order."""
+        return [*self._before, *self._since_calls, *self._last_calls, *self._thoughts]
 
     def add_call(self, piece: Piece) -> None:
         """Add a call."""
-        self.has_calls = True
-        if self._last_calls is None:
-            self._last_calls = len(self.pieces)
-        if self._calls is None:
-            self._calls = len(self.pieces)
-        self.pieces.append(piece)
-        self._before_thinking = None
+        self._go_on()
+        self._last_calls.append(piece)
 
-    def add(self, piece: Piece, *, is_thought: bool = False, is_server_tool: bool = False) -> bool:
+    def add(self, piece: Piece, *, is_thought: bool, is_server_tool: bool) -> bool:
         """Add anything else, and return whether it went in front of a call that was made before.
 
         Args:
@@ -54,34 +58,40 @@ class OrderedPieces:
             is_thought: whether it is reasoning.
             is_server_tool: whether it is the call of a server's tool, or its result.
         """
-        place = self._place(piece, is_thought=is_thought, is_server_tool=is_server_tool)
-        if place is not None:
-            self.pieces.insert(place, piece)
-            self._calls, self._last_calls = (
-                at if at is None or at < place else at + 1 for at in (self._calls, self._last_calls)
-            )
+        part = self._in_front(piece, is_thought=is_thought, is_server_tool=is_server_tool)
+        if part is not None:
+            part.append(piece)
             return True
         if is_thought:
-            self._before_thinking = self._before_thinking or (self._calls, self._last_calls)
-            self._calls = None
-        else:
-            self._before_thinking = None
-        self._last_calls = None
-        self.pieces.append(piece)
+            self._thoughts.append(piece)
+            return False
+        self._go_on()
+        self._since_calls += self._last_calls
+        self._last_calls = []
+        (self._since_calls or self._before).append(piece)
         return False
 
-    def pop_thought(self) -> Piece:
-        """Remove the last piece, which is reasoning, as if the model had not thought there."""
-        self._calls, self._last_calls = self._before_thinking or (None, None)
-        return self.pieces.pop()
+    def pop_thoughts(self) -> list[Piece]:
+        """Remove the reasoning that the turn ends in, as if the model had not thought there."""
+        popped, self._thoughts = self._thoughts, []
+        return popped
 
-    def _place(self, piece: Piece, *, is_thought: bool, is_server_tool: bool) -> int | None:
-        """Return in front of which call a piece goes; ``None`` if it comes last."""
-        if self._after_calls == "anything" or self._calls is None:
+    def _go_on(self) -> None:
+        """Let something follow the reasoning that the turn ends in: nothing goes in front of that any more."""
+        if self._thoughts:
+            self._before += self._since_calls
+            self._before += self._last_calls
+            self._before += self._thoughts
+            self._since_calls, self._last_calls, self._thoughts = [], [], []
+
+    def _in_front(self, piece: Piece, *, is_thought: bool, is_server_tool: bool) -> list[Piece] | None:
+        """Return the part at whose end a piece goes in front of calls; ``None`` if it comes last."""
+        if self._after_calls == "anything" or self._thoughts:
             return None
-        if self._after_calls == "calls":
-            return self._last_calls
-        if is_server_tool:
-            return self._calls
-        is_of_another = self.pieces[-1].message_index != piece.message_index
-        return self._last_calls if is_of_another and not is_thought else None
+        calls = self._last_calls
+        if self._after_calls == "own message":
+            if is_server_tool:
+                return self._before if self._since_calls or calls else None
+            if calls and (is_thought or calls[-1].message_index == piece.message_index):
+                return None
+        return (self._since_calls or self._before) if calls else None
