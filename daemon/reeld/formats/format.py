@@ -107,10 +107,6 @@ def _nothing(_block: Json) -> None:
     return None
 
 
-def _nothing_new(_items: list[Json]) -> None:
-    return None
-
-
 class Format(NamedTuple):
     """A format.
 
@@ -189,7 +185,7 @@ class Format(NamedTuple):
     why_undeclared: Callable[[Json, frozenset[str]], str | None] = lambda _block, _declared: None
     betas: Callable[[Json, frozenset[str]], list[str]] = lambda _extra, _declared: []
     betas_key: str | None = None
-    begins_anew: Callable[[list[Json]], list[Json] | None] = _nothing_new
+    begins_anew: Callable[[list[Json]], list[Json] | None] = lambda _items: None
     keeps_messages: Callable[[Turn, bool], bool] = lambda _turn, _is_first: False
     binds_thinking: Callable[[str | None, Json], bool] = lambda _model, _extra: False
     sends_settings: Callable[[Json, str | None], bool] = lambda _message, _model: False

@@ -156,6 +156,7 @@ class RenderContext:
         "breakpoints",
         "by_id",
         "follows_results",
+        "has_summary",
         "is_last",
         "model",
         "past_reasoning",
@@ -173,6 +174,8 @@ class RenderContext:
         self.sent_once: dict[str, None] = {}
         # The seq and the number of the block of each cache breakpoint of the turn, in order.
         self.breakpoints: list[tuple[int | None, int]] = []
+        # Whether a summary was written, which may stand for everything before it; most histories have none.
+        self.has_summary = False
         # Whether nothing follows the turn, so that it may contain no invented text.
         self.is_last = False
         # Whether the turn is the assistant's and follows results alone: the user has not spoken since the calls.

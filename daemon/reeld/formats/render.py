@@ -272,8 +272,8 @@ def _write_turn(
     before: EncodedTurns | None = None,
 ) -> None:
     items = target.write_turn(turn, context)
-    marks = _marks(context, target)
-    if (left := target.begins_anew(items)) is not None:
+    marks = _marks(context, target) if context.breakpoints else None
+    if context.has_summary and (left := target.begins_anew(items)) is not None:
         earlier = [turns] if before is None or turns.is_anew else [before, turns]
         is_first = left == items and all(all(more.extents.is_user) for more in earlier)
         kept = [item for more in earlier for item in more.messages()] if target.keeps_messages(turn, is_first) else []
@@ -291,7 +291,5 @@ def _write_turn(
 
 def _marks(context: RenderContext, target: Format) -> Marks | None:
     """Return the cache breakpoints of the turn that was just written, if it has any."""
-    if target.caching is None or not context.breakpoints:
-        return None
     places, context.breakpoints = context.breakpoints, []
-    return Marks(target.caching, places)
+    return None if target.caching is None else Marks(target.caching, places)

@@ -148,6 +148,11 @@ class Chunks:
 
     def parts(self, start: int, end: int) -> Iterator[bytes | memoryview]:
         """Return the bytes from one place up to another, in parts; none is empty."""
+        if start == 0 and end == len(self):  # nearly always
+            yield from self._full
+            if self._tail:
+                yield bytes(self._tail)
+            return
         begin = 0
         for chunk in (*self._full, bytes(self._tail)):
             first, last = max(start - begin, 0), min(end - begin, len(chunk))

@@ -34,6 +34,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from reel.base.strict_json import Json
+from reel.base.values import new_tuple
 from reel.providers.changes import Change
 from reel.providers.roles import changes_settings
 from reeld.formats.format import Format, LoopThinking
@@ -143,10 +144,9 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
     if assistant.pieces:
         thinks = is_thought(assistant.pieces[0].block)
         state.loop = _LOOPS[state.loop.first if state.loop else thinks, thinks]
-    first = next(iter(group.user or group.assistant), None)
-    seq = first["seq"] if first else user.results[0].call.seq
-    continues = any(key not in rules.lost for key in rules.tools.continuing.get(number, ()))
-    return Exchange(user, assistant, report, seq, continues)
+    said = group.user or group.assistant
+    seq = said[0]["seq"] if said else user.results[0].call.seq
+    return new_tuple(Exchange, (user, assistant, report, seq, rules.continues_server_tool(number)))
 
 
 def _has_only_compacted(group: MessageGroup, exchange: Exchange) -> bool:

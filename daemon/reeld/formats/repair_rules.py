@@ -21,6 +21,11 @@ class Rules(NamedTuple):
         """Return whether the model does not have a tool (rule X18)."""
         return self.settings.tools is not None and name not in self.settings.tools
 
+    def continues_server_tool(self, number: int) -> bool:
+        """Return whether a group goes on while a server's tool of an earlier one works."""
+        continuing = self.tools.continuing
+        return bool(continuing) and any(key not in self.lost for key in continuing.get(number, ()))
+
     def why_unsendable(self, block: Json, position: Position) -> str | None:
         """Return why a block cannot be sent; no API accepts blank texts (rules X3 and A3)."""
         if block["type"] == "text":

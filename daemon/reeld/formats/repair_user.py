@@ -33,8 +33,9 @@ def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, repo
     for call in calls:
         # The first name of an id stays: only what was added is taken back when open exchanges are repaired again.
         state.answered.setdefault(call.given_id, call.given_name)
-    moved = [piece for number in sorted(builder.moved) for piece in builder.moved[number]]
-    pieces = [*moved, *builder.pieces]
+    pieces = builder.pieces
+    if builder.moved:
+        pieces = [piece for number in sorted(builder.moved) for piece in builder.moved[number]] + pieces
     if not pieces and not calls and rules.target.alternates and group.assistant:
         pieces = [placeholder()]
         seq = group.user[0]["seq"] if group.user else None

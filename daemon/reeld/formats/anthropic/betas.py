@@ -44,18 +44,23 @@ _FEATURE_OF = {kind: name for name, beta in _FEATURES.items() for kind in beta.b
 
 def declared(extra: Json) -> frozenset[str]:
     """Return the features that a request declares, by its betas or by a key that uses one."""
-    return frozenset(name for name, beta in _FEATURES.items() if _is_declared(extra, beta))
+    if not extra:
+        return frozenset()
+    named, edits = _named(extra), _edits(extra)
+    return frozenset(
+        name
+        for name, beta in _FEATURES.items()
+        if any(extra.get(key) is not None for key in beta.keys)
+        or any(one.startswith(beta.prefix) for one in named)
+        or (beta.edits is not None and any(kind.startswith(beta.edits) for kind in edits))
+    )
 
 
-def _is_declared(extra: Json, beta: Beta) -> bool:
-    if any(extra.get(key) is not None for key in beta.keys):
-        return True
-    if any(one.startswith(beta.prefix) for one in _named(extra)):
-        return True
+def _edits(extra: Json) -> list[str]:
+    """Return the types of the edits in ``context_management``."""
     management: Any = extra.get("context_management")
     edits = management.get("edits") if type(management) is dict else None
-    kinds = [str(edit.get("type")) for edit in edits if type(edit) is dict] if type(edits) is list else []
-    return beta.edits is not None and any(kind.startswith(beta.edits) for kind in kinds)
+    return [str(edit.get("type")) for edit in edits if type(edit) is dict] if type(edits) is list else []
 
 
 def why_undeclared(block: Json, known: frozenset[str]) -> str | None:

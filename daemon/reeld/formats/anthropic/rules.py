@@ -19,6 +19,8 @@ from reeld.formats.naming import why_not_transferable
 CACHE_CONTROL = "cache_control"
 # The other provider of Claude's whose conversations have a form of their own (rule A20).
 _BEDROCK = "bedrock"
+# The type of a block that may stand for everything before it (rule A19).
+COMPACTION = "compaction"
 # The metadata key of a block of an unknown type in Anthropic's own answer.
 ANSWERED = "answered"
 # Blocks that change the tools in mid-history; only a system message may contain them.
@@ -54,7 +56,7 @@ _REQUIRED: dict[str, dict[str, type | UnionType]] = {
     "mcp_tool_use": {"id": str, "input": dict, "name": str, "server_name": str},
     "mcp_tool_result": {"tool_use_id": str},
     "mcp_tool_listing": {"mcp_server_name": str, "tools": list},
-    "compaction": {},
+    COMPACTION: {},
     FALLBACK: {"from": object, "to": object},
 }
 _SERVER_RESULT_REQUIRED: dict[str, type | UnionType] = {"tool_use_id": str, "content": dict | list | str}
@@ -264,7 +266,7 @@ def from_compaction(messages: list[Json]) -> list[Json] | None:
 
 def _is_summary(block: Json) -> bool:
     """Whether a block stands for all before it; one without content is of a compaction that failed."""
-    return block["type"] == "compaction" and bool(block.get("signature") and block.get("content"))
+    return block["type"] == COMPACTION and bool(block.get("signature") and block.get("content"))
 
 
 def is_continuing(thread: Any) -> bool:

@@ -8,7 +8,14 @@ from reel.providers.anthropic import PDF, PROVIDER
 from reel.providers.content import mime_of
 from reel.providers.json_values import arguments_as_object
 from reel.providers.metadata import opaque_object, restore_keys
-from reeld.formats.anthropic.rules import CACHE_CONTROL, TOOL_CHANGES, accepted_keys, own_keys, takes_system_messages
+from reeld.formats.anthropic.rules import (
+    CACHE_CONTROL,
+    COMPACTION,
+    TOOL_CHANGES,
+    accepted_keys,
+    own_keys,
+    takes_system_messages,
+)
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import (
     PLACEHOLDER,
@@ -35,7 +42,8 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     said, instructions = _split_instructions(turn, context)
     content = [_result(result, context) for result in turn.results]
     content += [_block(piece.block, piece, context) for piece in said]
-    return [*_message("user", content), *_system(instructions, context)]
+    written = _message("user", content)
+    return [*written, *_system(instructions, context)] if instructions else written
 
 
 def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
@@ -47,7 +55,7 @@ def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
 def _system(pieces: list[Piece], context: RenderContext) -> list[Json]:
     """Return a system message; one with settings needs no words (rule A10)."""
     content = [_block(piece.block, piece, context) for piece in pieces if not _is_blank(piece.block)]
-    beside = restore_keys(pieces[-1].metadata, PROVIDER, ("clear_at", "output_config")) if pieces else {}
+    beside = restore_keys(pieces[-1].metadata, PROVIDER, ("clear_at", "output_config"))
     said = {"content": content} if content else {}
     return [{"role": "system", **said, **beside}] if said or beside.get("output_config") else []
 
@@ -134,9 +142,11 @@ def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
     if block["type"] == "text" and "provider_metadata" not in block:  # nearly always
         return {"type": "text", "text": block["text"]}
     written = _WRITERS[block["type"]](block)
-    if block["type"] == "opaque" and type(written.get("content")) is list:
-        for part in [part for part in written["content"] if type(part) is dict]:
-            _note_breakpoint(part, piece, context)
+    if block["type"] == "opaque":
+        context.has_summary = context.has_summary or written.get("type") == COMPACTION
+        if type(written.get("content")) is list:
+            for part in [part for part in written["content"] if type(part) is dict]:
+                _note_breakpoint(part, piece, context)
     _note_breakpoint(written, piece, context)
     return written
 

@@ -68,6 +68,8 @@ def _signed_parts(pieces: list[Piece], context: RenderContext, dialect: str | No
 
 
 def _part(block: Json, model: str | None, dialect: str | None) -> Json:
+    if block["type"] == "text" and "provider_metadata" not in block:  # nearly always
+        return {"text": block["text"]}
     part = {**_WRITERS[block["type"]](block), **_beside(block)}
     signed = signature(block, model, dialect)
     if signed:

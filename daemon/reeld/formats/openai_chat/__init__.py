@@ -1,6 +1,6 @@
 """OpenAI Chat Completions, and the servers with the same API (the C and D rules of docs/provider-rules.md)."""
 
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 from reel.providers.openai import PROVIDER
 from reel.providers.openai_chat import NAME
@@ -34,6 +34,7 @@ def _format(dialect: Dialect) -> Format:
     )
 
 
+@lru_cache(maxsize=64)  # a name is compared with those of all dialects
 def _in_dialect(name: str | None, model: str | None) -> Format:
     return _format(dialect_for(name, model))
 

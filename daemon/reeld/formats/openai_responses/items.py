@@ -44,12 +44,14 @@ def call_half(item: Json) -> CallHalf | None:
     return CallHalf(call_id, found.output, is_call) if type(call_id) is str and call_id else None
 
 
+# The type of an item that stands for everything before it (rule R13).
+COMPACTION = "compaction"
 # The items of a history by who sends them (rule R6). Answers have more keys than the API accepts back. The id is among
 # the keys only if the API requires it: an item without one cannot be missing on the server (rule R3).
 SERVER_ITEMS = shapes_of(
     {
         "reasoning": "summary! encrypted_content!",
-        "compaction": "encrypted_content!",
+        COMPACTION: "encrypted_content!",
         "file_search_call": "id! queries! status! results",
         "web_search_call": "id! status! action",
         "code_interpreter_call": "id! container_id! status! code outputs",
@@ -131,7 +133,7 @@ def from_compaction(items: list[Json]) -> list[Json] | None:
     The compaction comes first, and the outputs of these calls follow (rule R13).
     """
     for index in reversed(range(len(items))):
-        if items[index].get("type") == "compaction":
+        if items[index].get("type") == COMPACTION:
             calls = [item for item in items[:index] if "call_id" in item]
             return [items[index], *calls, *items[index + 1 :]]
     return None

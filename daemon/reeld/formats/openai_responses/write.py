@@ -17,6 +17,7 @@ from reeld.formats.openai import CACHE_BREAKPOINT, custom_tool_input, filename
 from reeld.formats.openai_responses.items import (
     CALL_ITEMS,
     CLIENT_ITEMS,
+    COMPACTION,
     OUTPUT_ITEMS,
     SERVER_ITEMS,
     content_part,
@@ -125,7 +126,9 @@ def _made(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
             if block["type"] == "tool_call":
                 yield _call(block)
             else:
-                yield {**reasoning_id(block), **(sendable_item(block, SERVER_ITEMS) or {})}
+                item = sendable_item(block, SERVER_ITEMS) or {}
+                context.has_summary = context.has_summary or item.get("type") == COMPACTION
+                yield {**reasoning_id(block), **item}
 
 
 def _without_lone_reasoning(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Piece]:
