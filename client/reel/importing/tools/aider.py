@@ -1,7 +1,12 @@
-"""aider: one Markdown file in each repository, to which every run appends its messages."""
+"""aider: one Markdown file in each repository, to which every run appends its messages.
+
+aider writes an answer as it came. It ends each line of a prompt, and of its own output, with two spaces: so a heading
+or a quotation in an answer is told from a prompt. An editor may have removed such spaces from a whole run.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from reel.importing.sources.files import MAX_LINE, Line, lines_of, open_regular
@@ -13,7 +18,11 @@ _NAME = "aider"
 _FILE = ".aider.chat.history.md"
 _RUN = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 _BEGINNING = b"# aider chat started at "
-_PROMPT, _SHOWN = "#### ", "> "
+_MARKS = {"user": "#### ", "shown": "> "}
+# What aider ends its lines with. An answer has none of its own before the first prompt.
+_END = "  "
+# The beginning of a prompt that is a command to aider, and no title.
+_COMMANDS = ("/", "!")
 # The maximum size of one message: in a damaged file, it may be unbounded.
 _LONGEST = MAX_LINE // 2
 
@@ -71,7 +80,9 @@ class History:
         self._gathered: list[str] = []
         self._size = 0
         self._said = 0
-        self._described = False
+        self._described = self._has_title = self._commanded = False
+        # Whether the lines that aider marks end with two spaces; unknown before the first one.
+        self._has_ends: bool | None = None
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps of the file; an incomplete last line is left for the next call."""
@@ -93,8 +104,7 @@ class History:
             self.counts.map()
             self._begin(run[1])
             return
-        kind = "user" if text.startswith(_PROMPT) or text == _PROMPT[:-1] else "assistant"
-        kind = "shown" if text.startswith(_SHOWN) or text == _SHOWN[:-1] else kind
+        kind = self._kind_of(text)
         if not text.strip() and (not self._gathered or self._kind != "assistant"):
             self.counts.ignore("empty line")
             return
@@ -102,16 +112,28 @@ class History:
             yield from self._flush()
             self._kind, self._line = kind, line.number
         self.counts.map()
-        mark = {"user": _PROMPT, "shown": _SHOWN}.get(kind, "")
+        mark = _MARKS.get(kind, "")
         self._gathered.append(text[len(mark) :].rstrip() if mark else text)
         self._size += line.length
+
+    def _kind_of(self, text: str) -> str:
+        """Return whose a line is."""
+        for kind, mark in _MARKS.items():
+            if text.startswith(mark) or text == mark.rstrip():
+                ends = text.endswith(_END)
+                if self._has_ends is None:
+                    self._has_ends = ends
+                if ends or not self._has_ends:
+                    return kind
+        return "assistant"
 
     def _begin(self, started: str) -> None:
         self._runs[started] = self._runs.get(started, 0) + 1
         number = self._runs[started]
         stamp = re.sub(r"\D", "-", started)
         self._started = stamp if number == 1 else f"{stamp}-{number}"
-        self._sent, self._said, self._described = milliseconds(started), 0, False
+        self._sent, self._said, self._has_ends = _local(started), 0, None
+        self._described = self._has_title = self._commanded = False
 
     def _flush(self) -> Iterator[Step]:
         """Yield the collected block. The file has no ids: the position of a message in its run serves as its id."""
@@ -129,8 +151,20 @@ class History:
             yield Kept("note", ref, text, {"aider": "shown"}, self._sent, self._line)
             return
         yield Said(kind, (Part(ref, [text_block(text)]),), {}, self._sent, self._line)
-        if kind == "user":
-            yield About(f"/{self._started or 'start'}", title_of(text))
+        if kind == "user" and not self._has_title:
+            # A command is the title of a run without any other prompt.
+            self._has_title = not text.startswith(_COMMANDS)
+            if self._has_title or not self._commanded:
+                yield About(f"/{self._started or 'start'}", title_of(text))
+            self._commanded = True
+
+
+def _local(started: str) -> int | None:
+    """Return a local time as milliseconds since the epoch; aider writes no zone."""
+    try:
+        return milliseconds(datetime.fromisoformat(started).astimezone().isoformat())
+    except (ValueError, OverflowError):
+        return None
 
 
 TOOL = Tool(_NAME, "aider", _places, _discover, History)

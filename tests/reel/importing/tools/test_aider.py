@@ -1,5 +1,6 @@
 """Reading the histories of aider."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,105 @@ def test_place(tmp_path: Path) -> None:
     assert [] == TOOL.discover(tmp_path).sources
     (tmp_path / ".aider.chat.history.md").symlink_to("/etc/passwd")
     assert "link" in TOOL.discover(tmp_path).problems[0].what
+
+
+_ANSWER = """\
+The plan:
+
+#### Step 1
+
+> Note: this is slow.
+
+```markdown
+#### Usage
+> run it
+#
+```
+
+Done."""
+
+
+def test_an_answer_in_the_form_of_a_prompt(tmp_path: Path) -> None:
+    """A heading or a quotation in an answer belongs to it: only aider's own lines end with two spaces."""
+    text = f"""
+# aider chat started at 2026-06-09 14:01:00
+
+> /usr/bin/aider{"  "}
+> Aider v0.90.0{"  "}
+
+#### fix the deck{"  "}
+####{"  "}
+#### and the reel{"  "}
+
+{_ANSWER}
+
+> Applied edit to a.py{"  "}
+
+#### now the tests{"  "}
+
+They pass.
+"""
+    steps = read(tmp_path, text)
+
+    said = [(step.role, step.parts[0].blocks[0]["text"]) for step in steps if isinstance(step, Said)]
+    assert [
+        ("user", "fix the deck\n\nand the reel"),
+        ("assistant", _ANSWER),
+        ("user", "now the tests"),
+        ("assistant", "They pass."),
+    ] == said
+    shown = [step.content for step in steps if isinstance(step, Kept)]
+    assert ["/usr/bin/aider\nAider v0.90.0", "Applied edit to a.py"] == shown
+
+
+def test_runs_with_and_without_the_spaces(tmp_path: Path) -> None:
+    """Spaces that an editor removed from one run say nothing of another one."""
+    start = "# aider chat started at 2026-06-09 14:01:00\n"
+    answer = "Yes.\n#### Why\nSo.\n"
+
+    steps = read(tmp_path, f"{start}#### Hi\nYes.\n#### Bye\n{start}#### Hi  \n{answer}{start}#### Hi\nYes.\n")
+
+    roles = [step.role for step in steps if isinstance(step, Said)]
+    assert ["user", "assistant", "user", *["user", "assistant"], *["user", "assistant"]] == roles
+
+
+@pytest.mark.parametrize(
+    ("prompts", "title"),
+    [(["one", "two"], "one"), (["/add a.py", "/run x", "two", "three"], "two"), (["/add a.py", "/run x"], "/add a.py")],
+)
+def test_title(tmp_path: Path, prompts: list[str], title: str) -> None:
+    """The title of a run is its first prompt that is no command, else its first command."""
+    text = "".join(f"#### {prompt}  \n\nDone.\n\n" for prompt in prompts)
+
+    steps = read(tmp_path, f"# aider chat started at 2026-06-09 14:01:00\n\n{text}")
+
+    assert title == [step.title for step in steps if isinstance(step, About) and step.title][-1]
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours"), [("UTC0", 0), ("EST5EDT,M3.2.0,M11.1.0", 4), ("IST-5:30", -5.5), ("NPT-5:45", -5.75)]
+)
+def test_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zone: str, hours: float) -> None:
+    """The start of a run is a local time, in summer time if that was in force."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        steps = read(tmp_path)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    utc = 1781013660000  # 2026-06-09T14:01:00Z
+    assert utc + hours * 3_600_000 == next(step.sent for step in steps if isinstance(step, Said))
+
+
+def test_an_impossible_time(tmp_path: Path) -> None:
+    """A start that is no time is the name of a run, and no more."""
+    steps = read(tmp_path, "# aider chat started at 0001-01-01 00:00:00\n#### Hi\n")
+    steps += read(tmp_path, "# aider chat started at 2026-99-01 00:00:00\n#### Hi\n")
+
+    assert ["/2026-99-01-00-00-00"] == [step.part for step in steps if isinstance(step, About)][2:3]
+    assert None is [step.sent for step in steps if isinstance(step, Said)][-1]
 
 
 @given(
