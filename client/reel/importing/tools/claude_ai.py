@@ -69,14 +69,18 @@ def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None =
             counts.note(f"{role} without content" if role else f"sender {text_in(message, 'sender') or 'missing'}")
             yield Kept("note", name, None, {_NAME: encode(message)}, sent)
             continue
+        before = ends.get(parent, last) if parent else last
+        steps = list(_said(message, role, name, sent, refusals))
+        if not steps:
+            counts.ignore("empty")
+            ends[name] = before
+            continue
         counts.map()
         counts.left_out.update(_left_out_of(message))
-        before = ends.get(parent, last) if parent else last
         if before != last:
             yield Back(before)
-        for said in _said(message, role, name, sent, refusals):
-            yield said
-            last = said.parts[-1].ref
+        yield from steps
+        last = steps[-1].parts[-1].ref
         ends[name] = last
 
 
@@ -90,10 +94,10 @@ def _left_out_of(message: Json) -> Iterator[str]:
 def _said(message: Json, role: str, name: str, sent: int | None, refusals: Refusals) -> Iterator[Said]:
     """Convert a message: an answer that contains tool results becomes several messages."""
     content = [block for block in list_in(message, "content") if text_in(block, "type") not in _SHOWN]
-    if not content and (text := text_in(message, "text")):
+    if not content and (text := text_in(message, "content") or text_in(message, "text")):
         content = [text_block(text)]
     blocks = [*_attached(message), *_blocks(content, name, refusals)]
-    runs = list(by_role(blocks, role, refusals))
+    runs = list(by_role(blocks, role, refusals)) if blocks else []
     for number, (owner, run) in enumerate(runs):
         ref = name if number == len(runs) - 1 else f"{name}/{number}"
         yield Said(owner, (Part(ref, run),), {"provider": PROVIDER} if owner == "assistant" else {}, sent)
@@ -123,13 +127,23 @@ def _blocks(content: list[Any], name: str, refusals: Refusals) -> Iterator[Json]
         elif kind == "tool_result":
             plain["tool_use_id"] = text_in(found, "tool_use_id") or call_id or f"{name}-{number}"
             plain["content"] = ""
+        elif kind == "thinking":
+            plain["thinking"] = _thought(found)
         (block,) = anthropic_blocks([plain], refusals)
-        if block["type"] == "opaque":
-            block["provider"] = _NAME
-        elif kind == "tool_result":
+        if block["type"] == "opaque":  # a block of another shape is kept whole, not only the keys of the API
+            yield opaque_block(_NAME, found)
+            continue
+        if kind == "tool_result":
             block = {**block, "content": _result(found.get("content"))}
         rest = {key: value for key, value in found.items() if key not in ("type", *_FIELDS[kind])}
-        yield block if block["type"] == "opaque" else {**block, **_kept(rest)}
+        yield {**block, **_kept(rest)}
+
+
+def _thought(found: Json) -> Any:
+    """Return the text of thinking: some exports have it under another key, or only summaries of it."""
+    summaries = [text_in(part, "summary") for part in list_in(found, "summaries")]
+    texts = (found.get("thinking"), found.get("text"), "\n\n".join(filter(None, summaries)))
+    return next((text for text in texts if text and type(text) is str), found.get("thinking"))
 
 
 def _result(content: Any) -> Any:

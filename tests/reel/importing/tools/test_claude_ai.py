@@ -60,6 +60,36 @@ def test_calls(tmp_path: Path, ids: tuple[dict[str, str], dict[str, str]]) -> No
     assert {"integration_name": "Web"} == json.loads(said[1]["provider_metadata"]["block_json"])
 
 
+def test_blocks_of_another_shape(tmp_path: Path) -> None:
+    """What is not as Anthropic's API has it keeps its words: as thinking if it is that, else whole."""
+    content = [
+        {"type": "thinking", "text": "xylophone"},
+        {"type": "thinking", "thinking": None, "summaries": [{"summary": "marimba"}, {"summary": "gong"}]},
+        {"type": "text", "value": "tuba"},
+        {"type": "redacted_thinking", "text": "harp"},
+        {"type": "hologram", "text": "lute"},
+    ]
+
+    _, said = read(TOOL, tmp_path, conversation(message("a", "assistant", *content)))
+
+    assert isinstance(said, Said)
+    blocks = said.parts[0].blocks
+    assert ["xylophone", "marimba\n\ngong"] == [block["text"] for block in blocks[:2]]
+    assert content[2:] == [json.loads(block["data_json"]) for block in blocks[2:]]
+
+
+def test_messages_of_another_shape(tmp_path: Path) -> None:
+    """A content that is a text is said; a message without anything is counted as empty, and nothing follows it."""
+    made = conversation(message("u", "human", text="", content="Hi"), message("a", "assistant"))
+    reading = reading_of(TOOL, write(tmp_path / "x.zip", made))
+
+    _, said = reading.steps()
+
+    assert isinstance(said, Said)
+    assert "Hi" == said.parts[0].blocks[0]["text"]
+    assert (1, {"empty": 1}) == (reading.counts.mapped, reading.counts.ignored)
+
+
 def test_attachments(tmp_path: Path) -> None:
     """The text of an attachment is before the message; of other files there is the name."""
     files = {"attachments": [{"file_name": "a.txt", "extracted_content": "A"}], "files": [{"file_name": "b.png"}]}
