@@ -54,6 +54,34 @@ def test_a_turn(tmp_path: Path) -> None:
     assert (("result/c1", [{**block, "provider_metadata": kept}]),) == results.parts
 
 
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_messages_without_ids(tmp_path: Path, suffix: str) -> None:
+    """A message without an id, as converters write them, is identified by its number: two may say the same."""
+    made = Lines()
+    for kind, text in [("user", "Hi"), ("gemini", "Yes"), ("user", "Hi"), ("gemini", "Yes"), ("info", "Bye")]:
+        made.record(type=kind, content=text)
+    made.record(type="hologram", content="x").record(neither="x")
+    opened = session_of(made, tmp_path, suffix)
+
+    said = outline(list(opened.steps()))
+
+    messages = ["user:message-1", "assistant:message-2", "user:message-3", "assistant:message-4", "note:message-5"]
+    assert messages == said[:5]
+    assert {"hologram": 1, "neither": 1} == opened.counts.unknown
+    assert 8 == opened.counts.read == opened.counts.mapped + 2
+
+
+def test_a_list_of_messages_without_ids(tmp_path: Path) -> None:
+    """A list that repeats such messages changes nothing, and what follows them in it is added."""
+    first = Lines().record(type="user", content="Hi").record(type="gemini", content="Yes")
+    repeated = [Lines().record(**record) for record in first.records]
+    more = Lines().record(type="user", content="More")
+
+    said = words(first.replaced(*repeated, more), tmp_path)
+
+    assert ["user:message-1", "assistant:message-2", "user:message-3"] == said
+
+
 def test_results_that_are_recorded_twice(tmp_path: Path) -> None:
     """Results are recorded with the call, and as a user's message; they are one message with the refs of the calls."""
     calls = [made_call("c1", "x"), made_call("c2", "y")]

@@ -86,6 +86,11 @@ def kind_of(found: Json) -> str:
     return "" if kind in ("user", "gemini", *_SHOWN) else kind or "without a type"
 
 
+def with_id(found: Json, number: int) -> Json:
+    """Return a message with an id: one without it is identified by its number."""
+    return found if text_in(found, "id") else {**found, "id": f"message-{number}"}
+
+
 def read_message(found: Json, reader: Parts) -> list[Message]:
     """Convert a record to messages, in order; none if it is empty."""
     kind = text_in(found, "type")

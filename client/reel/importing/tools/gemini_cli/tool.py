@@ -20,6 +20,7 @@ from reel.importing.tools.gemini_cli.messages import (
     kind_of,
     left_out_of,
     read_message,
+    with_id,
     without_results,
 )
 from reel.importing.values import (
@@ -148,6 +149,8 @@ class Session(JsonLines):
         self._facts: dict[str, str] = {"tool": NAME, "source": source.path, **source.about}
         self._summary = self._prompt = ""
         self._described: About | None = None
+        # The number of messages so far: a converter may have left out their ids.
+        self._number = 0
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps of the session."""
@@ -170,7 +173,7 @@ class Session(JsonLines):
             line = error.lineno if isinstance(error, JSONDecodeError) else 0
             self._problem(NOT_JSON, line, f"not JSON: {error}")
             for message in _undamaged(data):
-                yield from self._read_message(message, 0)
+                yield from self.read_line(message, 0)
             return
         yield from self._read_changes({key: value for key, value in found.items() if key != "messages"}, 0)
         for message in list_in(found, "messages"):
@@ -185,12 +188,13 @@ class Session(JsonLines):
             self.counts.map()
             yield from self._flush()
             self._history.rewind(found["$rewindTo"])
-        elif text_in(found, "id"):
-            yield from self._read_message(found, line)
+        elif text_in(found, "id") or not kind_of(found):
+            self._number += 1
+            yield from self._read_message(with_id(found, self._number), line)
         elif (changes := map_in(found, "$set")) or "sessionId" in found:
             yield from self._read_changes(changes or found, line)
         else:
-            yield from self._note(next(iter(found), "empty"), found, line)
+            yield from self._note(text_in(found, "type") or next(iter(found), "empty"), found, line)
 
     def _read_message(self, found: Json, line: int) -> Iterator[Step]:
         if unknown := kind_of(found):
@@ -238,14 +242,13 @@ class Session(JsonLines):
             return
         yield from self._flush()
         listed = []
-        for found in changes["messages"]:
-            if type(found) is not dict or not text_in(found, "id") or kind_of(found):
-                kind = kind_of(found) if type(found) is dict else ""
+        for number, found in enumerate(changes["messages"], 1):
+            if type(found) is not dict or kind_of(found):
                 whole = found if type(found) is dict else {"value": found}
-                yield from self._note(kind or "message without an id", whole, line)
+                yield from self._note(kind_of(whole), whole, line)
             else:
                 self.counts.left_out.update(left_out_of(found))
-                listed += read_message(found, self._parts)
+                listed += read_message(with_id(found, number), self._parts)
         messages = without_results(listed)
         said = [message for message in messages if message.role != "note"]
         for message in messages:
@@ -298,7 +301,7 @@ def _undamaged(data: bytes) -> Iterator[Json]:
             message = (parse_record(element.data) if element.complete else None) or {}
         except (ValueError, RecursionError):
             message = {}
-        damaged = not (text_in(message, "id") and text_in(message, "type"))
+        damaged = bool(kind_of(message)) and not (text_in(message, "id") and text_in(message, "type"))
         if not damaged:
             yield message
 
