@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.strict_json import Json, encode, parse
 from reel.importing.sources.blocks import call_block
+from reel.importing.tools.chatgpt.citations import CITATION_FIELDS, REFERENCE_FIELDS, with_links
 from reel.importing.values import list_in, map_in, other_fields, text_in
 from reel.providers.blocks import text as text_block
 
@@ -32,7 +33,7 @@ _ALL = "all"
 # The fields of which something is made.
 _FIELDS = frozenset({"id", "author", "create_time", "content", "metadata", "recipient"})
 _AUTHOR_FIELDS = frozenset({"role", "name"})
-_METADATA_FIELDS = frozenset({"model_slug", "attachments", "aggregate_result"})
+_METADATA_FIELDS = frozenset({"model_slug", "attachments", "aggregate_result", "content_references", "citations"})
 
 # Returns the block of an image for a pointer; ``None`` if only the image's name is known.
 FindImage: TypeAlias = Callable[[str], Json | None]
@@ -65,13 +66,21 @@ def read_message(found: Json, find_image: FindImage) -> Message:
     if kind == "reasoning_recap":
         return Message("how long it thought", [])
     if kind == "thoughts" and role == "assistant":
-        return Message(role, [_thinking(content)]) if list_in(content, "thoughts") else Message("empty", [])
+        thought = _thought(content)
+        if thought:
+            return Message(role, [{"type": "thinking", "text": thought, "provider": PROVIDER}])
+        is_empty = not list_in(content, "thoughts") and not list_in(content, "parts")
+        return Message("empty", []) if is_empty else Message("note", [], unknown="thoughts without text")
     known = kind in _TEXTS or kind in _CONTEXTS or "parts" in content
     if not known or role not in ("user", "assistant", "tool", "system"):
         return Message("note", [], unknown=f"{role or 'no role'}/{kind or 'no content'}")
     is_call = role == "assistant" and recipient != _ALL
     # The input of a tool is text.
     blocks = _blocks(content, kind, _names(metadata), (lambda _: None) if is_call else find_image)
+    if not is_call:
+        blocks = [
+            {**block, "text": with_links(block["text"], metadata)} if "text" in block else block for block in blocks
+        ]
     if role == "tool":
         status = text_in(map_in(metadata, "aggregate_result"), "status")
         failed = kind == "system_error" or status.startswith("failed")
@@ -94,21 +103,27 @@ def left_out_of(found: Json) -> Iterator[str]:
     yield from other_fields(map_in(metadata, "aggregate_result"), {"status"}, "metadata.aggregate_result.")
     for where, known, listed in (
         ("metadata.attachments.", {"id", "name"}, list_in(metadata, "attachments")),
-        ("content.thoughts.", {"summary", "content"}, list_in(content, "thoughts")),
+        ("metadata.content_references.", REFERENCE_FIELDS, list_in(metadata, "content_references")),
+        ("metadata.citations.", CITATION_FIELDS, list_in(metadata, "citations")),
+        ("content.thoughts.", {"summary", "content", "text"}, list_in(content, "thoughts")),
     ):
         for each in listed:
             yield from other_fields(each, known, where) if type(each) is dict else ()
     kind = text_in(content, "content_type")
-    said = ("parts",) if "parts" in content else ("thoughts",) if kind == "thoughts" else _TEXTS.get(kind, ())
+    said = ("thoughts", "parts") if kind == "thoughts" else ("parts",) if "parts" in content else _TEXTS.get(kind, ())
     yield from other_fields(content, {"content_type", "language", *said}, "content.")
 
 
-def _thinking(content: Json) -> Json:
-    thoughts = [
-        "\n".join(filter(None, (text_in(thought, "summary"), text_in(thought, "content"))))
-        for thought in list_in(content, "thoughts")
-    ]
-    return {"type": "thinking", "text": "\n\n".join(thoughts), "provider": PROVIDER}
+def _thought(content: Json) -> str:
+    """Return the text of thoughts: a list of summaries and texts, or parts as of any other message."""
+    texts = [_text_of_thought(thought) for thought in [*list_in(content, "thoughts"), *list_in(content, "parts")]]
+    return "\n\n".join(filter(None, texts))
+
+
+def _text_of_thought(thought: Any) -> str:
+    if type(thought) is str:
+        return thought
+    return "\n".join(filter(None, (text_in(thought, key) for key in ("summary", "content", "text"))))
 
 
 def _call(found: Json, name: str, blocks: list[Json]) -> Json:
