@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from reel.exporting.open_blocks import closed
 from reel.exporting.story import Heading, pretty_json, title_of
 from reel.reading.layout import Layout, Shown, fence_around
 from reel.said.messages import Message
 
 _ROLES = {"user": "User", "assistant": "Assistant"}
-# CommonMark 4.5: the fence that opens or closes a code block.
-_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})(?P<rest>.*)$", re.MULTILINE)
 
 
 def markdown(heading: Heading, messages: Iterable[Message]) -> Iterator[str]:
@@ -40,7 +39,7 @@ def markdown(heading: Heading, messages: Iterable[Message]) -> Iterator[str]:
 def _block(block: Shown) -> str:
     match block.kind:
         case "text":
-            return _closed((block.text or "").strip("\r\n"))
+            return closed((block.text or "").strip("\r\n"))
         case "thinking" if not block.text:
             return ""
         case "media":
@@ -73,19 +72,6 @@ def _fenced(text: str, language: str = "") -> str:
     """Return a text as a code block whose fence is longer than any in the text."""
     fence = fence_around([text])
     return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}\n"
-
-
-def _closed(text: str) -> str:
-    """Return a text with an open fence, as left by an interrupted answer, closed; it would swallow the rest."""
-    fence = ""
-    for found in _FENCE.finditer(text):
-        run, rest = found["fence"], found["rest"]
-        if fence:
-            if run[0] == fence[0] and len(run) >= len(fence) and not rest.strip(" \t"):
-                fence = ""
-        elif run[0] == "~" or "`" not in rest:
-            fence = run
-    return f"{text}\n{fence}\n" if fence else f"{text}\n"
 
 
 def _inline(text: str) -> str:

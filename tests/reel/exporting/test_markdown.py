@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from reel.exporting.markdown import markdown
+from reel.exporting.open_blocks import closed
 from reel.exporting.story import Heading
 from reel.said.messages import Message
 from tests.reel.exporting.conversation import message, said
@@ -57,6 +58,47 @@ def test_fences(output: str) -> None:
 @given(st.text(alphabet="`a\n~ ", max_size=30))
 def test_an_open_fence_is_closed(text: str) -> None:
     """A code block that an interrupted answer left open does not swallow the next message."""
+    tokens = MarkdownIt().parse(written(message(1, text, "assistant"), message(2, "after")))
+
+    assert "after" == [token.content for token in tokens if token.type == "inline"][-1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here:\n\n```python\nprint('broken off here",
+        "~~~~\n~~~",
+        "<?php\necho 'hi';\n\nx",
+        "<!-- to be done\n\nmore",
+        "<script>\nlet a;\n\nlet b;",
+        "<PRE\nclass=x>\n\ny",
+        "<style>\n\nb {}",
+        "<textarea>\n\nx",
+        "<![CDATA[ x\n\ny",
+        "<!DOCTYPE html\n\nx",
+        "<!-- ```\n\n```\n",
+        "<!-- a --> <!-- b",
+        "```\n<!--",
+        "1. a list\n\n   ```py\n   x",
+        "> ```\n> quoted",
+        "- <!-- x\n\n  y",
+        "<details>\n<summary>x</summary>\n\n<details>\n\n```\n</details>",
+    ],
+)
+def test_an_open_block_is_closed(text: str) -> None:
+    """Whatever a message leaves open in Markdown, the next one has its heading; closing it twice changes nothing."""
+    tokens = MarkdownIt().parse(written(message(1, text), message(2, "An answer.", "assistant")))
+
+    headings = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
+    assert ["demo", "User", "Assistant"] == headings
+    html = "".join(token.content for token in tokens if token.type == "html_block")
+    assert html.count("<details>") == html.count("</details>")
+    assert closed(text) == closed(closed(text).rstrip("\n"))
+
+
+@given(st.text(alphabet="<!->?[] \n`~prea/1.", max_size=40))
+def test_any_open_block_is_closed(text: str) -> None:
+    """A message that begins anything, in any place, does not swallow the next one."""
     tokens = MarkdownIt().parse(written(message(1, text, "assistant"), message(2, "after")))
 
     assert "after" == [token.content for token in tokens if token.type == "inline"][-1]
