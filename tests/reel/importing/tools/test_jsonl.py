@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.importing.steps import About, Said, Source
+from reel.importing.steps import About, Kept, Said, Source
 from reel.importing.tools.jsonl.tool import TOOL, Messages
 from tests.reel.importing.transcripts import check_step
 
@@ -131,6 +131,93 @@ def test_other_lines(tmp_path: Path) -> None:
 
     assert 1 == len([step for step in reading.steps() if isinstance(step, Said)])
     assert [2] == [problem.line for problem in reading.counts.problems]
+
+
+def test_messages_in_envelopes(tmp_path: Path) -> None:
+    """A message in an envelope is read as what it is, with the role and the time beside it."""
+    path = tmp_path / "log.jsonl"
+    records = [
+        {"role": "user", "timestamp": "2026-01-01T00:00:00Z", "message": {"content": [{"type": "text", "text": "Hi"}]}},
+        {
+            "type": "message",
+            "id": "1",
+            "message": {"role": "assistant", "content": "Hello", "timestamp": 1767225600000},
+        },
+        {"type": "message", "message": "no map"},
+        {"messages": [{"type": "message", "message": {"role": "user", "content": "In a list"}}]},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    (source,) = TOOL.discover(path).sources
+
+    said = [step for step in TOOL.open(source).steps() if isinstance(step, Said)]
+
+    first, second, _, listed = said
+    assert [("user", "Hi"), ("assistant", "Hello")] == [
+        (step.role, step.parts[0].blocks[0]["text"]) for step in (first, second)
+    ]
+    assert [1767225600000] * 2 == [first.sent, second.sent]
+    assert ("user", "In a list") == (listed.role, listed.parts[0].blocks[0]["text"])
+
+
+def test_messages_of_agents(tmp_path: Path) -> None:
+    """Calls and results in the forms of pi and of goose are calls and results."""
+    text = {"type": "text", "text": "seen"}
+    asked = {"status": "success", "value": {"name": "look", "arguments": {"at": 1}}}
+
+    assert [
+        ("about", "jsonl/log"),
+        ("assistant", ["Hm", ["call", "c1", "look", '{"at":1}']]),
+        ("tool", [["result", "c1", "seen"]]),
+        ("assistant", [["call", "c2", "look", '{"at":1}']]),
+        ("tool", [["result", "c2", "seen"]]),
+    ] == read(
+        tmp_path,
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Hm"},
+                {"type": "toolCall", "id": "c1", "name": "look", "arguments": {"at": 1}},
+            ],
+        },
+        {"role": "toolResult", "toolCallId": "c1", "content": [text]},
+        {"role": "assistant", "content": [{"type": "toolRequest", "id": "c2", "toolCall": asked}]},
+        {
+            "role": "user",
+            "content": [{"type": "toolResponse", "id": "c2", "toolResult": {"status": "success", "value": [text]}}],
+        },
+    )
+
+
+def test_records_of_another_kind(tmp_path: Path) -> None:
+    """A record that is neither a message nor an item is counted as unknown, by its type, and is a note."""
+    path = tmp_path / "log.jsonl"
+    kinds = ["session", "user.message", "function_call_output", "web_search_call", "hologram"]
+    path.write_text("".join(json.dumps({"type": kind, "data": {"content": "Hi"}}) + "\n" for kind in kinds))
+    (source,) = TOOL.discover(path).sources
+    reading = TOOL.open(source)
+
+    kept = [step.ref for step in reading.steps() if isinstance(step, Kept)]
+
+    assert {"session": 1, "user.message": 1, "hologram": 1} == reading.counts.unknown
+    assert ["line-1", "line-2", "line-5"] == kept
+    assert 2 == reading.counts.mapped
+
+
+@pytest.mark.parametrize(
+    ("record", "tool"),
+    [
+        (
+            {"uuid": "u", "parentUuid": None, "sessionId": "s", "type": "user", "message": {"role": "user"}},
+            "claude-code",
+        ),
+        ({"type": "session_meta", "payload": {"id": "x"}}, "codex"),
+        ({"sessionId": "s", "projectHash": "p"}, "gemini-cli"),
+    ],
+)
+def test_a_file_of_another_tool(tmp_path: Path, record: Any, tool: str) -> None:
+    """A file of a tool that has a reader of its own is refused, and the error names the command for it."""
+    with pytest.raises(OSError, match=f"reel import {tool} {tmp_path}/log.jsonl"):
+        read(tmp_path, record)
 
 
 _JUNK: st.SearchStrategy[Any] = st.recursive(

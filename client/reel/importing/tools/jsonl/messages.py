@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from reel.base.errors import InvalidMessage
 from reel.base.strict_json import Json
 from reel.importing.sources import responses_items
+from reel.importing.sources.agent_parts import RESULT_ROLE, Author, has_own_parts, read_message
 from reel.importing.sources.blocks import by_role
 from reel.importing.sources.gemini_parts import left_out_of_part
 from reel.importing.steps import Part, Said
@@ -22,10 +23,11 @@ from reel.providers.prompt import system_message
 from reel.providers.refusals import Refusals
 from reel.providers.roles import INSTRUCTION_ROLES
 
+_NAME = "jsonl"
 _ROLES = {
     **dict.fromkeys(("user", "human"), "user"),
     **dict.fromkeys(("assistant", "gpt", "model", "ai", "bot", "chatgpt"), "assistant"),
-    **dict.fromkeys(("tool", "function", "observation"), "tool"),
+    **dict.fromkeys(("tool", "function", "observation", RESULT_ROLE.lower()), "tool"),
     **{role: role for role in INSTRUCTION_ROLES},
 }
 REASONING = ("reasoning_content", "reasoning")
@@ -72,6 +74,8 @@ class Chat:
             index: its number, from which ids are made for calls without ids.
             is_first: whether it is the first message: only then an instruction is the prompt.
         """
+        if has_own_parts(found):
+            return self._of_agent(found)
         api = _api_of(found)
         provider = api if api in ("anthropic", "gemini") else OPENAI
         refusals, self._builder.messages = Refusals(provider, self._refused), []
@@ -89,6 +93,13 @@ class Chat:
                 message["content"], "assistant" if message["role"] == "assistant" else "user", refusals
             )
         ]
+
+    def _of_agent(self, found: Json) -> list[Spoken]:
+        """Read a message in the form of an agent of its own: pi, or goose."""
+        refusals, role = Refusals(_NAME, self._refused), role_in(found)
+        speaker = "assistant" if role == "assistant" else "user"
+        blocks = read_message(found, Author(_NAME, model=self._builder.model or ""), refusals)
+        return [Spoken(owner, run, {}) for owner, run in by_role(blocks, speaker, refusals)]
 
     def _add(self, api: str, message: Element, index: int) -> None:
         if api == "gemini":

@@ -7,7 +7,8 @@ from typing import Any
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks
 from reel.importing.sources.files import JsonLines, files_below
-from reel.importing.steps import About, Found, Problem, Source, Step, Tool, nowhere
+from reel.importing.steps import About, Found, Kept, Problem, Source, Step, Tool, nowhere
+from reel.importing.tools.jsonl.envelopes import is_item, tool_of, unwrapped
 from reel.importing.tools.jsonl.messages import REASONING, Chat, Spoken, left_out_of, read_prompt, role_in, said_from
 from reel.importing.values import (
     id_in_name,
@@ -59,15 +60,22 @@ class Messages(JsonLines):
         self._number = 0
         self._chat = Chat(self.counts.refused)
         self._parts: set[str] = set()
+        self._about = About("", "", tags_of(tool=_NAME, source=source.path))
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
         where = next((key for key in _LISTS if type(found.get(key)) is list), "")
+        if not self._number and (tool := tool_of(found)):
+            raise OSError(0, f"is a file of another tool; import it with: reel import {tool} {self.source.path}")
         if where:
             self.counts.map()
             yield from self._read_conversation(found, where, line)
-        elif _is_message(found):
-            yield from self._read_message(found, line)
+        elif _is_message(message := unwrapped(found)) or is_item(found):
+            yield from self._read_message(message, line)
+        elif kind := text_in(found, "type"):
+            self.counts.note(kind)
+            yield self._about
+            yield Kept("note", f"line-{line}", None, {_NAME: encode(found)}, _time_of(found), line)
         else:
             what = f"neither a message nor one of {', '.join(_LISTS)}"
             self.counts.refuse("neither a message nor a conversation", Problem(self.source.path, line, what))
@@ -75,7 +83,7 @@ class Messages(JsonLines):
     def _read_message(self, found: Json, line: int) -> Iterator[Step]:
         self.counts.map()
         if not self._number:
-            yield About("", "", tags_of(tool=_NAME, source=self.source.path))
+            yield self._about
         spoken = self._chat.read(found, self._number, is_first=not self._number)
         self.counts.left_out.update(left_out_of(found))
         yield from said_from(spoken, f"message-{self._number}", _time_of(found), line)
@@ -96,10 +104,10 @@ class Messages(JsonLines):
             yield from said_from(prompt, "prompt", sent, line)
         chat = Chat(self.counts.refused, text_in(found, "model"))
         for index, message in enumerate(list_in(found, where)):
-            if _is_message(message):
-                spoken = chat.read(message, index, is_first=not number)
-                self.counts.left_out.update(left_out_of(message))
-                yield from said_from(spoken, f"message-{number}", _time_of(message) or sent, line)
+            if type(message) is dict and (_is_message(said := unwrapped(message)) or "type" in message):
+                spoken = chat.read(said, index, is_first=not number)
+                self.counts.left_out.update(left_out_of(said))
+                yield from said_from(spoken, f"message-{number}", _time_of(said) or sent, line)
                 number += 1
             else:
                 self.counts.problem(Problem(self.source.path, line, f"not a message: {encode(message)[:_SHOWN]}"))
@@ -119,11 +127,9 @@ class Messages(JsonLines):
         return "", []
 
 
-def _is_message(found: Any) -> bool:
-    """Return whether a value is a non-empty message, or an item."""
-    if type(found) is not dict:
-        return False
-    return "type" in found or "parts" in found or (bool(role_in(found)) and not found.keys().isdisjoint(_SAID))
+def _is_message(found: Json) -> bool:
+    """Return whether a record is a non-empty message."""
+    return "parts" in found or (bool(role_in(found)) and not found.keys().isdisjoint(_SAID))
 
 
 def _time_of(found: Json) -> int | None:

@@ -1,0 +1,44 @@
+"""Tells what a line of JSON is that is not simply a message: a message in an envelope, or a record of a known tool."""
+
+from collections.abc import Callable
+
+from reel.base.strict_json import Json
+from reel.importing.values import map_in, text_in
+from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
+
+# What an envelope says of its message.
+_OF_MESSAGE = ("role", "timestamp", "created_at", "create_time", "time")
+# The items of Responses beside calls and their outputs. A server's own calls end with the same word.
+_ITEMS = ("message", "reasoning", "compaction", "item_reference", "mcp_list_tools", "additional_tools")
+_CALLS = ("_call", "_call_output")
+
+
+def _is_of_claude_code(found: Json) -> bool:
+    return {"uuid", "parentUuid", "sessionId"} <= found.keys() and "parts" not in map_in(found, "message")
+
+
+# The tools whose files begin with such a record. They say more than messages: steps back, forks, usage.
+_SIGNS: dict[str, Callable[[Json], bool]] = {
+    "claude-code": _is_of_claude_code,
+    "codex": lambda found: found.get("type") == "session_meta" and "payload" in found,
+    "gemini-cli": lambda found: {"sessionId", "projectHash"} <= found.keys(),
+}
+
+
+def tool_of(found: Json) -> str:
+    """Return the tool that writes records like the first one of a file; empty if it is not known."""
+    return next((name for name, is_its in _SIGNS.items() if is_its(found)), "")
+
+
+def unwrapped(found: Json) -> Json:
+    """Return the message in an envelope, with the role and the time beside it; anything else unchanged."""
+    inner = map_in(found, "message")
+    if not inner or "content" in found:
+        return found
+    return {**{key: found[key] for key in _OF_MESSAGE if key in found}, **inner}
+
+
+def is_item(found: Json) -> bool:
+    """Return whether a record without a role is an item of the Responses API."""
+    kind = text_in(found, "type")
+    return kind in _ITEMS or kind in CALL_KINDS or kind in OUTPUT_KINDS or kind.endswith(_CALLS)
