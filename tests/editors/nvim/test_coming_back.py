@@ -47,6 +47,7 @@ def test_a_stopped_nvim_catches_up(nvim: Nvim, client: Client) -> None:
     nvim.lua(
         """seqs = {}
         require('reel').subscribe({agent = 'demo', since = 0}, function(name, push)
+          begun = begun or name == 'begin'
           if name == 'event' and push.message then table.insert(seqs, push.seq) end
         end)
         local inbox = require 'reel.inbox'
@@ -56,6 +57,7 @@ def test_a_stopped_nvim_catches_up(nvim: Nvim, client: Client) -> None:
           return take(link, name, ...)
         end"""
     )
+    nvim.until("begun")  # what is said before it subscribed is read, and not pushed: none of it could be dropped
     os.kill(nvim.pid, signal.SIGSTOP)
     for number in range(30):
         client.add("demo", f"{number} {'x' * 300_000}")
