@@ -11,10 +11,10 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, ExitStack, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 import trio
@@ -34,7 +34,7 @@ from reeld.backups import remains
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.config import Config
-from reeld.locks import keep_fresh, lock, lock_database
+from reeld.locks import keep_fresh, lock_database, lock_socket, socket_beside
 from reeld.memory_budget import described, most, smallest_limit
 from reeld.metrics_file import Metrics, keep_written
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
@@ -42,7 +42,7 @@ from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.handlers.erasing import keep_complete, keep_retention
-from reeld.serving.listener import Listener, PathListener, Server, open_listener, require_path, take_over
+from reeld.serving.listener import Listener, PathListener, Server, keep_in_place, open_listener, require_path, take_over
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import RenderCache, UnansweredRenderings
@@ -55,6 +55,8 @@ from reeld.store.store import Store, open_store
 from reeld.store.unavailable import Unavailable
 
 log = logging.getLogger(__name__)
+
+_Listening: TypeAlias = AbstractAsyncContextManager[Listener]
 
 # Allocations before a young collection, and young collections before an older one; Python's default is
 # (700, 10, 10). All threads wait for a collection. The second looks at 25,000 objects, which takes 7 ms.
@@ -126,16 +128,17 @@ def _lock_and_serve(config: Config, supervisor: Supervisor, inherited: socket.so
     with ExitStack() as stack:
         if inherited is None:
             require_path(config.socket, fallback_directory())
-            stack.enter_context(lock(config.socket, "the socket", config.socket))
+            listening: _Listening = open_listener(config.socket, stack.enter_context(lock_socket(config.socket)))
             if config.unless_stopped and stop_marker.is_marked(config.socket):
                 raise StartupError(stop_marker.STOPPED)
         else:  # the supervisor has made it, and locks its path in its own way
             config = config._replace(socket=path_of(inherited))
+            listening = take_over(inherited)
         held = None
         if not is_url(config.database):  # a server coordinates its writers itself
             held = stack.enter_context(lock_database(config.database, config.socket))
             _clear_away(config.database)
-        anyio.run(serve, config, supervisor, inherited, held, backend="trio")
+        anyio.run(serve, config, supervisor, listening, held, backend="trio")
 
 
 def _clear_away(database: str) -> None:
@@ -153,13 +156,13 @@ def _only(error: BaseException) -> BaseException:
     return error
 
 
-async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None, held: Held | None) -> None:
+async def serve(config: Config, supervisor: Supervisor, listening: _Listening, held: Held | None) -> None:
     """Open the store, listen, and serve until a signal or ``shutdown``.
 
     Args:
         config: the settings.
         supervisor: is notified when the daemon is ready, alive and stopping.
-        inherited: a socket to listen on, instead of making one.
+        listening: the socket.
         held: the locks of the database, if that is a file.
     """
     began, started = time.monotonic(), time.time_ns() // 1_000_000
@@ -196,15 +199,17 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             # First, so that a daemon that can be found can be stopped.
             await tasks.start(_stop_on_signal, stop, stop_signals)
             _unmark(config.socket)
-            async with open_listener(config.socket) if inherited is None else take_over(inherited) as listener:
+            async with listening as listener, _listening_beside(config) as beside:
+                in_place = [each for each in (listener, *beside) if isinstance(each, PathListener)]
                 tasks.start_soon(services.drafts.run)
                 tasks.start_soon(keep_in_touch, store.channel, registry.bus, services.drafts)
-                for what, chore in _chores(services, config, server, held).items():
+                chores = {**_chores(services, config, server, held), "sockets": partial(keep_in_place, in_place)}
+                for what, chore in chores.items():
                     tasks.start_soon(partial(store.housekeeping.keep_going, what, chore))
-                await tasks.start(server.run, listener, services)
+                await tasks.start(server.run, [listener, *beside], services)
                 tasks.start_soon(supervisor.watchdog_loop, store.writer.heartbeat)
                 if reloads:
-                    await tasks.start(_reload_on_signal, listener, supervisor)
+                    await tasks.start(_reload_on_signal, in_place, supervisor)
                 where = f"{config.socket} with {printable(config.database)}"
                 _say_how_much_memory(config)  # not before, so that why a start fails is the first thing that is read
                 log.info("ready in %d ms on %s", (time.monotonic() - began) * 1e3, where)
@@ -229,6 +234,23 @@ async def _open(stack: AsyncExitStack, config: Config, held: Held | None) -> Sto
         raise NotNow(error.message) from error
     except Storage as error:
         raise StartupError(error.message) from error
+
+
+@asynccontextmanager
+async def _listening_beside(config: Config) -> AsyncIterator[list[PathListener]]:
+    """Listen beside the database as well, where clients find the daemon by its lock; a server has no such place.
+
+    If that is not possible, as on some network file systems, clients find the daemon on its own socket only.
+    """
+    path = config.socket if is_url(config.database) else socket_beside(config.database)
+    async with AsyncExitStack() as stack:
+        listeners: list[PathListener] = []
+        if path != config.socket:
+            try:
+                listeners.append(await stack.enter_async_context(open_listener(path)))
+            except StartupError as error:
+                log.warning("cannot listen beside the database as well: %s", error)
+        yield listeners
 
 
 def _say_how_much_memory(config: Config) -> None:
@@ -298,7 +320,10 @@ async def _stop_on_signal(
 
 
 async def _reload_on_signal(
-    listener: Listener, supervisor: Supervisor, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    listeners: Sequence[PathListener],
+    supervisor: Supervisor,
+    *,
+    task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
     log_file = logs.find_file()
     with anyio.open_signal_receiver(signal.SIGHUP) as signals:
@@ -312,18 +337,10 @@ async def _reload_on_signal(
                 except OSError as error:
                     log.warning("the log cannot be opened again: %s: %s", log_file, error.strerror)
             log.info("got SIGHUP")
-            if isinstance(listener, PathListener):
-                await _renew(listener)
+            for listener in listeners:
+                await listener.renew()
             log.info("reloaded")
             supervisor.notify("READY=1")
-
-
-async def _renew(listener: PathListener) -> None:
-    try:
-        if await listener.renew():
-            log.warning("the socket was gone, and was made again")
-    except StartupError as error:
-        log.warning("the socket is gone, and was not made again: %s", error)
 
 
 async def _maintain(store: Store, registry: Registry, server: Server, held: Held | None) -> None:

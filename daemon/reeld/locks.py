@@ -16,27 +16,29 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from glob import glob
+from hashlib import sha256
 from pathlib import Path
 from shlex import join
 
 from reel.daemon.address import default_socket
+from reel.daemon.lock_file import LONGEST, Signature, signature
 from reeld.startup import AlreadyRunning, StartupError, cannot
 from reeld.store.presence import Held, Identity, identity_of
 
 log = logging.getLogger(__name__)
 
 _MODE = 0o600
-# Bytes of a lock file: two paths and a number.
-_LONGEST = 3 * 4096
+# The longest path of the socket beside the database, in bytes: 104 are what every system takes (sun_path, unix(7)).
+_LONGEST_SOCKET = 104
 # Seconds after which a lock file is touched again. Cleaners remove files that are some days or weeks old.
 _FRESH = 3600
 
 
 @contextmanager
-def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
+def lock(path: str, what: str, socket: str = "", beside: str = "") -> Iterator[int]:
     """Hold an exclusive lock on ``<path>.lock`` until the block or the process ends; yield the file's descriptor.
 
     The file is never removed: a daemon that removed it could remove the one that another daemon has just locked.
@@ -44,7 +46,8 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
     Args:
         path: what is locked.
         what: its name in messages.
-        socket: where we listen, for the error message of others who find it locked; empty if we do not.
+        socket: where we listen, for others who find it locked; empty if we do not.
+        beside: where we listen as well.
 
     Raises:
         AlreadyRunning: another process holds the lock; the message has its pid.
@@ -63,10 +66,33 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
             raise StartupError(
                 f"cannot lock {what} {path}: {name}: {error.strerror}; choose a path on a file system with locks"
             ) from error
-        _sign(descriptor, f"{what} {path}", name, socket)
+        _sign(descriptor, f"{what} {path}", name, Signature(str(os.getpid()), socket, "", beside))
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def lock_socket(path: str) -> Iterator[Callable[[], None]]:
+    """Hold the lock of a socket until the block or the process ends; yield what takes it again if its file was removed.
+
+    Its directory may be one that somebody empties. Without the file another daemon could listen at the same path.
+
+    Raises:
+        AlreadyRunning: another process holds the lock; so does what is yielded.
+        StartupError: the file cannot be made, opened or written; so does what is yielded.
+    """
+    with ExitStack() as stack:
+        held = stack.enter_context(lock(path, "the socket", path))
+
+        def take_again() -> None:
+            nonlocal held
+            with suppress(OSError):
+                if os.path.samestat(os.fstat(held), os.lstat(f"{path}.lock")):
+                    return
+            held = stack.enter_context(lock(path, "the socket", path))
+
+        yield take_again
 
 
 @contextmanager
@@ -75,7 +101,7 @@ def lock_database(path: str, socket: str = "", *, create: bool = True) -> Iterat
 
     Args:
         path: the database.
-        socket: where we listen, for the error message of others; empty if we do not.
+        socket: where we listen, for others who find it locked; empty if we do not: then we do not beside it either.
         create: whether to create a file that is missing, empty and for its owner only; without one there is no inode
             to lock.
 
@@ -84,7 +110,7 @@ def lock_database(path: str, socket: str = "", *, create: bool = True) -> Iterat
         StartupError: the file beside the database cannot be made, opened or written; or a daemon that was killed left
             commits in a WAL beside another path of the database.
     """
-    with lock(path, "the database", socket) as descriptor:
+    with lock(path, "the database", socket, socket_beside(path) if socket else "") as descriptor:
         if create:
             # With O_EXCL an existing file is not opened, so nothing is closed on which SQLite may have locks. Whatever
             # is wrong with the path, opening the database says it better.
@@ -117,7 +143,7 @@ def _lock_inode(found: Identity, path: str, socket: str) -> Iterator[int | None]
         for before in _paths_before(directory, found):
             _require_no_commits_elsewhere(before, found, path)
         with suppress(StartupError, OSError):  # a full disk must not keep a daemon down
-            _sign(descriptor, path, name, socket, path)
+            _sign(descriptor, path, name, Signature(str(os.getpid()), socket, path))
             os.fsync(descriptor)  # a power cut must not lose it
         try:
             yield descriptor
@@ -137,6 +163,18 @@ def lasting_directory() -> str:
     return f"/var/tmp/reel-{os.getuid()}"  # noqa: S108 - its owner is checked
 
 
+def socket_beside(database: str) -> str:
+    """Return the path of the socket beside a database: ``reel.sock`` for ``reel.db``.
+
+    It is found by the lock of the database, wherever the runtime directory is or was. If the path is too long for a
+    socket, it is a hash in the directory of the locks.
+    """
+    path = f"{database.removesuffix('.db')}.sock"
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET:
+        return path
+    return f"{lasting_directory()}/{sha256(os.fsencode(database)).hexdigest()[:32]}.sock"
+
+
 def _of_inode(directory: str, found: Identity) -> str:
     """Return how the names of the lock files of an inode begin; a reboot may give its device another number."""
     return f"{directory}/database-{found[1]}-"
@@ -146,7 +184,7 @@ def _paths_before(directory: str, found: Identity) -> Iterator[str]:
     """Yield the paths that daemons wrote into the lock files of an inode."""
     for name in glob(f"{_of_inode(directory, found)}*.lock"):
         with suppress(OSError), open(name, "rb") as opened:
-            yield _read(opened.fileno())[2]
+            yield _read(opened.fileno()).database
 
 
 def _require_no_commits_elsewhere(before: str, found: Identity, path: str) -> None:
@@ -238,26 +276,23 @@ def _take(descriptor: int, what: str, path: str = "") -> None:
         raise AlreadyRunning(f"{held}; end it with: {_stop(listens)}") from None
 
 
-def _sign(descriptor: int, what: str, name: str, socket: str, path: str = "") -> None:
-    """Write our pid, our socket and the path of the database into a lock file."""
-    lines = f"{os.getpid()}\n{socket}\n{path}\n".rstrip("\n")
+def _sign(descriptor: int, what: str, name: str, content: Signature) -> None:
+    """Write who we are into a lock file."""
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, os.fsencode(f"{lines}\n"), 0)
+        os.pwrite(descriptor, content.encoded(), 0)
     except OSError as error:
         raise cannot(f"cannot lock {what}: {name}", error) from error
 
 
 def _holder(descriptor: int) -> tuple[str, str]:
     """Return the process that holds the lock and its socket, as the file names them; the content is not trusted."""
-    pid, socket, _ = map(_printable, _read(descriptor))
-    return pid or "unknown", socket
+    found = _read(descriptor)
+    return _printable(found.pid) or "unknown", _printable(found.socket)
 
 
-def _read(descriptor: int) -> tuple[str, str, str]:
-    """Return the pid, the socket and the path of the database that are in a lock file; what is missing is empty."""
-    pid, socket, path, *_ = (*os.fsdecode(os.pread(descriptor, _LONGEST, 0)).split("\n"), "", "", "")
-    return pid, socket, path
+def _read(descriptor: int) -> Signature:
+    return signature(os.pread(descriptor, LONGEST, 0))
 
 
 def _stop(socket: str) -> str:

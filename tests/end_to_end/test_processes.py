@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from reel.base.installation import install_command
-from reel.daemon.process import lock_holder
+from reel.daemon.lock_file import lock_holder
 from reel.sync.client import Client
 from reeld.startup import CANNOT_START
 from tests.daemon import Daemon, until

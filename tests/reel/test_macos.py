@@ -13,9 +13,9 @@ import pytest
 
 from reel.cli import main
 from reel.cli.commands.stop import open_process
-from reel.daemon import process
+from reel.daemon import lock_file
+from reel.daemon.lock_file import lock_holder
 from reel.daemon.peer import Peer, peer_of
-from reel.daemon.process import lock_holder
 from reeld.serving import stats
 from reeld.store.presence import sync_descriptor
 from tests.daemon import Daemon, short_directory
@@ -51,7 +51,7 @@ def test_the_holder_of_a_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, openers: str, holder: int | None
 ) -> None:
     """Without /proc, lsof tells whether the process in the lock file has that file open."""
-    monkeypatch.setattr(process, "_PROC", tmp_path / "no proc")
+    monkeypatch.setattr(lock_file, "_PROC", tmp_path / "no proc")
     lsof = tmp_path / "lsof"
     lsof.write_text(f"#!/bin/sh\nprintf '{openers}'\n")
     lsof.chmod(0o700)
@@ -63,7 +63,7 @@ def test_the_holder_of_a_lock(
 
 def test_a_system_without_lsof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If neither /proc nor lsof is there, nobody is known to hold the lock."""
-    monkeypatch.setattr(process, "_PROC", tmp_path / "no proc")
+    monkeypatch.setattr(lock_file, "_PROC", tmp_path / "no proc")
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "s.sock.lock").write_text(f"{_PID}\n")
 

@@ -24,6 +24,7 @@ from reel.aio.subscription import LOST, Subscription
 from reel.aio.time_limit import TimeLimit
 from reel.base.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.base.wakeup import Signal
+from reel.daemon.lock_file import sockets_by_lock
 from reel.daemon.peer import ATTEMPT, RETRY_INTERVAL, connection_refused, require_trusted
 from reel.machines.subscription_state import SubscriptionState
 from reel.requests import Call, greeting, with_idempotency_key
@@ -223,6 +224,9 @@ class Client(Methods):
         try:
             return await anyio.connect_unix(self.path)
         except OSError:
+            for other in sockets_by_lock(self.path):
+                with suppress(OSError):
+                    return await anyio.connect_unix(other)
             if not self._autostart:
                 raise
             from reel.daemon.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon

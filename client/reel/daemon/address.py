@@ -14,7 +14,16 @@ def default_socket() -> str:
     Raises:
         NotRunning: ``reeld.toml`` cannot be read, or has no valid path.
     """
-    return os.environ.get("REEL_SOCKET") or configured("socket") or standard_socket()
+    return os.environ.get("REEL_SOCKET") or usual_socket()
+
+
+def usual_socket() -> str:
+    """Return the path of the socket for whoever names none: ``socket`` in ``reeld.toml``, else the standard one.
+
+    Raises:
+        NotRunning: ``reeld.toml`` cannot be read, or has no valid path.
+    """
+    return configured("socket") or standard_socket()
 
 
 def standard_socket() -> str:

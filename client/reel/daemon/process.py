@@ -14,6 +14,7 @@ from pathlib import Path
 
 from reel.base.errors import NotRunning
 from reel.daemon.address import configured, standard_socket, state_directory
+from reel.daemon.lock_file import lock_holder, sockets_by_lock
 from reel.daemon.peer import connect_within, peer_of
 from reel.daemon.stop_marker import require_unmarked, unmark
 from reel.wire.session import MessagePack
@@ -39,19 +40,32 @@ _ENDS_WITHIN = 2.0
 _BUSY = 2.0
 # Makes the daemon check for the stop marker itself, under its lock: one may have been written after our check.
 _UNLESS_STOPPED = "--unless-stopped"
-_PROC = Path("/proc")
 UNIT = "reeld.service"
 SOCKET_UNIT = "reeld.socket"
 # Longer than systemd itself waits until the daemon reports that it is ready.
 _SYSTEMCTL_TIMEOUT = 120.0
 
 
-def answers(path: str) -> bool:
-    """Return whether a daemon answers on a socket."""
-    return _listener(path) is not None
+def answers(path: str, database: str | None = None) -> bool:
+    """Return whether a daemon answers on a socket, or, if none does, where the lock of the database says.
+
+    Args:
+        path: the socket.
+        database: the database. Default: the usual one.
+    """
+    return _listener(path, database) is not None
 
 
-def _listener(path: str) -> int | None:
+def _listener(path: str, database: str | None) -> int | None:
+    """Return the id of the process that answers, or ``None``; see :func:`_listener_on`."""
+    found = _listener_on(path)
+    for other in sockets_by_lock(path, database) if found is None else []:
+        if found is None:
+            found = _listener_on(other)
+    return found
+
+
+def _listener_on(path: str) -> int | None:
     """Return the id of the process that answers on a socket, or ``None``; 0 if it does not accept connections.
 
     A connection alone proves nothing: the socket of a process that was killed accepts connections until it has ended.
@@ -72,36 +86,6 @@ def _listener(path: str) -> int | None:
     return pid
 
 
-def lock_holder(path: str) -> int | None:
-    """Return the process that holds the lock of a socket or a database: it wrote its pid there and has the file open.
-
-    Trying the lock instead could make a daemon that is just starting believe that another one is running.
-    """
-    try:
-        pid = int(Path(f"{path}.lock").read_bytes().partition(b"\n")[0])
-        lock = Path(f"{path}.lock").stat()
-        if not _PROC.exists():
-            return pid if pid in _openers(f"{path}.lock") else None
-        descriptors = list((_PROC / str(pid) / "fd").iterdir())
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
-    return pid if any(_is_open(descriptor, lock) for descriptor in descriptors) else None
-
-
-def _openers(file: str) -> list[int]:
-    """Return the processes that have a file open, on a system without ``/proc``: macOS has ``lsof``."""
-    command = ["lsof", "-t", "--", file]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_BUSY)  # noqa: S603 - the system's
-    return [int(pid) for pid in ran.stdout.split()]
-
-
-def _is_open(descriptor: Path, file: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(descriptor.stat(), file)
-    except OSError:
-        return False  # closed by now
-
-
 def start(path: str, *, database: str | None = None) -> bool:
     """Start a daemon on a socket unless one answers there, and wait until it answers.
 
@@ -119,7 +103,7 @@ def start(path: str, *, database: str | None = None) -> bool:
         NotRunning: the daemon is not installed, or did not start; the message has the last line of its log.
     """
     unmark(path)
-    return not answers(path) and _start(path, database)
+    return not answers(path, database) and _start(path, database)
 
 
 def autostart(path: str, *, database: str | None = None) -> bool:
@@ -128,7 +112,7 @@ def autostart(path: str, *, database: str | None = None) -> bool:
     Raises:
         NotRunning: the daemon was stopped on purpose, is not installed, or did not start.
     """
-    if answers(path):
+    if answers(path, database):
         return False
     require_unmarked(path)
     try:
@@ -146,7 +130,7 @@ def _start(path: str, database: str | None, *options: str) -> bool:
         return True
     command = [*executable(), "--socket", path, *(["--database", database] if database else []), *options]
     log = Path(state_directory()) / "reeld.log"
-    _launch_until_it_answers(path, command, log, _prepare(log))
+    _launch_until_it_answers(path, database, command, log, _prepare(log))
     return True
 
 
@@ -166,7 +150,7 @@ def _prepare(log: Path) -> int:
         raise NotRunning(f"cannot start reeld, because {why}; choose another $XDG_STATE_HOME") from error
 
 
-def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int) -> None:
+def _launch_until_it_answers(path: str, database: str | None, command: list[str], log: Path, size: int) -> None:
     """Launch a daemon; launch it again while another one is starting or about to end on the same socket.
 
     Raises:
@@ -174,7 +158,7 @@ def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int
     """
     deadline = time.monotonic() + READY_WITHIN
     tries = 0
-    while (status := _launch_and_wait(path, command, log, size, deadline)) is not None:
+    while (status := _launch_and_wait(path, database, command, log, size, deadline)) is not None:
         tries += 1
         # If nobody has our socket's lock, the other daemon listens elsewhere, or is just being torn down.
         elsewhere = lock_holder(path) is None and tries >= _TRIES
@@ -183,11 +167,13 @@ def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int
         time.sleep(_AGAIN)  # it is not our child and does not answer: there is no event to wait for
 
 
-def _launch_and_wait(path: str, command: list[str], log: Path, size: int, deadline: float) -> int | None:
+def _launch_and_wait(
+    path: str, database: str | None, command: list[str], log: Path, size: int, deadline: float
+) -> int | None:
     """Launch a daemon and wait until one answers; return ``None``, or the exit status if ours ended before that."""
     daemon = _launch(command, log)
     try:
-        listener, status = _wait_for_answer(path, daemon, log, deadline)
+        listener, status = _wait_for_answer(path, database, daemon, log, deadline)
     except BaseException:  # after an interrupt, too: otherwise an unnoticed daemon would answer later
         _end(daemon)
         raise
@@ -206,13 +192,13 @@ def _launch_and_wait(path: str, command: list[str], log: Path, size: int, deadli
 
 
 def _wait_for_answer(
-    path: str, daemon: "subprocess.Popen[bytes]", log: Path, deadline: float
+    path: str, database: str | None, daemon: "subprocess.Popen[bytes]", log: Path, deadline: float
 ) -> tuple[int | None, int | None]:
     """Return the process that answers, or the daemon's exit status; neither on a timeout."""
     patience = Patience(log.stat().st_size, deadline)
     while True:
         is_over = patience.is_over(log.stat().st_size, time.monotonic())
-        listener = _listener(path)
+        listener = _listener(path, database)
         status = daemon.poll() if listener is None else None
         if listener is not None or status is not None or is_over:
             return listener, status

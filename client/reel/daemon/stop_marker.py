@@ -41,7 +41,7 @@ def unmark(path: str) -> None:
     Raises:
         OSError: the file is there and cannot be removed.
     """
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         os.unlink(_marker(path))
 
 

@@ -57,13 +57,27 @@ class Deadline:
 
 
 def dial(path: str, deadline: Deadline) -> socket.socket:
-    """Connect to the socket of a daemon of this user.
+    """Connect to the socket of a daemon of this user; if nobody listens there, to where the database's lock says.
 
     Raises:
         NotRunning: the daemon belongs to another user.
         TimeoutError: what listens there did not accept the connection in time.
         OSError: nobody is listening.
     """
+    try:
+        return _dial(path, deadline)
+    except TimeoutError:
+        raise
+    except OSError:
+        from reel.daemon.lock_file import sockets_by_lock  # noqa: PLC0415 - only if the socket is not there
+
+        for other in sockets_by_lock(path):
+            with suppress(ConnectionError, FileNotFoundError):
+                return _dial(other, deadline)
+        raise
+
+
+def _dial(path: str, deadline: Deadline) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connect_within(connection, path, deadline.left())

@@ -5,14 +5,14 @@ import logging
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
-from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskStatus
+from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup, TaskStatus
 
 from reel.base.errors import Busy
 from reel.daemon.address import MAX_PATH, fallback_directory
@@ -32,6 +32,8 @@ _PAUSE = 0.1
 # many are refused at a time.
 _REFUSAL_TIMEOUT = 1.0
 _MAX_BEING_REFUSED = 32
+# Seconds between two looks whether a socket is still at its path.
+_LOOK_EVERY = 0.5
 # Seconds for the replies that are in flight when the daemon stops; systemd kills it after 30 (reeld.service).
 _GRACE = 5.0
 
@@ -52,10 +54,13 @@ class Listener(Protocol):
 class PathListener:
     """A socket at a path, which can be created again if it is removed; see :func:`open_listener`."""
 
-    def __init__(self, path: str, listener: SocketListener) -> None:
+    def __init__(self, path: str, listener: SocketListener, lock_again: Callable[[], None]) -> None:
         self._path = path
         self._listener = listener
+        self._lock_again = lock_again
         self._made = _identity(path)
+        # Why it could not be created again, which is logged once.
+        self._problem: str | None = None
 
     async def accept(self) -> SocketStream:
         """Wait for a connection."""
@@ -67,18 +72,22 @@ class PathListener:
                 if listener is self._listener:  # it was not replaced
                     raise
 
-    async def renew(self) -> bool:
-        """Create the socket again if it was removed from its path; return whether it was.
-
-        Raises:
-            StartupError: something else is at the path, or the socket cannot be made.
-        """
+    async def renew(self) -> None:
+        """Create the socket and its directory again if they were removed; log that, or once why it cannot be done."""
         if self._is_in_place():
-            return False
-        before, self._listener = self._listener, await _listen(self._path)
-        self._made = _identity(self._path)
+            return
+        try:
+            require_path(self._path, fallback_directory())
+            self._lock_again()
+            before, self._listener = self._listener, await _listen(self._path)
+        except StartupError as error:
+            if str(error) != self._problem:
+                self._problem = str(error)
+                log.warning("the socket %s is gone, and cannot be made again: %s", self._path, error)
+            return
+        self._made, self._problem = _identity(self._path), None
+        log.warning("the socket %s was gone, and was made again", self._path)
         await before.aclose()
-        return True
 
     def remove(self) -> None:
         """Remove the socket from its path, unless another one is there now."""
@@ -95,19 +104,34 @@ class PathListener:
 
 
 @asynccontextmanager
-async def open_listener(path: str) -> AsyncIterator[PathListener]:
+async def open_listener(path: str, lock_again: Callable[[], None] = lambda: None) -> AsyncIterator[PathListener]:
     """Create the socket, and remove it when the block ends; the caller holds its lock.
+
+    Args:
+        path: where.
+        lock_again: takes the lock again if it went away with the socket; raises ``StartupError``.
 
     Raises:
         StartupError: something else is at the path, or the socket cannot be made; it says what to do.
     """
-    listener = PathListener(path, await _listen(path))
+    listener = PathListener(path, await _listen(path), lock_again)
     try:
         yield listener
     finally:
         listener.remove()
         with anyio.CancelScope(shield=True):
             await listener.aclose()
+
+
+async def keep_in_place(listeners: Sequence[PathListener]) -> None:
+    """Create each socket again that is removed from its path.
+
+    The runtime directory goes at the last logout of a user, and cleaners remove what is old in /tmp.
+    """
+    while True:
+        await anyio.sleep(_LOOK_EVERY)
+        for listener in listeners:
+            await listener.renew()
 
 
 async def _listen(path: str) -> SocketListener:
@@ -252,18 +276,22 @@ class Server:
         self._load.warnings.report()
 
     async def run(
-        self, listener: Listener, services: Services, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+        self,
+        listeners: Sequence[Listener],
+        services: Services,
+        *,
+        task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
         """Serve until :meth:`close`; connections then get their replies before they end."""
         self._load.batch = services.store.poller.batch
         async with anyio.create_task_group() as tasks:
             task_status.started()
             with self._accepting:
-                while True:
-                    stream = await self._accept(listener)
-                    if stream is not None:
-                        tasks.start_soon(self._serve, stream, services)
-            await listener.aclose()
+                async with anyio.create_task_group() as accepting:
+                    for listener in listeners:
+                        accepting.start_soon(self._accept_all, listener, services, tasks)
+            for listener in listeners:
+                await listener.aclose()
             for connection in self._connections:
                 connection.refuse_more()
             with anyio.move_on_after(_GRACE):
@@ -281,6 +309,12 @@ class Server:
         """Stop accepting, finish what is in flight, and end every connection."""
         self._accepting.cancel()
         await self._closed.wait()
+
+    async def _accept_all(self, listener: Listener, services: Services, tasks: TaskGroup) -> None:
+        while True:
+            stream = await self._accept(listener)
+            if stream is not None:
+                tasks.start_soon(self._serve, stream, services)
 
     async def _accept(self, listener: Listener) -> SocketStream | None:
         """Accept a connection; if the system is out of files, log it and wait a moment."""

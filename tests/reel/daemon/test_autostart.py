@@ -27,7 +27,7 @@ def test_a_client_starts_a_daemon(home: Path) -> None:
         assert 1 == other.agent("demo").messages
     assert (home / "run" / "reel" / "reel.sock").is_socket()
     files = {path.name for path in (home / "state" / "reel").iterdir()} - {"search.db-shm", "search.db-wal"}
-    assert {"reel.db", "reel.db-shm", "reel.db-wal", "reel.db.lock", "reeld.log", "search.db"} == files
+    assert {"reel.db", "reel.db-shm", "reel.db-wal", "reel.db.lock", "reel.sock", "reeld.log", "search.db"} == files
 
 
 def test_variables_go_before_directories(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from reel.base.errors import NotRunning, Timeout
-from reel.daemon.process import lock_holder
+from reel.daemon.lock_file import lock_holder
 from reel.daemon.stop_marker import mark
 from reel.integrations.worker import Worker
 from reel.sync.client import Client

@@ -46,7 +46,7 @@ async def served(services: Services, limits: Limits | None = None) -> AsyncItera
     with anyio.fail_after(PATIENCE), short_directory() as directory:
         path, server = str(directory / "s"), Server(limits)
         async with open_listener(path) as listening, trio.open_nursery() as nursery:
-            await nursery.start(lambda task_status: server.run(listening, services, task_status=task_status))
+            await nursery.start(lambda task_status: server.run([listening], services, task_status=task_status))
             yield server, path
             await server.close()
 

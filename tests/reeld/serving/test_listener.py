@@ -229,7 +229,7 @@ async def test_serving_until_closed(path: str, opened: PathListener, services: S
     server = Server()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
-            await tasks.start(server.run, opened, services)
+            await tasks.start(server.run, [opened], services)
             async with await anyio.connect_unix(path) as first, await anyio.connect_unix(path) as second:
                 assert {"pong": True} == (await ping(first)).result == (await ping(second)).result
                 assert 2 == server.counters()["connections"]
@@ -247,7 +247,7 @@ async def test_closing_answers_what_is_in_flight(
     server, framing = Server(), ServerMessagePack()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
-            await tasks.start(server.run, opened, services)
+            await tasks.start(server.run, [opened], services)
             async with await anyio.connect_unix(path) as stream:
                 await stream.send(framing.request(2, "wait_for_it", []))
                 await blocker.entered.wait()
@@ -268,7 +268,7 @@ async def test_bye_beside_one_that_does_not_read(
     server, framing = Server(), ServerMessagePack()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
-            await tasks.start(server.run, opened, services)
+            await tasks.start(server.run, [opened], services)
             async with await anyio.connect_unix(path) as deaf, await anyio.connect_unix(path) as well:
                 await deaf.send(framing.request(1, "add", ["demo", "x" * 4_000_000, True]))
                 await deaf.receive()
@@ -327,7 +327,7 @@ async def test_connection_that_fails(
     server = Server()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
-            await tasks.start(server.run, _FailingListener(opened), services)
+            await tasks.start(server.run, [_FailingListener(opened)], services)
             async with await anyio.connect_unix(path) as other:
                 await ping(other)
                 async with await anyio.connect_unix(path) as unlucky:

@@ -61,7 +61,7 @@ async def test_no_socket() -> None:
 async def serve(server: Server, services: Services, path: str, *, task_status: trio.TaskStatus[None]) -> None:
     """Run a server."""
     async with open_listener(path) as listener:
-        await server.run(listener, services, task_status=task_status)
+        await server.run([listener], services, task_status=task_status)
 
 
 async def test_a_wait_ends_when_its_peer_closes(services: Services) -> None:

@@ -63,7 +63,7 @@ async def daemon(url: str, path: str) -> AsyncIterator[Services]:
         tasks.start_soon(services.drafts.run)
         tasks.start_soon(keep_in_touch, store.channel, registry.bus, services.drafts)
         async with open_listener(path) as listening:
-            await tasks.start(server.run, listening, services)
+            await tasks.start(server.run, [listening], services)
             yield services
             await server.close()
         await drain(registry)

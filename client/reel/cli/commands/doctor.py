@@ -28,6 +28,7 @@ from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.daemon.address import default_database, default_socket, standard_database
 from reel.daemon.database_url import is_url, printable
+from reel.daemon.lock_file import daemon_of
 from reel.daemon.process import checked_settings
 from reel.reading.failures import explain
 from reel.reading.wording import wrap
@@ -60,8 +61,10 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
         wrong, printed = _own_problem(), ""
     yield check_settings(wrong)
     yield check_own_settings()
-    yield check_path(socket)
-    yield check_directory(socket)
+    holder = daemon_of(socket)
+    its_own = holder.socket if holder is not None and holder.socket else socket
+    yield check_path(its_own)
+    yield check_directory(its_own)
     pid, database, problem, wal, others = None, printable(_own_database()), None, None, []
     with Client(socket, patience=0, timeout=limit, name="reel doctor") as client:
         try:
@@ -76,7 +79,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
         except ReelError as error:
             what, _, remedy = explain(error, "").partition("; ")
             yield Finding("daemon", BAD, what, _STUCK if isinstance(error, Timeout) else remedy or _ELSEWHERE)
-    yield check_lock("socket's lock", socket, pid)
+    yield check_lock("socket's lock", its_own, pid)
     if problem is not None:
         yield reported_problem(problem)
     if is_url(database):

@@ -17,6 +17,7 @@ from reel.cli.screen.event_lines import EventLines
 from reel.cli.screen.live_drafts import LiveDrafts
 from reel.cli.screen.output import Line, screen_height, to_json
 from reel.cli.screen.transcript import Transcript, in_short
+from reel.daemon.lock_file import socket_to_use
 from reel.reading.wording import count, cut
 from reel.replies import AgentInfo
 from reel.wire.pushes import DraftPush, EventPush, Push, ResetPush
@@ -173,7 +174,12 @@ def _run_command(ctx: Context, push: Push) -> None:
     """Run the command for an event, with the push as JSON on stdin and its main fields in the environment."""
     if not isinstance(push, EventPush):
         return
-    known = {"REEL_AGENT": push.name, "REEL_SEQ": str(push.seq), "REEL_KIND": push.kind, "REEL_SOCKET": ctx.socket}
+    known = {
+        "REEL_AGENT": push.name,
+        "REEL_SEQ": str(push.seq),
+        "REEL_KIND": push.kind,
+        "REEL_SOCKET": socket_to_use(ctx.socket),
+    }
     with event_stdin(to_json(push).encode() + b"\n") as (stdin, name):
         environment = {**os.environ, **known, EVENT: name}
         ran = subprocess.run(  # noqa: S602 - the user's own command line

@@ -39,7 +39,7 @@ def status(ctx: Context) -> int:
     if ctx.out.as_json:
         ctx.out.document({"running": True, "socket": ctx.socket, **plain(hello), "stats": stats})
         return OK
-    about = {**hello.server, "protocol": hello.protocol, "socket": ctx.socket, **figures(stats)}
+    about = {**hello.server, "protocol": hello.protocol, "socket": stats["socket"], **figures(stats)}
     for name, value in about.items():
         ctx.out.line((f"{name:<15}", "dim"), str(value))
     return OK

@@ -2,12 +2,14 @@
 
 import os
 import select
+import signal
 import time
 from typing import Any, Protocol
 
 from reel.base.errors import NotRunning, Storage, Timeout
 from reel.cli.line.context import Context
 from reel.daemon import process
+from reel.daemon.lock_file import daemon_of, lock_holder
 from reel.daemon.stop_marker import mark, unmark
 from reel.replies import Hello
 from reel.sync.client import Client
@@ -38,7 +40,7 @@ def stop_daemon(path: str, limit: float) -> bool:
     Raises:
         ReelError: it refuses to stop, or takes longer.
     """
-    new = mark(path)
+    new = _mark(path)
     activated = process.is_activated(path)
     try:
         stopped = (not activated or process.unit_is_active()) and _shut_down(path, limit)
@@ -59,8 +61,9 @@ def _shut_down(path: str, limit: float) -> bool:
         except Timeout:
             raise Timeout("the daemon does not answer; see what to do with: reel doctor") from None
         if hello is None:
-            return False
-        mark(path)  # again: a daemon that has just started removed the mark before it listened
+            return _end_unreachable(path, limit)
+        _mark(path)  # again: a daemon that has just started removed the mark before it listened
+        _mark_its_own(path)
         # A handle instead of the number: by the time we look, the number may belong to another process.
         handle = open_process(int(hello.server["pid"]))
         client.shutdown()
@@ -69,18 +72,60 @@ def _shut_down(path: str, limit: float) -> bool:
     return True
 
 
+def _mark_its_own(path: str) -> None:
+    """Mark the socket that the daemon was told to listen on, too, if it is not this one: others look there."""
+    found = daemon_of(path)
+    if found is not None and found.socket not in ("", path):
+        _mark(found.socket)
+
+
+def _mark(path: str) -> bool:
+    """Mark a socket, unless its directory is gone and cannot be made: then nobody can start a daemon on it either."""
+    try:
+        return mark(path)
+    except OSError:
+        if os.path.isdir(os.path.dirname(path)):
+            raise
+        return False
+
+
 def _connect(client: Client, limit: float) -> Hello | None:
-    """Connect and return the daemon's greeting, or ``None`` if none runs. Wait for one that is starting or ending."""
+    """Connect and return the daemon's greeting, or ``None`` if none is reached. Wait for one that starts or ends."""
     deadline = time.monotonic() + limit
     while True:
         try:
             return client.connect().server
         except NotRunning:
-            if process.lock_holder(client.path) is None:
+            if _holder(client.path) is None or time.monotonic() > deadline:
                 return None
-        if time.monotonic() > deadline:
-            raise Timeout("the daemon runs, but does not listen on its socket")
         time.sleep(_STEP)  # nothing signals that it listens, or has ended
+
+
+def _holder(path: str) -> int | None:
+    """Return the process that holds the lock of a socket, or of the database that its daemon would have."""
+    found = lock_holder(path)
+    if found is None and (daemon := daemon_of(path)) is not None:
+        return int(daemon.pid)
+    return found
+
+
+def _end_unreachable(path: str, limit: float) -> bool:
+    """End a daemon that holds its locks and listens nowhere any more; return whether there was one."""
+    pid = _holder(path)
+    handle = None if pid is None else open_process(pid)
+    if pid is None or handle is None:
+        return False
+    if _holder(path) == pid:  # now that the number is fixed, it still is that process
+        _terminate(handle, pid)
+    _wait(handle, limit)
+    return True
+
+
+def _terminate(handle: "_Handle", pid: int) -> None:
+    if hasattr(signal, "pidfd_send_signal"):
+        signal.pidfd_send_signal(handle.fileno(), signal.SIGTERM)
+    else:
+        os.kill(pid, signal.SIGTERM)
 
 
 class _Handle(Protocol):

@@ -1,5 +1,6 @@
 """``reel doctor``: with a daemon, without one, and with each problem that it finds."""
 
+import fcntl
 import os
 import re
 import socket
@@ -264,12 +265,14 @@ def test_contents_that_cannot_be_looked_at_in_time(used: str, monkeypatch: pytes
 
 
 def test_lock_of_a_process_that_does_not_answer(reel: Reel, nowhere: Path) -> None:
-    """The process that has the lock file open and wrote its pid there holds it; a stale pid does not."""
+    """The process that has locked the file and wrote its pid there holds it; a stale pid does not."""
     lock = nowhere / "s.sock.lock"
     lock.write_text(f"{os.getpid()}\n")
     assert FINE == verdicts(reel)["socket's lock"]
 
-    with lock.open():
+    with lock.open() as locked:
+        assert FINE == verdicts(reel)["socket's lock"]
+        fcntl.flock(locked, fcntl.LOCK_EX)
         assert BAD == verdicts(reel)["socket's lock"]
 
 
@@ -278,7 +281,8 @@ def test_lock_held_by_another_process(nowhere: Path) -> None:
     lock = nowhere / "s.sock.lock"
     lock.write_text(f"{os.getpid()}\n")
 
-    with lock.open():
+    with lock.open() as locked:
+        fcntl.flock(locked, fcntl.LOCK_EX)
         assert FINE == check_lock("lock", f"{nowhere}/s.sock", os.getpid()).verdict
         assert BAD == check_lock("lock", f"{nowhere}/s.sock", os.getppid()).verdict
     assert BAD == check_lock("lock", f"{nowhere}/s.sock", os.getpid()).verdict

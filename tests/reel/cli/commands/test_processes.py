@@ -15,7 +15,7 @@ import pytest
 
 from reel.cli import main
 from reel.cli.line.exits import INTERRUPTED
-from reel.daemon.process import lock_holder
+from reel.daemon.lock_file import lock_holder
 from reel.daemon.stop_marker import is_marked
 from reel.sync.client import Client
 from tests.daemon import Daemon, until

@@ -9,7 +9,7 @@ from pathlib import Path
 from reel.base.installation import install_command
 from reel.cli.commands.checks.finding import BAD, FINE, NOTHING, WARN, Finding
 from reel.daemon.address import MAX_PATH
-from reel.daemon.process import lock_holder
+from reel.daemon.lock_file import lock_holder
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 
