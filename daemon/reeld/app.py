@@ -203,8 +203,7 @@ async def serve(config: Config, supervisor: Supervisor, listening: _Listening, h
                 in_place = [each for each in (listener, *beside) if isinstance(each, PathListener)]
                 tasks.start_soon(services.drafts.run)
                 tasks.start_soon(keep_in_touch, store.channel, registry.bus, services.drafts)
-                chores = {**_chores(services, config, server, held), "sockets": partial(keep_in_place, in_place)}
-                for what, chore in chores.items():
+                for what, chore in _chores(services, config, server, held, in_place).items():
                     tasks.start_soon(partial(store.housekeeping.keep_going, what, chore))
                 await tasks.start(server.run, [listener, *beside], services)
                 tasks.start_soon(supervisor.watchdog_loop, store.writer.heartbeat)
@@ -259,11 +258,12 @@ def _say_how_much_memory(config: Config) -> None:
 
 
 def _chores(
-    services: Services, config: Config, server: Server, held: Held | None
+    services: Services, config: Config, server: Server, held: Held | None, listeners: Sequence[PathListener]
 ) -> dict[str, Callable[[], Awaitable[None]]]:
     """Return the tasks without which the daemon serves as well; they end at once if they have nothing to do."""
     return {
         "maintenance": partial(_maintain, services.store, services.registry, server, held),
+        "sockets": partial(keep_in_place, listeners),
         "files": partial(_watch, services.store),
         "search": services.search.run,
         "retention": partial(keep_retention, services),
