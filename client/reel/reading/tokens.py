@@ -3,31 +3,47 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-# What the providers call it. Anthropic and Bedrock count what was read from and written to the cache separately; the
-# others count it as a part of the input. Gemini counts thoughts separately; the others count them as output.
+# What the providers and the tools call it. Anthropic, Bedrock, opencode and pi count what was read from and written to
+# the cache separately; the others count it as a part of the input. Gemini and opencode count thoughts separately; the
+# others count them as output.
 _INPUT = (
     *("prompt_tokens", "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
     *("promptTokenCount", "toolUsePromptTokenCount", "total_input_tokens", "total_tool_use_tokens"),
     *("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens", "prompt_eval_count"),
+    *("input", "cacheRead", "cacheWrite"),
 )
 _OUTPUT = (
     *("completion_tokens", "output_tokens", "candidatesTokenCount", "thoughtsTokenCount"),
     *("total_output_tokens", "total_thought_tokens", "outputTokens", "eval_count"),
+    *("output", "reasoning"),
 )
-_CACHED = ("cache_read_input_tokens", "cachedContentTokenCount", "total_cached_tokens", "cacheReadInputTokens")
-_REASONING = ("thoughtsTokenCount", "total_thought_tokens")
+_CACHED = (
+    *("cache_read_input_tokens", "cachedContentTokenCount", "total_cached_tokens", "cacheReadInputTokens"),
+    *("cached_input_tokens", "cacheRead"),
+)
+_CACHE_WRITES = ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWrite")
+_REASONING = ("thoughtsTokenCount", "total_thought_tokens", "reasoning_output_tokens", "reasoning")
+# The key of an earlier count of the same answer, in the data of an event.
+REPLACES = "replaces"
 # OpenAI has these in a map of details.
 _INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
 _OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
+# opencode has these in a map, beside the input.
+_CACHE = ("cache",)
 
 
 class Tokens(NamedTuple):
-    """Tokens that were read and written; those read include the cached ones, those written the reasoning."""
+    """Tokens that were read and written.
+
+    Those read include the ones that were read from the cache, and the ones that were written to it; those written
+    include the reasoning.
+    """
 
     read: int = 0
     written: int = 0
     cached: int = 0
     reasoning: int = 0
+    cache_writes: int = 0
 
     def __str__(self) -> str:
         cached = f" ({self.cached:,} cached)" if self.cached else ""
@@ -40,13 +56,23 @@ def tokens_in(data: Any) -> Tokens | None:
     usage = data.get("usage") if isinstance(data, dict) else None
     if not isinstance(usage, dict):
         return None
+    read, written = _detail(usage, _CACHE, "read"), _detail(usage, _CACHE, "write")
     counted = Tokens(
-        _sum(usage, _INPUT),
+        _sum(usage, _INPUT) + read + written,
         _sum(usage, _OUTPUT),
-        _sum(usage, _CACHED) + _detail(usage, _INPUT_DETAILS, "cached_tokens"),
+        _sum(usage, _CACHED) + _detail(usage, _INPUT_DETAILS, "cached_tokens") + read,
         _sum(usage, _REASONING) + _detail(usage, _OUTPUT_DETAILS, "reasoning_tokens"),
+        _sum(usage, _CACHE_WRITES) + _detail(usage, _INPUT_DETAILS, "cache_write_tokens") + written,
     )
     return counted if any(counted) else None
+
+
+def replaced_by(data: Any) -> Tokens | None:
+    """Return the tokens of an earlier count that the data of a ``usage`` event takes the place of, if it does.
+
+    An answer that was read while it arrived is counted again when it is complete. The log keeps both counts.
+    """
+    return tokens_in(data.get(REPLACES)) if isinstance(data, dict) else None
 
 
 def _sum(usage: dict[str, Any], fields: Iterable[str]) -> int:
@@ -61,3 +87,8 @@ def total(counted: Iterable[Tokens | None]) -> Tokens:
     """Return the sum of several counts."""
     known = [tokens for tokens in counted if tokens is not None]
     return Tokens(*map(sum, zip(*known, strict=True))) if known else Tokens()
+
+
+def difference(tokens: Tokens, earlier: Tokens | None) -> Tokens:
+    """Return what a count adds to an earlier one of the same answer."""
+    return tokens if earlier is None else Tokens(*(now - then for now, then in zip(tokens, earlier, strict=True)))

@@ -6,7 +6,7 @@ import json
 import time
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
-from reel.reading.tokens import Tokens, tokens_in, total
+from reel.reading.tokens import Tokens, difference, replaced_by, tokens_in, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,22 +25,35 @@ class Sum(NamedTuple):
     responses: int = 0
     tokens: Tokens = Tokens()
 
-    def plus(self, tokens: Tokens) -> Sum:
-        """Return the sum with another response."""
-        return Sum(self.responses + 1, total((self.tokens, tokens)))
+    def plus(self, counted: Counted) -> Sum:
+        """Return the sum with another response, or with what a later count of a response adds."""
+        return Sum(self.responses + counted.responses, total((self.tokens, counted.tokens)))
 
     @property
-    def columns(self) -> tuple[int, int, int, int, int]:
+    def columns(self) -> tuple[int, int, int, int, int, int]:
         """The numbers in the order of the table."""
-        read, written, cached, reasoning = self.tokens
-        return self.responses, read, cached, written, reasoning
+        read, written, cached, reasoning, cache_writes = self.tokens
+        return self.responses, read, cached, cache_writes, written, reasoning
+
+
+# The names of these numbers.
+COLUMNS = ("responses", "in", "cached", "cache_writes", "out", "reasoning")
 
 
 class Counted(NamedTuple):
-    """A response: its group and its tokens."""
+    """What an event counts.
+
+    Args:
+        group: its group.
+        model: its model.
+        tokens: its tokens.
+        responses: 1, or 0 for a later count of a response, whose tokens are what it adds.
+    """
 
     group: str
+    model: str
     tokens: Tokens
+    responses: int = 1
 
 
 def whole(sums: Iterable[Sum]) -> Sum:
@@ -58,6 +71,8 @@ class Usage:
 
     def __init__(self, by: str) -> None:
         self.sums: dict[str, Sum] = {}
+        # The same by group and model.
+        self.models: dict[str, dict[str, Sum]] = {}
         self._by = by
         self._tags: dict[str, str] = {}
 
@@ -69,8 +84,10 @@ class Usage:
     def add(self, events: Iterable[Event]) -> None:
         """Take the ``usage`` events of a page."""
         for event in events:
-            for group, tokens in responses(event, self._by, self._tags[event["agent"]]):
-                self.sums[group] = self.sums.get(group, Sum()).plus(tokens)
+            for counted in responses(event, self._by, self._tags[event["agent"]]):
+                models = self.models.setdefault(counted.group, {})
+                for sums, key in ((self.sums, counted.group), (models, counted.model)):
+                    sums[key] = sums.get(key, Sum()).plus(counted)
 
 
 def responses(event: Event, by: str, tag: str) -> Iterator[Counted]:
@@ -86,13 +103,19 @@ def responses(event: Event, by: str, tag: str) -> Iterator[Counted]:
     except (ValueError, RecursionError):  # anybody may add such an event
         return
     if tokens := tokens_in(data):
-        yield Counted(_group(event, data, by, tag), tokens)
+        earlier = replaced_by(data)
+        group = _group(event, data, by, tag)
+        yield Counted(group, _model(data), difference(tokens, earlier), responses=0 if earlier else 1)
+
+
+def _model(data: dict[str, Any]) -> str:
+    model = data.get("model")
+    return model if isinstance(model, str) and model else NONE
 
 
 def _group(event: Event, data: dict[str, Any], by: str, tag: str) -> str:
     if by == "model":
-        model = data.get("model")
-        return model if isinstance(model, str) and model else NONE
+        return _model(data)
     if by == "day":
         return time.strftime("%Y-%m-%d", time.localtime(event.get("sent", event["time"]) / 1000))
     return tag if by else "all"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from reel.reading.branches import Branches
     from reel.reading.difference import Hunk
-    from reel.reading.usage import Sum
+    from reel.reading.usage import Sum, Usage
     from reel.replies import AgentRow, AgentsPage, Hello, HistoryPage, MessagesPage
 
 
@@ -95,8 +95,16 @@ def usage(agent: str | None = None, by: str = "") -> Call[dict[str, Sum]]:
     Raises:
         NotFound: there is no such agent.
     """
+    return _usage(agent, by, lambda found: found.sums)
 
-    def steps(server: Callable[[], Hello | None]) -> Generator[Call[Any], Any, dict[str, Sum]]:
+
+def model_usage(agent: str | None = None, by: str = "") -> Call[dict[str, dict[str, Sum]]]:
+    """Add up the tokens as :func:`usage` does, in each group by model: each model has its prices."""
+    return _usage(agent, by, lambda found: found.models)
+
+
+def _usage(agent: str | None, by: str, result: Callable[[Usage], Any]) -> Call[Any]:
+    def steps(server: Callable[[], Hello | None]) -> Generator[Call[Any], Any, Any]:
         from reel.reading.usage import Usage  # noqa: PLC0415 - most clients add up none
 
         found = Usage(by)
@@ -108,14 +116,14 @@ def usage(agent: str | None = None, by: str = "") -> Call[dict[str, Sum]]:
             info = yield agent_info(agent)
             found.add_agents([info])
             yield from read_pages(history(info.id, kinds=_USAGE), take)
-            return found.sums
+            return result(found)
         call: Call[AgentsPage] | None = agents()
         while call is not None:
             page = yield call
             found.add_agents(page.agents)
             yield from _read_all(page.agents, take, several=_knows(server, "histories"))
             call = next_page(call, page)
-        return found.sums
+        return result(found)
 
     return _in_steps("usage", steps)
 

@@ -6,7 +6,7 @@ from html import escape
 from reel.exporting.articles import ROLES, Articles, folded
 from reel.reading.branches import Stretch
 from reel.reading.difference import Compared, Hunk
-from reel.reading.usage import Sum, whole
+from reel.reading.usage import COLUMNS, Sum, whole
 from reel.reading.wording import count, cut, seq_range
 from reel.viewing.frame import address, link, marked
 
@@ -16,7 +16,6 @@ _WORDS = 200
 _SHOWN = 20
 _TITLES = {"-": "only in the first", "+": "only in the second"}
 _KINDS = {"-": "minus", "+": "plus", "=": ""}
-_COLUMNS = ("Responses", "In", "Cached", "Out", "Reasoning")
 BY = ("model", "day")
 
 
@@ -113,7 +112,7 @@ def usage(agent: str | None, by: str, sums: dict[str, Sum]) -> Iterator[str]:
     if not sums:
         yield '<p class="note">No response has said how many tokens it used.</p>\n</main>\n'
         return
-    heads = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
+    heads = "".join(f'<th scope="col">{column.replace("_", " ").capitalize()}</th>' for column in COLUMNS)
     yield f'<table class="usage">\n<thead><tr><th scope="col">{escape(by)}</th>{heads}</tr></thead>\n<tbody>\n'
     for name, entry in sorted(sums.items()):
         yield _row(name, entry)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from reel import requests
 from reel.cli.line.context import Context
 from reel.cli.line.names import Names
-from reel.reading.tokens import Tokens, tokens_in, total
+from reel.reading.tokens import Tokens, difference, replaced_by, tokens_in, total
 from reel.reading.wording import flat
 from reel.replies import AgentInfo
 
@@ -28,11 +28,13 @@ def info(ctx: Context) -> None:
 
 def _tokens(ctx: Context) -> Tokens:
     """Return how many tokens the responses of an agent used, without those of its source."""
-    used = []
+    used: list[Tokens] = []
     for page in ctx.client.pages(requests.history(ctx.agent, kinds=["usage"])):
         for event in page.events:
             with suppress(ValueError, RecursionError):  # anybody may add such an event
-                used.append(tokens_in(json.loads(event["data_json"] or "{}")))
+                data = json.loads(event["data_json"] or "{}")
+                if tokens := tokens_in(data):
+                    used.append(difference(tokens, replaced_by(data)))
     return total(used)
 
 

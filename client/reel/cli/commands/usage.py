@@ -1,21 +1,44 @@
-"""The command ``usage``: how many tokens the responses used, in groups."""
+"""The command ``usage``: how many tokens the responses used, in groups, and what they cost."""
 
 from __future__ import annotations
 
-from reel.base.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
-from reel.reading.usage import Sum, whole
-from reel.reading.wording import cells, cut, flat, pad
+from reel.reading.prices import CURRENCY, DATE, price_of, prices_in
+from reel.reading.usage import COLUMNS, Sum, whole
+from reel.reading.wording import cells, count, cut, flat, pad
+from reel.requests.derived import model_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from reel.cli.screen.output import Line
+    from reel.reading.prices import Price
 
-_COLUMNS = ("responses", "in", "cached", "out", "reasoning")
+# The names of the additional numbers: what the responses with a known price cost, and how many others there are.
+_COST = ("cost", "unpriced")
 # The numbers of a line take this many columns at least.
 _NAME_WIDTH = 40
+
+
+class Cost(NamedTuple):
+    """What responses cost: those whose price is known, and the number of the others."""
+
+    amount: float = 0
+    unpriced: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.amount:,.2f}{' + ?' if self.unpriced else ''}"
+
+
+class Row(NamedTuple):
+    """A group: its responses and tokens, and what they cost, if somebody asked."""
+
+    name: str
+    entry: Sum
+    cost: Cost | None = None
 
 
 def usage(ctx: Context) -> None:
@@ -27,26 +50,58 @@ def usage(ctx: Context) -> None:
         raise UsageError("--all and -a cannot be combined")
     by = args.by or ""
     with ctx.out.waiting("reading the logs"):
-        sums = ctx.client.usage(None if args.all else ctx.agent or None, by)
+        models = ctx.client.call(model_usage(None if args.all else ctx.agent or None, by))
+    if not by:
+        models = {"all": models.get("all", {})}
+    own = prices_in(ctx.settings.prices)
+    rows = [
+        Row(name, whole(sums.values()), cost_of(sums, own) if args.cost else None)
+        for name, sums in sorted(models.items())
+    ]
     what = by.removeprefix("tag:") or "total"
-    rows = sorted(sums.items()) if by else [("all", sums.get("all", Sum()))]
     if ctx.out.as_json:
-        ctx.out.documents({**({"group": name} if by else {}), **_named(entry)} for name, entry in rows)
+        ctx.out.documents({**({"group": row.name} if by else {}), **_named(row)} for row in rows)
     elif args.format == "csv":
-        ctx.out.lines([line] for line in csv_lines(what, rows))
+        ctx.out.lines([line] for line in csv_lines(what, rows, with_cost=args.cost))
     else:
-        ctx.out.lines(table(what, rows, ctx.out.width))
+        ctx.out.lines(table(what, rows, ctx.out.width, with_cost=args.cost))
+    for line in remarks(models, own) if args.cost else ():
+        ctx.out.warn(line)
 
 
-def _named(entry: Sum) -> dict[str, int]:
-    return dict(zip(_COLUMNS, entry.columns, strict=True))
+def cost_of(models: Mapping[str, Sum], own: Mapping[str, Price]) -> Cost:
+    """Return what the responses of some models cost."""
+    amount, unpriced = 0.0, 0
+    for model, entry in models.items():
+        if (price := price_of(model, own)) is None:
+            unpriced += entry.responses
+        else:
+            amount += price.of(entry.tokens)
+    return Cost(amount, unpriced)
 
 
-def csv_lines(what: str, rows: list[tuple[str, Sum]]) -> Iterator[str]:
+def remarks(models: Mapping[str, Mapping[str, Sum]], own: Mapping[str, Price]) -> Iterator[str]:
+    """Yield which prices were used, and which are not known."""
+    names = sorted({name for sums in models.values() for name in sums})
+    if any(price_of(name, own) is not None for name in names):
+        yield f"the prices are those of {DATE} in {CURRENCY}, unless [prices] in reel.toml has others"
+    for name in names:
+        if price_of(name, own) is None:
+            responses = sum(sums[name].responses for sums in models.values() if name in sums)
+            what = f"no price of {flat(name)} is known, for {count(responses, 'response')}"
+            yield f"{what}: set it in [prices] in reel.toml"
+
+
+def _named(row: Row) -> dict[str, Any]:
+    cost = {} if row.cost is None else dict(zip(_COST, (round(row.cost.amount, 6), row.cost.unpriced), strict=True))
+    return {**dict(zip(COLUMNS, row.entry.columns, strict=True)), **cost}
+
+
+def csv_lines(what: str, rows: list[Row], *, with_cost: bool = False) -> Iterator[str]:
     """Yield the rows as comma-separated values, below their names."""
-    yield ",".join((_quoted(what), *_COLUMNS))
-    for name, entry in rows:
-        yield ",".join((_quoted(name), *map(str, entry.columns)))
+    yield ",".join((_quoted(what), *COLUMNS, *(_COST if with_cost else ())))
+    for row in rows:
+        yield ",".join((_quoted(row.name), *map(str, _named(row).values())))
 
 
 def _quoted(text: str) -> str:
@@ -55,12 +110,12 @@ def _quoted(text: str) -> str:
     return text
 
 
-def table(what: str, rows: list[tuple[str, Sum]], width: int | None) -> Iterator[Line]:
+def table(what: str, rows: list[Row], width: int | None, *, with_cost: bool = False) -> Iterator[Line]:
     """Yield the lines of a table, with the total below several rows."""
-    lines = [(flat(name), tuple(f"{number:,}" for number in entry.columns)) for name, entry in rows]
+    lines = [(flat(row.name), _shown(row)) for row in rows]
     if len(rows) != 1:
-        lines.append(("total", tuple(f"{number:,}" for number in whole(entry for _, entry in rows).columns)))
-    heads = tuple(column.upper() for column in _COLUMNS)
+        lines.append(("total", _shown(_total(rows, with_cost=with_cost))))
+    heads = tuple(column.replace("_", " ").upper() for column in (*COLUMNS, *(_COST[:1] if with_cost else ())))
     widths = [max(len(numbers[column]) for _, numbers in [("", heads), *lines]) for column in range(len(heads))]
     room = _NAME_WIDTH if width is None else max(width - sum(widths) - 2 * len(widths), 8)
     longest = min(max(cells(cut(name, room)) for name, _ in [(what, ()), *lines]), room)
@@ -72,3 +127,13 @@ def table(what: str, rows: list[tuple[str, Sum]], width: int | None) -> Iterator
     yield [(line(what.upper(), heads), "dim")]
     for name, numbers in lines:
         yield [(line(name, numbers), "dim" if name == "total" and len(lines) > 1 else "")]
+
+
+def _shown(row: Row) -> tuple[str, ...]:
+    return (*(f"{number:,}" for number in row.entry.columns), *(() if row.cost is None else (str(row.cost),)))
+
+
+def _total(rows: list[Row], *, with_cost: bool) -> Row:
+    costs = [row.cost for row in rows if row.cost is not None]
+    cost = Cost(sum(cost.amount for cost in costs), sum(cost.unpriced for cost in costs))
+    return Row("", whole(row.entry for row in rows), cost if with_cost else None)

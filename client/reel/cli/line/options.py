@@ -25,6 +25,7 @@ class Options(SimpleNamespace):
     after: str | None = None
     agent: str | None = None
     all: bool = False
+    cost: bool = False
     at: int | None = None
     backup: list[str] | None = None
     begin: int | FromEnd | None = None

@@ -41,6 +41,8 @@ class Settings(NamedTuple):
     providers: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - as below
     # More names of commands, with arguments.
     aliases: dict[str, str] = {}  # noqa: RUF012 - a tuple's default, which nobody changes
+    # What a million tokens of a model cost, by the model, in place of the price that reel knows.
+    prices: dict[str, dict[str, float]] = {}  # noqa: RUF012 - as above
 
 
 def settings_file() -> str:
@@ -177,6 +179,23 @@ def _check_aliases(value: Any) -> str | None:
     return None
 
 
+def _check_prices(value: Any) -> str | None:
+    expected = (
+        "write lines such as [prices], then my-model = { input = 3, output = 15, cached = 0.3, cache_writes = 4 }"
+    )
+    if not isinstance(value, dict):
+        return f"{expected}, not {value!r}"
+    for model, price in value.items():
+        if not isinstance(price, dict) or not {"input", "output"} <= price.keys():
+            return f"{model}: {expected}, not {price!r}"
+        for key, amount in price.items():
+            if key not in ("input", "output", "cached", "cache_writes"):
+                return f"{model}.{key}: there is no such setting; a price has input, output, cached and cache_writes"
+            if type(amount) not in (int, float) or not 0 <= amount < float("inf"):
+                return f"{model}.{key}: write what a million tokens cost, not {amount!r}"
+    return None
+
+
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "hints": _check_bool,
     "color": _check_color,
@@ -186,4 +205,5 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "via": _check_words,
     "providers": _check_providers,
     "aliases": _check_aliases,
+    "prices": _check_prices,
 }

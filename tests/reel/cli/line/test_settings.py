@@ -42,13 +42,13 @@ def test_every_setting(file: Path) -> None:
     file.write_text(
         'hints = false\ncolor = "never"\npager = "less -R"\nagent = "demo"\nstart = false\nvia = "ask --fast"\n'
         '[providers.claude]\ncommand = "ask-claude -x"\nformat = "anthropic"\nset = { max_tokens = 9 }\n'
-        '[aliases]\nlast = "show --last 1"\n'
+        '[aliases]\nlast = "show --last 1"\n[prices]\nmine = { input = 1, output = 2.5 }\n'
     )
     providers = {"claude": {"command": "ask-claude -x", "format": "anthropic", "set": {"max_tokens": 9}}}
 
-    assert (
-        Settings(False, "never", "less -R", "demo", False, "ask --fast", providers, {"last": "show --last 1"}) == load()
-    )
+    aliases, prices = {"last": "show --last 1"}, {"mine": {"input": 1, "output": 2.5}}
+
+    assert Settings(False, "never", "less -R", "demo", False, "ask --fast", providers, aliases, prices) == load()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_every_setting(file: Path) -> None:
     [
         ("hints = x", ": Invalid value (at line 1, column 9); correct it there"),
         ("\nhint = true", " line 2: hint: there is no such setting (did you mean hints?)"),
-        ("zzz = 1", "there are hints, color, pager, agent, start, via, providers, aliases"),
+        ("zzz = 1", "there are hints, color, pager, agent, start, via, providers, aliases, prices"),
         ('hints = "no"', " line 1: hints: write true or false, not 'no'"),
         ('start = true\ncolor = "yes"', " line 2: color: write one of auto, always, never, not 'yes'"),
         ("pager = 1", """pager: write a text, such as "less -R", not 1"""),
@@ -77,6 +77,11 @@ def test_every_setting(file: Path) -> None:
         ('[providers.x]\ncommand = "c"\nformat = "gemini"\nset = { a = 1979-05-27 }', "cannot be part of a request"),
         ('[providers.x]\ncommand = "c"\nformat = "openai-chat"\ndialect = "gpt"', "x.dialect: write one of openai,"),
         ('[providers.x]\ncommand = "c"\nformat = "gemini"\nurl = 1', "x.url: there is no such setting"),
+        ("prices = 1", "prices: write lines such as [prices]"),
+        ("[prices]\nx = { input = 1 }", "prices: x: write lines such as"),
+        ("[prices]\nx = { input = 1, output = -1 }", "x.output: write what a million tokens cost, not -1"),
+        ("[prices]\nx = { input = true, output = 1 }", "x.input: write what a million tokens cost, not True"),
+        ("[prices]\nx = { input = 1, output = 1, written = 1 }", "x.written: there is no such setting"),
         ("aliases.x = 5", " line 1: aliases: x: write a text"),
     ],
 )

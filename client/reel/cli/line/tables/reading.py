@@ -155,17 +155,21 @@ COMMANDS = (
         "[AGENT]",
         "add up the tokens that responses used",
         "usage",
-        "reel usage --by model\n  reel usage demo --by day\n  reel usage --by tag:project --format csv",
+        "reel usage --by model --cost\n  reel usage demo --by day\n  reel usage --by tag:project --format csv",
         (
             option("--by", metavar="WHAT", type=grouping, help="a line for each model, day or tag:KEY"),
             option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option(
+                "--cost", action="store_true", help="what they cost, as [prices] in reel.toml or a dated table says"
+            ),
             option("--format", choices=("csv",), help="comma-separated values, for spreadsheets"),
             _COLOR,
         ),
         agent_optional=True,
         notes="Without AGENT, it counts all agents, killed ones included. What a clone shares\n"
-        "with its source is counted once, with the source. CACHED is part of IN, and\n"
-        "REASONING part of OUT. Days are those of the local time zone.",
+        "with its source is counted once, with the source. CACHED and CACHE WRITES, which\n"
+        "were read from the provider's cache and written to it, are parts of IN, and\n"
+        "REASONING is a part of OUT. Days are those of the local time zone.",
     ),
     Command(
         "diff",
