@@ -25,7 +25,6 @@ class Options(SimpleNamespace):
     after: str | None = None
     agent: str | None = None
     all: bool = False
-    cost: bool = False
     at: int | None = None
     backup: list[str] | None = None
     begin: int | FromEnd | None = None
@@ -38,6 +37,7 @@ class Options(SimpleNamespace):
     cascade: bool = False
     code: bool = False
     color: str | None = None
+    cost: bool = False
     create: bool = False
     database: str | None = None
     dialect: Dialect | None = None

@@ -19,6 +19,7 @@ from reel.importing.adding.batch import Batch
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.stored import Stored
+from reel.importing.adding.usages import replacing
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
 from reel.requests import Call
@@ -200,12 +201,29 @@ class Conversation:
 
     def _keep(self, kept: Kept) -> None:
         if self._log.place_of(kept.ref) is not None:
-            self.known += 1
+            self._recount(kept)
         elif not self.agent:
             self._early.append(kept)
         else:
-            record = {"kind": kept.kind, "content": kept.content, "data_json": encode(kept.data, ascii_only=True)}
-            self._put(record, kept.ref, kept, is_prompt=False)
+            self._put_record(kept, ref_for(kept.ref))
+
+    def _put_record(self, kept: Kept, answer: str) -> None:
+        """Add a record; ``answer`` is the id of the answer whose tokens it counts, if it counts any."""
+        record = {"kind": kept.kind, "content": kept.content, "data_json": encode(kept.data, ascii_only=True)}
+        seq = self._put(record, kept.ref, kept, is_prompt=False)
+        if seq is not None and kept.kind == "usage":
+            self._log.usages.add(answer, seq, kept.data)
+
+    def _recount(self, kept: Kept) -> None:
+        """Count the tokens of an answer again if it was counted before it was complete."""
+        ref = ref_for(kept.ref)
+        place = self._log.usages.smaller(ref, kept.data) if kept.kind == "usage" and self.agent else None
+        if place is None:
+            self.known += 1
+            return
+        self.flush()
+        for earlier in self._pipeline.call(requests.history(self.agent, since=place - 1, limit=1)).events:
+            self._put_record(replacing(kept, ref, earlier), ref)
 
     def _compact(self, step: Compacted) -> None:
         self._at = self._base

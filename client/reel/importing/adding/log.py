@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reel.importing.adding.usages import Usages
 from reel.importing.id_tables import IdMap
 from reel.importing.values import digest
 from reel.reading.log_tree import LogTree
@@ -41,6 +42,8 @@ class Log:
         self.changed = False
         # The newest message on any branch, or 0.
         self.newest = 0
+        # The usage that the importer counted in this log: what it inherited is counted in another one.
+        self.usages = Usages()
 
     @property
     def tip(self) -> int | None:
@@ -69,6 +72,10 @@ class Log:
         place = in_log(seq)
         if ref := event.get("ref"):
             self._refs[ref] = seq
+        if kind == "usage":
+            self.usages.note(event)
+        elif kind == "clone":
+            self.usages = Usages()
         if kind in NODE_KINDS:
             self._add(place, parent, is_mark=not is_conversation_kind(kind))
         if (kind in NODE_KINDS or kind in MOVES) and event["client"] != client:

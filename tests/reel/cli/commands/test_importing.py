@@ -108,6 +108,23 @@ def test_import_again(reel: Reel, client: Client, session: str, agent: str, tmp_
     assert client.agent(agent).head == head
 
 
+def test_tokens_of_an_answer_that_grew(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """An answer that was imported while it arrived has the tokens of its last state; an older copy changes nothing."""
+    made = Transcript(session).user("u1", "Hi").answer("a1", "One", "m1").answer("a2", "Two", "m1")
+    lines = made.answer("a3", "Three", "m1").user("u2", "Bye").answer("a4", "Bye", "m2").lines()
+    path = Path(save(made, tmp_path))
+    seen = []
+    for end in (2, 3, 4, 6, 6, 2):
+        path.write_text("".join(lines[:end]))
+        forget(tmp_path)
+        reel("import", "claude-code", str(path))
+        (row,) = reel("usage", agent, "--json").documents
+        seen.append((row["responses"], row["in"], row["out"]))
+
+    assert [(1, 3, 1), (1, 3, 2), (1, 3, 3), (2, 6, 8), (2, 6, 8), (2, 6, 8)] == seen
+    assert 4 == sum(event["kind"] == "usage" for event in client.iter_history(agent))
+
+
 @pytest.mark.slow
 def test_grown_files(reel: Reel, session: str, tmp_path: Path) -> None:
     """A file that is imported at any line, and again when it is complete, is as if it had been imported once."""

@@ -1,0 +1,63 @@
+"""The usage of answers in a log, which may have been counted before they were complete.
+
+A file that is read while an answer is written to it has a first count of its tokens. The log keeps that, and a later
+count takes its place (:func:`reel.reading.tokens.replaced_by`).
+"""
+
+import json
+from typing import Any
+
+from reel.importing.id_tables import IdMap
+from reel.importing.steps import Kept
+from reel.reading.tokens import REPLACES, tokens_in
+
+_REF = "ref"
+
+
+class Usages:
+    """The newest count of each answer: its seq, and how many tokens it has."""
+
+    def __init__(self) -> None:
+        self._places, self._tokens = IdMap(), IdMap()
+
+    def note(self, event: Any) -> None:
+        """Take note of a ``usage`` event of the log."""
+        try:
+            data = json.loads(event["data_json"] or "{}")
+        except (ValueError, RecursionError):  # anybody may add such an event
+            return
+        earlier = data.get(REPLACES) if isinstance(data, dict) else None
+        ref = earlier.get(_REF) if isinstance(earlier, dict) else event.get("ref")
+        if isinstance(ref, str) and ref:
+            self.add(ref, event["seq"], data)
+
+    def add(self, ref: str, seq: int, data: Any) -> None:
+        """Take note of a count, by the id of its answer."""
+        self._places[ref] = seq
+        self._tokens[ref] = _total(data)
+
+    def smaller(self, ref: str, data: Any) -> int | None:
+        """Return the seq of the count that a larger one of the same answer takes the place of, if there is one.
+
+        A smaller one is from an older copy of the source.
+        """
+        counted = self._tokens.get(ref)
+        return self._places.get(ref) if counted is not None and counted < _total(data) else None
+
+
+def replacing(kept: Kept, ref: str, earlier: Any) -> Kept:
+    """Return the count of an answer as one that takes the place of an earlier one.
+
+    Args:
+        kept: the count.
+        ref: the id of the answer, as it is in the log.
+        earlier: the event with the earlier one.
+    """
+    was = json.loads(earlier["data_json"])["usage"]
+    data = {**kept.data, REPLACES: {_REF: ref, "usage": was}}
+    return kept._replace(ref=f"{kept.ref}@{_total(kept.data)}", data=data)
+
+
+def _total(data: Any) -> int:
+    tokens = tokens_in(data)
+    return 0 if tokens is None else tokens.read + tokens.written
