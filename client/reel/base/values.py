@@ -89,22 +89,35 @@ def clean(text: str) -> tuple[str, int]:
     return re.subn("[\x00\ud800-\udfff]", "�", text)
 
 
+def _is_clean_deep(value: Any) -> bool:
+    """Return whether every string in a plain value is clean, the keys of maps included."""
+    if isinstance(value, str):
+        return is_clean(value)
+    if isinstance(value, dict):
+        return all(map(is_clean, value)) and all(map(_is_clean_deep, value.values()))
+    return not isinstance(value, list) or all(map(_is_clean_deep, value))
+
+
 def clean_deep(value: Any) -> tuple[Any, int]:
     """Clean every string in a plain value, the keys of maps included.
 
     Returns:
         the value (the same object if nothing was replaced), and how many characters were replaced.
     """
+    # Nearly all values are clean, which is found out in half the time that replacing takes.
+    return (value, 0) if _is_clean_deep(value) else _replaced(value)
+
+
+def _replaced(value: Any) -> tuple[Any, int]:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        cleaned = [clean_deep(item) for item in value]
-        count = sum(n for _, n in cleaned)
-        return ([item for item, _ in cleaned], count) if count else (value, 0)
+        items = [_replaced(item) for item in value]
+        return [item for item, _ in items], sum(count for _, count in items)
     if isinstance(value, dict):
-        pairs = [(clean(key), clean_deep(item)) for key, item in value.items()]
+        pairs = [(clean(key), _replaced(item)) for key, item in value.items()]
         count = sum(in_key + in_item for (_, in_key), (_, in_item) in pairs)
-        return ({key: item for (key, _), (item, _) in pairs}, count) if count else (value, 0)
+        return {key: item for (key, _), (item, _) in pairs}, count
     return value, 0
 
 
