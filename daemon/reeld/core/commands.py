@@ -110,7 +110,7 @@ def clear(stage: Stage, state: State) -> Reply:
     was, command, prompt = stage.head, stage.next_seq, state.conversation.prompt
     stage.put("clear", command)
     if prompt is not None and state.conversation.system is not None:
-        stage.put_row(command, Row("system", prompt.content, prompt.data_json))
+        stage.put_rows(command, [CheckedRow(Row("system", prompt.content, prompt.data_json), None)])
     return stage.reply(command, was=was)
 
 
@@ -198,7 +198,7 @@ def create(stage: Stage, system: str | None) -> Reply:
     profile = stage.base
     command = stage.put_inert("created", stage.next_seq, _named(profile))
     if system:
-        stage.put_row(command, Row("system", system, None))
+        stage.put_rows(command, [CheckedRow(Row("system", system, None), None)])
     return stage.reply(command)
 
 

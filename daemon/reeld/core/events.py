@@ -124,7 +124,7 @@ class Event(NamedTuple):
 
 def newest_of(events: Sequence[Event]) -> int:
     """Return the newest event of a transaction as a parent, in the way in which :class:`Event` names one."""
-    return ~(len(events) - 1)
+    return -len(events)
 
 
 def read(

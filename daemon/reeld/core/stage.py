@@ -3,7 +3,7 @@
 Several ``add`` and ``mark`` commands may share one; a command that moves the tip other than forward has its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from reel.base.errors import Conflict, Killed
@@ -15,7 +15,6 @@ from reeld.core.events import (
     BEFORE_TIME,
     TEXT_HEADS,
     Event,
-    Origin,
     Pack,
     Tools,
     newest_of,
@@ -25,9 +24,9 @@ from reeld.core.events import (
 )
 from reeld.core.open_calls import OpenCalls
 from reeld.core.state import Profile, State, info
-from reeld.core.tree import is_node
+from reeld.core.tree import NODE_KINDS
 from reeld.core.undo import UNDOABLE_KINDS
-from reeld.core.validation import CheckedRow, Row
+from reeld.core.validation import CheckedRow
 
 Reply: TypeAlias = dict[str, Any]
 # The kind of a row, one of ``TEXT_HEADS``, and its content.
@@ -145,46 +144,33 @@ class Stage:
         self._tip = newest_of(self.events)
         return seq
 
-    def put_row(self, command: int, row: Row, message: bytes | None = None, tools: Tools | None = None) -> None:
-        """Put a checked row; if it is a node, it becomes the tip."""
-        self.head += 1
-        events = self.events
-        kind, content, data_json, origin = row
-        values = (command, kind, content, data_json, self._tip, self.now, self.client, message, tools, origin)
-        events.append(Event(self.head, *values))
-        if is_node(kind):
-            self._tip = newest_of(events)
-
-    def put_text(self, command: int, kind: str, content: str, origin: Origin | None = None) -> None:
-        """Put a plain text of a kind in ``TEXT_HEADS``: the fast path of :meth:`put_row`."""
-        events = self.events
-        self.head = seq = self.head + 1
-        message = text_message(self.pack, TEXT_HEADS[kind], content, seq, self._packed[1])
-        if origin is not None:
-            message = with_origin(self.pack, message, origin)
-        values = (seq, command, kind, content, None, self._tip, self.now, self.client, message, None, origin)
-        events.append(new_tuple(Event, values))
-        self._tip = newest_of(events)
-
-    def put_rows(self, command: int, rows: list[CheckedRow]) -> list[dict[str, Any]]:
-        """Put checked rows; return the results among them that answer no call."""
+    def put_rows(self, command: int, rows: Iterable[CheckedRow]) -> list[dict[str, Any]]:
+        """Put checked rows, of which the nodes become the tip; return the results among them that answer no call."""
         orphans: list[dict[str, Any]] = []
+        pack, events, now, packed_time = self.pack, self.events, self.now, self._packed[1]
         for row, parts in rows:
             kind, content, data_json, origin = row
+            self.head = seq = self.head + 1
+            message: bytes | None
+            tools = None
             if data_json is None and content is not None and kind in TEXT_HEADS:
-                self.put_text(command, kind, content, origin)
-                continue
-            seq = self.head + 1
-            packed, tools = pack_message(self.pack, parts, data_json, seq, self.now, origin)
-            if tools is not None:
-                orphans += self.note_tools(seq, tools)
-            self.put_row(command, row, packed, tools)
+                message = text_message(pack, TEXT_HEADS[kind], content, seq, packed_time)
+                if origin is not None:
+                    message = with_origin(pack, message, origin)
+            else:
+                message, tools = pack_message(pack, parts, data_json, seq, now, origin)
+                if tools is not None:
+                    orphans += self.note_tools(seq, tools)
+            values = (seq, command, kind, content, data_json, self._tip, now, self.client, message, tools, origin)
+            events.append(new_tuple(Event, values))
+            if kind in NODE_KINDS:
+                self._tip = newest_of(events)
         return orphans
 
     def put_texts(self, texts: Sequence[PlainText]) -> list[bytes]:
         """Put plain texts, each as its own command; return the replies, as :meth:`packed_added` does.
 
-        What :meth:`put_text` computes for each text is computed once here.
+        What :meth:`put_rows` computes for each text is computed once here.
         """
         pack, events, now, client, tip, seq = self.pack, self.events, self.now, self.client, self._tip, self.head
         uid, time = self._packed
@@ -196,7 +182,7 @@ class Stage:
             packed = pack(seq)
             message = b"".join((TEXT_HEADS[kind], pack(content), BEFORE_SEQ, packed, message_time))
             events.append(new_tuple(Event, (seq, seq, kind, content, None, tip, now, client, message, None, None)))
-            tip = newest_of(events)
+            tip = -len(events)  # as `newest_of` says
             replies.append(b"".join((before, packed, _BEFORE_COMMAND, packed, between, packed, _NOTHING_OPEN)))
         self.head, self._tip = seq, tip
         return replies
