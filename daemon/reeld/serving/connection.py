@@ -143,6 +143,7 @@ class Connection:
             limits,
             self._replies.write,
             self._replies.write_all,
+            self._replies.order_is_free,
             self._tasks.start_soon,
             self._on_progress,
         )
@@ -328,10 +329,10 @@ class Connection:
     def _submit_all(self, frames: list[Frame]) -> bool:
         """Submit the calls among the frames, in a batch; return whether the connection goes on."""
         alive, settle = True, self._dispatcher.settle
-        take_text, replies = self._dispatcher.take_text, self._replies
+        texts = self._dispatcher.texts
         for frame in frames:
             if isinstance(frame, Request):
-                if frame[1] == "add" and replies.order_is_free and take_text(self, frame):
+                if frame[1] == "add" and texts.take(self, frame):
                     self._complaints = 0
                     continue
                 number, method, params, size = frame
@@ -343,7 +344,7 @@ class Connection:
                 alive = alive and not frame.fatal
             elif isinstance(frame, Response):
                 log.debug("connection=%d answered a call that was never made", self.number)
-        self._dispatcher.end_texts()
+        texts.end()
         return alive and not self._gone
 
     def _submit(self, call: Call, params: Any) -> None:

@@ -18,13 +18,13 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from reel.base.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown, no_memory
-from reel.wire.frames import Id, Request
+from reel.wire.frames import Id
 from reel.wire.msgpack_codec import unpack
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_of, repeated
 from reeld.agents.packing import loop_packer
 from reeld.protocol.signature import given
-from reeld.serving.call import Call, Deferred, Detached, Outcome, Peer, Result, Services, Work
+from reeld.serving.call import Call, Deferred, Detached, Outcome, Result, Services, Work
 from reeld.serving.detached import DetachedCalls
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method
@@ -56,6 +56,7 @@ class Dispatcher:
         limits: what one may have.
         reply: queues the outcome of a call.
         reply_all: queues the results of requests.
+        order_is_free: returns whether the peer takes replies in any order.
         start_soon: starts a task that ends with the peer; returns whether there is still a peer.
         on_settled: called whenever a call is settled.
     """
@@ -67,6 +68,7 @@ class Dispatcher:
         limits: Limits,
         reply: Callable[[Call, Outcome], None],
         reply_all: Callable[[Sequence[Id], Sequence[Result | bytes]], None],
+        order_is_free: Callable[[], bool],
         start_soon: Callable[..., bool],
         on_settled: Callable[[], None],
     ) -> None:
@@ -75,7 +77,11 @@ class Dispatcher:
         self._reply = reply
         self._on_settled = on_settled
         self._in_flight = InFlight(traffic, limits)
-        self._texts = PlainAdds(services.registry, self._in_flight, self.settle, self._note_settled, reply_all)
+        self._order_is_free = order_is_free
+        # Takes the requests that add one plain text, before they are submitted.
+        self.texts = PlainAdds(
+            services.registry, self._in_flight, self.settle, self._note_settled, reply_all, self._may_take_texts
+        )
         self._detached = DetachedCalls(limits, self._in_flight, start_soon, self._finish, self._note_end)
         self._turns = Turns(services.registry, self._begin, self._finish, self._fail, _needs_look)
         self._shared = CommandOptions()
@@ -100,21 +106,12 @@ class Dispatcher:
         self._tasks = tasks
         self._turns.open(tasks)
 
-    def take_text(self, peer: Peer, request: Request) -> bool:
-        """Take a request that adds one plain text to a live agent, if nothing is queued before it.
-
-        Returns:
-            whether it was taken; if not, it must be submitted.
-        """
-        return self._turns.are_free and not self._stopping and self._texts.take(peer, request)
-
-    def end_texts(self) -> None:
-        """Let no later request join those that were taken, because something else comes in between."""
-        self._texts.end()
+    def _may_take_texts(self) -> bool:
+        return self._turns.are_free and not self._stopping and self._order_is_free()
 
     def submit(self, call: Call, params: Any) -> None:
         """Run a call now or when its turn comes, or refuse it."""
-        self._texts.end()
+        self.texts.end()
         if self._stopping or not self._in_flight.admit(call.size):
             self._refuse(call)
             return
@@ -144,7 +141,7 @@ class Dispatcher:
         self._turns.close()
         self._tasks = None
         self._on_settled = do_nothing
-        self._texts.close()
+        self.texts.close()
         self._detached.close()
 
     # --- from a call to its handler
@@ -167,7 +164,7 @@ class Dispatcher:
         services = self._services
         if not method.needs_agent:
             return self._do(call, None, method.handler(services, call, *self._arguments(call, method, values)))
-        address, *values = values
+        address = values.pop(0)
         agent = None if address is None else services.registry.get(address)
         if agent is None and address is not None:
             return partial(self._find_and_do, call, method, address, values)
@@ -183,18 +180,18 @@ class Dispatcher:
 
     def _arguments(
         self, call: Call, method: Method, values: list[Any], address: str | None = None, agent: Agent | None = None
-    ) -> list[Any]:
+    ) -> tuple[Any, ...]:
         """Return a handler's last arguments: a command's options, and the method's own parameters."""
         if not method.is_command:
-            return [given(method.params, values)]
-        *own, if_seq, key = (*values[:-1], None, values[-1]) if method.has_parts else values
+            return (given(method.params, values),)
+        key = values.pop()
+        if_seq = None if method.has_parts else values.pop()
         if key is not None:
             about = None if agent is None else agent.row
-            call.key = key_of(key, method.name, own, address, about)
+            call.key = key_of(key, method.name, values, address, about)
         client = call.peer.client
-        if key is None and if_seq is None:
-            return [self._options(client), given(method.params, own)]
-        return [CommandOptions(if_seq, call.key, client), given(method.params, own)]
+        options = self._options(client) if key is None and if_seq is None else CommandOptions(if_seq, call.key, client)
+        return options, given(method.params, values)
 
     async def _find_and_do(self, call: Call, method: Method, address: str, values: list[Any]) -> None:
         agent: Agent | None = None

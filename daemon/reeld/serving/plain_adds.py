@@ -79,6 +79,7 @@ class PlainAdds:
         settle: settles one of them that was refused.
         on_settled: called with the method, the time when the first one was read, their bytes and their number.
         reply_all: queues the results of requests.
+        may_begin: returns whether a request may be taken that follows something else.
     """
 
     def __init__(
@@ -88,32 +89,37 @@ class PlainAdds:
         settle: Settle,
         on_settled: Callable[[str, float, int, int], None],
         reply_all: Callable[[Sequence[Id], Sequence[Result | bytes]], None],
+        may_begin: Callable[[], bool],
     ) -> None:
         self._registry = registry
         self._in_flight = in_flight
         self._settle = settle
         self._on_settled = on_settled
         self._reply_all = reply_all
+        self._may_begin = may_begin
         # Those that the next request may join if it adds to the same agent.
         self._run: TextCalls | None = None
 
     def end(self) -> None:
-        """Let no later request join those that were taken."""
+        """Let no later request join those that were taken, because something else comes in between."""
         self._run = None
 
     def close(self) -> None:
         """Drop the references to the connection."""
         self._run = None
         self._settle = self._on_settled = self._reply_all = do_nothing
+        self._may_begin = bool
 
     def take(self, peer: Peer, request: Request) -> bool:
-        """Take a request if it adds one plain text to a live agent; return whether it was taken."""
+        """Take a request if it adds one plain text to a live agent; if it was not taken, it must be submitted."""
+        run = self._run
+        if run is None and not self._may_begin():
+            return False
         number, _, params, size = request
         found = plain_add(params)
         if found is None:
             return False
         address, kind, content, _, _, key = found
-        run = self._run
         if run is None or run.address != address:
             agent = self._registry.get(address)
             if agent is None or not agent.has_room:

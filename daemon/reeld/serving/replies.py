@@ -40,9 +40,8 @@ class ReplyWriter:
         self._lifo: neovim.LifoReplies | None = None
         self._sent = Signal()
 
-    @property
     def order_is_free(self) -> bool:
-        """Whether the peer takes replies in any order."""
+        """Return whether the peer takes replies in any order."""
         return self._lifo is None
 
     @property

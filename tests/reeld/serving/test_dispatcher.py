@@ -40,7 +40,11 @@ class Caller:
         self._peer = cast(Any, self)  # the methods here use a peer's number and client only
         none: list[Any] = []  # no connection has read several requests
         self.dispatcher = Dispatcher(
-            services, Traffic(), Limits(), self._reply, lambda *_: none.pop(), self._start_soon, lambda: None
+            *(services, Traffic(), Limits(), self._reply),
+            reply_all=lambda *_: none.pop(),
+            order_is_free=lambda: True,
+            start_soon=self._start_soon,
+            on_settled=lambda: None,
         )
 
     def end_draft(self, row: int) -> None:
