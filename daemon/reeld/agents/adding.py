@@ -47,7 +47,7 @@ class Addition(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it can share a transaction with other additions: it has few rows, and needs no look-up."""
-        return not self.refs and not self.expected and self.begin is None and not many_rows.are_many(self.rows)
+        return not self.refs and not self.expected and self.begin is None and not many_rows.are_many(len(self.rows))
 
     @property
     def is_reply_usual(self) -> bool:

@@ -193,7 +193,7 @@ class Work:
 
         transaction = Transaction(writes, keys, reads=reads, family=self.family, decision=decision)
         # A family is queued without awaiting anything, so that no clone can act in between.
-        if self.family is None and are_many([event for part in writes for event in part.events]):
+        if self.family is None and are_many(sum(len(part.events) for part in writes)):
             transaction = await prepare(self.store, transaction)
         for agent in self.agents:
             if agent.refusal is not None:  # it is not live any more, so this is staged over an outdated state

@@ -4,7 +4,7 @@ Rows are staged, and the values of their events are built, before the transactio
 thread, for which all commands wait, only has to bind the values.
 """
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 
 import anyio
 
@@ -18,14 +18,14 @@ from reeld.store.transactions import Transaction, prepared, spared
 _MANY = 1000
 
 
-def are_many(rows: Sized) -> bool:
+def are_many(rows: int) -> bool:
     """Return whether there are so many rows or events that what is done with each should not hold up the event loop."""
-    return len(rows) >= _MANY
+    return rows >= _MANY
 
 
 async def put(stage: Stage, rows: Sequence[CheckedRow], put_rows: Callable[[], Reply]) -> Reply:
     """Run a function that puts rows on a stage, and return its result; nothing that it reads may change meanwhile."""
-    if not are_many(rows):
+    if not are_many(len(rows)):
         return put_rows()
     stage.pack = packer()  # each thread needs its own
     return await anyio.to_thread.run_sync(put_rows)

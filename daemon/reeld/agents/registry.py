@@ -166,7 +166,7 @@ class Registry:
         # Whether somebody has found it in the database since the commit.
         is_read = self.residency.get(part.profile.row) is not None
         # Many events would hold up the event loop while they are folded.
-        is_large = many_rows.are_many(part.events)
+        is_large = many_rows.are_many(len(part.events))
         if origin is not None or is_read or is_large or self.residency.is_full:
             self.bus.publish_new_agent(part.profile, part.events, first, origin or Conversation())
             return
