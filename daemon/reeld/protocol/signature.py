@@ -67,7 +67,7 @@ def given(params: type[P], values: Sequence[Any]) -> P:
         values: the converted values in order, ``None`` for what was left out.
     """
     if not values:  # half of all methods have none
-        return params()
+        return new_tuple(params, ())
     defaults = _defaults(params)
     return new_tuple(
         params, [default if value is None else value for value, default in zip(values, defaults, strict=True)]

@@ -12,7 +12,7 @@ from reeld.wire.encoded import EncodedText, PackedList
 from reeld.wire.shared_pushes import SharedPush, SharedPushes
 
 # Types that are spliced in without encoding; any text may have the longest header.
-_SPLICED = (PackedList, EncodedText)
+_SPLICED = frozenset({PackedList, EncodedText})
 _TEXT_HEADER = Struct(">BI")
 
 
@@ -93,10 +93,9 @@ class ServerMessagePack(SharedPushes, MessagePack):
         """Encode a result; its values may be :class:`PackedList` and :class:`EncodedText`."""
         if isinstance(result, bytes):
             return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", result))
-        for value in result.values():
-            if type(value) in _SPLICED:
-                return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", *self._spliced(result)))
-        return self._pack((1, request_id, None, result))
+        if _SPLICED.isdisjoint(map(type, result.values())):
+            return self._pack((1, request_id, None, result))
+        return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", *self._spliced(result)))
 
     def _spliced(self, result: dict[str, Any]) -> list[bytes | memoryview]:
         packer = self._packer
