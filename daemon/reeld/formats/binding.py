@@ -10,36 +10,31 @@ The hash is over the bytes that were sent, without cache breakpoints, which bind
 """
 
 from collections.abc import Sequence
-from itertools import groupby
-from operator import attrgetter
+from typing import Any
 
-from reel.base.strict_json import Json, encode
+from reel.base.strict_json import Json
 from reel.providers.anthropic import CONNECTOR_TEXT, is_connector_text
 from reel.providers.roles import THOUGHTS
+from reeld.formats.begun_turn import BegunTurn
 from reeld.formats.format import Format
 from reeld.formats.model import PLACEHOLDER, AssistantTurn, Piece, RenderContext, is_thought, placeholder
 from reeld.formats.naming import PREFIX
 from reeld.formats.render_state import EncodedTurns, digest
 from reeld.formats.turn_order import MOVED, OrderedPieces
+from reeld.formats.writing import by_message
 
 _UNKNOWN = "this thinking is bound to what was before it, which is not known: no prefix was given to ingest"
 _CHANGED = "this thinking is bound to what was before it, which has changed"
 
 
-def body_hash(top: bytes, turns: Sequence[EncodedTurns], then: Sequence[bytes] = ()) -> str:
+def body_hash(top: bytes, hashed: Any) -> str:
     """Return the hash of what an answer is bound to.
 
     Args:
         top: a digest of the prompt and the tools.
-        turns: the turns before it, one after the other.
-        then: the items after them.
+        hashed: the SHA-256 of everything after them.
     """
-    begin = max((index for index, more in enumerate(turns) if more.is_anew), default=0)
-    first, *others = turns[begin:]
-    made = first.hash(first.count)
-    for part in (*(part for more in others for part in more.data.parts(0, len(more.data))), *then):
-        made.update(part)
-    return digest(top + made.digest()).hex()
+    return digest(top + hashed.digest()).hex()
 
 
 class Binding:
@@ -62,16 +57,20 @@ class Binding:
             return turn
         # A server's tool may have come behind a call because of what is left out.
         left, is_served = OrderedPieces(self._target.after_calls, []), self._target.is_server_tool
-        for _, group in groupby(turn.pieces, key=attrgetter("message_index")):
-            pieces = list(group)
-            why = self._why_lost(pieces, left.pieces, context)
+        begun = BegunTurn(self._turns, self._target, context)
+        for pieces in by_message(turn.pieces):
+            why = self._why_lost(pieces, begun)
             for piece in pieces:
                 if why is not None and self._is_bound(piece):
                     context.note(piece, "dropped", why)
                 elif piece.block["type"] == "tool_call":
                     left.add_call(piece)
+                    begun.add(piece)
                 elif left.add(piece, is_thought=is_thought(piece.block), is_server_tool=is_served(piece.block)):
                     context.note(piece, "moved", MOVED)
+                    begun.reorder(left.pieces)
+                else:
+                    begun.add(piece)
         return AssistantTurn(left.pieces or [placeholder()])
 
     def _is_bound(self, piece: Piece) -> bool:
@@ -80,26 +79,17 @@ class Binding:
         is_checked = piece.block["type"] in THOUGHTS or is_connector_text(piece.block)
         return is_checked and (made_by is None or self._target.binds_thinking(made_by, {}))
 
-    def _why_lost(self, pieces: Sequence[Piece], before: list[Piece], context: RenderContext) -> str | None:
-        """Return why the thinking of one message cannot stand behind what is written, and some pieces of its turn."""
+    def _why_lost(self, pieces: Sequence[Piece], begun: BegunTurn) -> str | None:
+        """Return why the thinking of one message cannot stand behind what is written, and the beginning of its turn."""
         if not any(map(self._is_bound, pieces)):
             return None
         made_behind = pieces[0].metadata.get(PREFIX)
         if made_behind is None:
             return _UNKNOWN
-        begun = [f"{encode(item)},".encode() for item in self._written(before, context)]
         # An answer that calls tools was made with some, even if the caller declared none to us.
         is_calling = any(piece.block["type"] == "tool_call" for piece in pieces)
-        tops = {self._top, self._undeclared} if is_calling else {self._top}
-        return None if made_behind in [body_hash(top, self._turns, begun) for top in tops] else _CHANGED
-
-    def _written(self, pieces: list[Piece], context: RenderContext) -> list[Json]:
-        """Return the items of the beginning of a turn, which a paused answer goes on from."""
-        if not pieces:
-            return []
-        items = self._target.write_turn(AssistantTurn(pieces), RenderContext(context.model, by_id=context.by_id))
-        caching = self._target.caching
-        return items if caching is None else [caching.keep_newest(item, 0) for item in items]
+        tops, hashed = {self._top, self._undeclared} if is_calling else {self._top}, begun.hash()
+        return None if made_behind in [body_hash(top, hashed) for top in tops] else _CHANGED
 
 
 def without_thinking(item: Json) -> Json:

@@ -8,6 +8,7 @@ from reel.base.errors import TooLarge
 from reel.base.strict_json import Json, encode
 from reel.providers.changes import Change
 from reeld.core.recent import Recent
+from reeld.formats.begun_turn import hash_of
 from reeld.formats.binding import body_hash, without_thinking
 from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
@@ -254,7 +255,7 @@ def assemble(  # noqa: PLR0913 - what a body is made of
         (settled, open_), left_out = newest_marks((history.settled, history.open), room, target.caching)
         report += left_out
     prefix = compared.prefix(history, leading.count + history.settled.count)
-    bound_to = body_hash(state.bound_to or compared.top, (history.settled, history.open))
+    bound_to = body_hash(state.bound_to or compared.top, hash_of((history.settled, history.open)))
     prefix = prefix._replace(body=with_dialect(bound_to, target.signed_in))
     extends = None
     if request.after is not None:

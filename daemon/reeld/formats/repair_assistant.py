@@ -28,8 +28,8 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
     turn: OrderedPieces | None = None
     calls: list[ToolCall] = []
     speaker: int | None = None
-    # Blocks since reasoning in a separate message: an item of a message may be tied to it.
-    begun: list[Json] = []
+    # The newest reasoning since a message of reasoning alone: an item of a later message may be tied to it.
+    led_by: Json | None = None
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         for block_index, block in enumerate(message["content"]):
             piece = new_tuple(Piece, (message, message_index, block_index, block))
@@ -38,13 +38,13 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                 led = _pop_thoughts(said, target) if turn is None else turn.pop_thoughts()
                 piece, is_call = _told(piece, led, state, report), False
             if is_call:
-                made = _as_plain_call(piece, begun, state, rules, report)
+                made = _as_plain_call(piece, led_by, state, rules, report)
                 calls.append(state.add_call(made, target.sent_id))
                 state.used_ids.update(dict.fromkeys(target.call_item_ids(made.block)))
                 _note_lost_signature(made, rules, report)
                 turn = turn or OrderedPieces(target.after_calls, said)
                 turn.add_call(_sent_call(calls[-1], made, report))
-            elif (why := _why_left_out(piece, begun, state, rules)) is not None:
+            elif (why := _why_left_out(piece, led_by, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
             else:
                 if piece.block["type"] == "text" and speaker != message_index:
@@ -56,8 +56,8 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                     said.append(piece)
                 else:
                     _add_said(piece, turn, target, report)
-        if begun or target.belongs_to_next(message):
-            begun += message["content"]
+        if led_by is not None or target.belongs_to_next(message):
+            led_by = next(filter(target.must_precede_content, reversed(message["content"])), led_by)
     state.pending = tuple(calls)
     return AssistantTurn(_ended(said if turn is None else turn.pieces, group, target, report))
 
@@ -99,8 +99,8 @@ def _pop_thoughts(said: list[Piece], target: Format) -> list[Piece]:
     return led[::-1]
 
 
-def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Rules) -> str | None:
-    """Return why a block of the assistant's cannot be sent; ``begun`` are the blocks before its message."""
+def _why_left_out(piece: Piece, led_by: Json | None, state: RepairState, rules: Rules) -> str | None:
+    """Return why a block of the assistant's cannot be sent; ``led_by`` is reasoning before its message."""
     kind = piece.block["type"]
     if kind == "text":  # nearly always
         return rules.why_unsendable(piece.block, "assistant")
@@ -115,7 +115,7 @@ def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: Ru
     half = rules.target.server_tool_half(piece.block)
     if half is not None and not half.is_call:
         return _UNPAIRED if half.key in rules.lost else None
-    why = _LOST_REASONING if _has_lost_reasoning(piece, begun, rules) else _why_not_again(piece, state, rules)
+    why = _LOST_REASONING if _has_lost_reasoning(piece, led_by, rules) else _why_not_again(piece, state, rules)
     if half is not None:
         (rules.lost.discard if why is None else rules.lost.add)(half.key)
     return why
@@ -140,22 +140,22 @@ def _note_lost_signature(piece: Piece, rules: Rules, report: list[Change]) -> No
         report.append(Change(piece.seq, piece.block_index, "dropped", why))
 
 
-def _has_lost_reasoning(piece: Piece, begun: list[Json], rules: Rules) -> bool:
+def _has_lost_reasoning(piece: Piece, led_by: Json | None, rules: Rules) -> bool:
     """Whether a block is tied to reasoning of its message, or before it, that cannot be sent (rule R10)."""
     if not rules.settings.by_id or not rules.target.requires_reasoning(piece.block):
         return False
-    before = reversed([*begun, *piece.message["content"][: piece.block_index]])
-    reasoning = next(filter(rules.target.must_precede_content, before), None)
+    before = reversed(piece.message["content"][: piece.block_index])
+    reasoning = next(filter(rules.target.must_precede_content, before), led_by)
     return reasoning is not None and rules.why_unsendable(reasoning, "assistant") is not None
 
 
-def _as_plain_call(piece: Piece, begun: list[Json], state: RepairState, rules: Rules, report: list[Change]) -> Piece:
+def _as_plain_call(piece: Piece, led_by: Json | None, state: RepairState, rules: Rules, report: list[Change]) -> Piece:
     """Return a call without its own form if that cannot be sent.
 
     It is tied to reasoning that cannot be sent (rule R10), or the history has an item with its id (rule R3).
     """
     again = next((found for found in rules.target.call_item_ids(piece.block) if found in state.used_ids), None)
-    if _has_lost_reasoning(piece, begun, rules):
+    if _has_lost_reasoning(piece, led_by, rules):
         reason = _LOST_REASONING
     elif again is not None:
         reason = f"the history already has an item {again}"

@@ -1,6 +1,8 @@
 """Thinking that its model bound to what was before it goes back only behind that (rule A8)."""
 
 import json
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -352,3 +354,44 @@ def test_a_server_tool_goes_in_front_of_a_call_if_what_was_thought_in_between_is
     found = talk.render(budget=budget)
     assert [] == thoughts(found)
     assert found.body.index("s1") < found.body.index("c1")
+
+
+def test_a_paused_answer_goes_on_from_a_summary() -> None:
+    """What is thought after a pause for a compaction is bound to the summary, not to what that stands for."""
+    talk = Talk("anthropic")
+    summary = {"type": "compaction", "content": "Summary", "signature": "c2ln"}
+    extra = {**TOOLS["anthropic"], "betas": ["compact-2026-09-04"]}
+    talk.ask("one", extra=extra)
+    talk.history.append("Go on")
+    talk.history.append(model(opaque(json.dumps(summary), model=talk.model), finish_reason="compaction"))
+    talk.answer("two", extra=extra)
+    talk.ask("three", extra=extra)
+    talk.history.append("And?")
+
+    assert ["two", "three"] == thoughts(talk.render(extra=extra))
+
+
+@both
+def test_a_turn_of_many_messages_takes_a_time_that_grows_with_them(name: str) -> None:
+    """Not with their square: what is before each is hashed once. Counted in calls, which are always as many."""
+    talk = Talk(name)
+    talk.history.append("Go on")
+    made = []
+    for number in range(1, 33):
+        talk.answer(f"{number}")
+        if number in (8, 16, 32):
+            made.append(_calls_of(talk.render))
+
+    assert [str(number) for number in range(1, 33)] == thoughts(talk.render())
+    assert made[2] - made[1] < 3 * (made[1] - made[0])
+
+
+def _calls_of(action: Callable[[], Any]) -> int:
+    """Return how many functions of ours are called."""
+    made: list[str] = []
+    sys.setprofile(lambda frame, what, _: made.append(what) if "reeld" in frame.f_code.co_filename else None)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return len(made)
