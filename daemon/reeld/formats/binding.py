@@ -14,9 +14,11 @@ from typing import Any
 
 from reel.base.strict_json import Json
 from reel.providers.anthropic import CONNECTOR_TEXT, is_connector_text
+from reel.providers.changes import Change
 from reel.providers.roles import THOUGHTS
 from reeld.formats.begun_turn import BegunTurn
 from reeld.formats.format import Format
+from reeld.formats.history import History
 from reeld.formats.model import PLACEHOLDER, AssistantTurn, Piece, RenderContext, is_thought, placeholder
 from reeld.formats.naming import PREFIX
 from reeld.formats.render_state import EncodedTurns, digest
@@ -92,7 +94,16 @@ class Binding:
         return None if made_behind in [body_hash(top, hashed) for top in tops] else _CHANGED
 
 
-def without_thinking(item: Json) -> Json:
+def without_thinking(history: History, report: list[Change]) -> tuple[History, list[Change]]:
+    """Return a history that lost its beginning without the thinking that was bound to it, and say so in the report."""
+    left = History(*(turns.rewritten(_without_thinking) for turns in history))
+    if len(left.data) == len(history.data):
+        return history, report
+    why = "thinking: it is bound to what was before it, of which the budget leaves out a part"
+    return left, [*report, Change(history.extents.seqs[0], None, "dropped", why)]
+
+
+def _without_thinking(item: Json) -> Json:
     """Return a message of Anthropic's or Bedrock's without its thinking."""
     content = item["content"]
     if type(content) is not list or not any(map(_is_thinking, content)):

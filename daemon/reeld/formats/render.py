@@ -19,12 +19,13 @@ from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Entry
 from reeld.core.recent import Earlier, Recent
 from reeld.formats.binding import Binding
-from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble, top_digest
+from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
 from reeld.formats.model import HistorySettings, RenderContext, Turn, UserTurn
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import COMPACTED, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
+from reeld.formats.top import top_digest
 
 _METADATA = "provider_metadata"
 # The stop reason of a turn that the provider wants to continue (rule A11).

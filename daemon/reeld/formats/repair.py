@@ -38,7 +38,7 @@ from reel.base.values import new_tuple
 from reel.providers.changes import Change
 from reel.providers.roles import changes_settings
 from reeld.formats.format import Format, LoopThinking
-from reeld.formats.model import AssistantTurn, HistorySettings, ToolCall, UserTurn, is_thought, placeholder
+from reeld.formats.model import AssistantTurn, HistorySettings, ToolCall, UserTurn, is_thought
 from reeld.formats.repair_assistant import repair_assistant_turn
 from reeld.formats.repair_rules import Rules
 from reeld.formats.repair_state import RepairState
@@ -47,7 +47,6 @@ from reeld.formats.server_tools import MessageGroup, match_server_tools
 
 # The reason why an answer of Anthropic's ended that has compacted the conversation, and goes on when asked again.
 COMPACTED = "compaction"
-PLACEHOLDER_TURN = UserTurn([], [placeholder()])
 # Each exchange has one of these; looking one up is faster than creating it.
 _LOOPS = {(first, last): LoopThinking(first, last) for first in (False, True) for last in (False, True)}
 

@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reel.base.errors import TooLarge
-from reeld.formats.body import Rendered, RenderRequest, TooRecent
+from reeld.formats.body import Rendered, RenderRequest
+from reeld.formats.budget import TooRecent
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from reel.base.errors import TooLarge
-from reeld.formats.body import Prefix, RenderRequest, TooRecent
+from reeld.formats.body import RenderRequest
+from reeld.formats.budget import TooRecent
+from reeld.formats.prefix import Prefix
 from reeld.formats.render import render
 from reeld.formats.table import FORMATS
 from tests.formats.checker import check

@@ -13,8 +13,9 @@ from reeld.core.freeing import let_go
 from reeld.core.milestones import Milestone
 from reeld.core.recent import Recent, recent
 from reeld.core.state import State
-from reeld.formats.body import Prefix, Rendered, RenderRequest, TooRecent
-from reeld.formats.budget import BYTES_PER_TOKEN
+from reeld.formats.body import Rendered, RenderRequest
+from reeld.formats.budget import BYTES_PER_TOKEN, TooRecent
+from reeld.formats.prefix import Prefix
 from reeld.formats.render import render as render_body
 from reeld.formats.render_state import RenderState
 from reeld.protocol.params import Render
