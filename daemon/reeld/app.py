@@ -38,6 +38,7 @@ from reeld.locks import keep_fresh, lock_database, lock_socket, socket_beside
 from reeld.memory_budget import described, most, smallest_limit
 from reeld.metrics_file import Metrics, keep_written
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
+from reeld.place import require_place
 from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
@@ -125,6 +126,7 @@ def _serve_when_possible(config: Config, supervisor: Supervisor, inherited: sock
 
 
 def _lock_and_serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None) -> None:
+    require_place(config)
     with ExitStack() as stack:
         if inherited is None:
             require_path(config.socket, fallback_directory())

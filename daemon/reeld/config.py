@@ -68,6 +68,8 @@ class Config(NamedTuple):
     ignored: tuple[str, ...] = ()
     # Whether to exit at once if `reel stop` stopped the daemon before.
     unless_stopped: bool = False
+    # Whether a new database may be on a network file system.
+    allow_network_files: bool = False
 
     @property
     def memory(self) -> dict[str, int]:
@@ -158,7 +160,7 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
     if given.check:
         sys.stdout.write(shown(found))
         parser.exit(_check_server(config.database) if on_server else 0)
-    return config._replace(unless_stopped=given.unless_stopped)
+    return config._replace(unless_stopped=given.unless_stopped, allow_network_files=given.allow_network_files)
 
 
 def _check_server(url: str) -> int:
@@ -224,7 +226,7 @@ def read_file(path: str) -> dict[str, Any]:
         ArgumentTypeError: it cannot be read, or it has an unknown setting or an invalid value.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")  # Windows editors begin a file with a BOM
         import tomllib  # noqa: PLC0415 - most have no file
 
         tables = tomllib.loads(text)
@@ -327,6 +329,9 @@ def _parser(defaults: Mapping[str, Any]) -> argparse.ArgumentParser:
             help=f"{setting.help} ({shown_default(defaults[setting.name]).replace('%', '%%')})",
         )
     parser.add_argument("--unless-stopped", action="store_true", help="do not start after reel stop, until reel start")
+    parser.add_argument(
+        "--allow-network-files", action="store_true", help="make a new database even on a network file system"
+    )
     parser.add_argument("--check", action="store_true", help="print every setting and where it came from, then exit")
     version = f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}"
     parser.add_argument("--version", action="version", version=version, help="print the versions")

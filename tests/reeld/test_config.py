@@ -69,6 +69,13 @@ def test_home_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "/h/reel.db" == parse([]).database
 
 
+def test_a_file_with_a_byte_order_mark(file: Path) -> None:
+    """Windows editors begin a file with one, which is not part of the first key."""
+    file.write_bytes(b'\xef\xbb\xbflog_level = "debug"\n')
+
+    assert "debug" == parse([]).log_level
+
+
 def test_defaults_of_the_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any setting, the paths are in the user's directories."""
     monkeypatch.delenv("REEL_SOCKET")

@@ -93,7 +93,7 @@ def configured(name: str) -> str | None:
 
     try:
         with os.fdopen(descriptor, "rb") as opened:
-            value = tomllib.load(opened).get(name)
+            value = tomllib.loads(opened.read().decode("utf-8-sig")).get(name)  # it may begin with a BOM
     except OSError as error:
         raise _unreadable(file, error.strerror) from error
     except ValueError as error:  # not TOML, or not UTF-8

@@ -16,6 +16,7 @@ from reel.base.errors import NotRunning
 from reel.daemon.address import configured, standard_socket, state_directory
 from reel.daemon.lock_file import lock_holder, sockets_by_lock
 from reel.daemon.peer import connect_within, peer_of
+from reel.daemon.placement import require_own_home
 from reel.daemon.stop_marker import require_unmarked, unmark
 from reel.wire.session import MessagePack
 
@@ -138,8 +139,9 @@ def _prepare(log: Path) -> int:
     """Make the log unless it is there; return its size.
 
     Raises:
-        NotRunning: it cannot be written.
+        NotRunning: it cannot be written, or would be root's in the home of somebody else.
     """
+    require_own_home(str(log))
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with log.open("ab") as out:

@@ -75,6 +75,13 @@ def test_the_daemons_settings(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert ("/a.sock", "/a.db") == (default_socket(), default_database())
 
 
+def test_settings_with_a_byte_order_mark(file: Path) -> None:
+    """Windows editors begin a file with one, which is not part of the first key."""
+    file.write_bytes(b'\xef\xbb\xbfsocket = "/run/me.sock"\n')
+
+    assert "/run/me.sock" == default_socket()
+
+
 def test_other_settings(file: Path) -> None:
     """A file that names no socket leaves it where it is."""
     file.write_text("[agents]\nmax_live = 7\n")

@@ -14,6 +14,7 @@ from reel.cli.commands.checks.database import (
     check_erasing,
     check_housekeeping,
     check_losses,
+    check_place,
     check_retention,
     check_search,
     check_server,
@@ -85,7 +86,9 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     if is_url(database):
         found = check_server(database, printed if database == printable(_own_database()) else server_report(database))
         yield from (finding for finding in found if problem is None or finding.check == "server")
-    elif problem is None:
+    elif (misplaced := check_place(database)) is not None:
+        yield misplaced
+    if not is_url(database) and problem is None:
         unusable = check_database(database)
         yield unusable or check_space(database)
         if unusable is None:

@@ -56,7 +56,9 @@ def export(ctx: Context) -> None:
             path = path_of(agent.name, ending(args.format))
             if not agent.alive or path.casefold() in written:
                 path = f"{path}@{agent.id}"
-            _write(f"{args.directory}/{path}{ending(args.format)}", _exported(ctx, agent, None))
+            file = f"{args.directory}/{path}{ending(args.format)}"
+            os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+            _write(file, _exported(ctx, agent, None))
             written.add(path.casefold())
     ctx.out.line(f"{count(len(written), 'conversation')} written to {args.directory}")
 
@@ -141,9 +143,9 @@ def _write(path: str, pieces: Iterable[str]) -> None:
         with open(path, "wb") as file:
             file.writelines(encoded)
         return
-    folder = os.path.dirname(path)
-    if folder:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):  # making it would hide a typing error
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
     draft = f"{path}.{os.getpid()}.part"
     file = open(draft, "wb", opener=_private)  # noqa: SIM115 - what is there already must not be removed below
     try:

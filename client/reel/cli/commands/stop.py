@@ -10,6 +10,7 @@ from reel.base.errors import NotRunning, Storage, Timeout
 from reel.cli.line.context import Context
 from reel.daemon import process
 from reel.daemon.lock_file import daemon_of, lock_holder
+from reel.daemon.placement import require_own_home
 from reel.daemon.stop_marker import mark, unmark
 from reel.replies import Hello
 from reel.sync.client import Client
@@ -80,7 +81,12 @@ def _mark_its_own(path: str) -> None:
 
 
 def _mark(path: str) -> bool:
-    """Mark a socket, unless its directory is gone and cannot be made: then nobody can start a daemon on it either."""
+    """Mark a socket, unless its directory is gone and cannot be made: then nobody can start a daemon on it either.
+
+    Raises:
+        NotRunning: the mark would be root's in the directory of somebody else.
+    """
+    require_own_home(path)
     try:
         return mark(path)
     except OSError:

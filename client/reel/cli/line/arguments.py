@@ -14,15 +14,18 @@ could also have been omitted, :mod:`reel.cli.line.lone_argument` decides.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from reel.base.ids import is_id, is_name
 from reel.base.light_typing import NamedTuple
-from reel.base.values import MAX_INTEGER, clean
+from reel.base.values import MAX_INTEGER, is_clean
 
 AGENT = "[AGENT]"
 VARIABLE = "REEL_AGENT"
 _MANY = 1 << 30
+# What a positional argument is called if it is the path of something.
+_PATHS = ("FILE", "PATH", "DATABASE")
 _PORTS = range(1024, 65536)
 
 
@@ -120,8 +123,28 @@ def _split(takes: Arity, words: list[str], option: str | None, default: str | No
 
 
 def text(argument: str) -> str:
-    """Return an argument as text; bytes that are not UTF-8 become U+FFFD, as in the daemon."""
-    return clean(argument)[0]
+    """Return an argument, which has to be text.
+
+    Raises:
+        InvalidValue: it has bytes that are not UTF-8; stored, they would be U+FFFD for ever.
+    """
+    if not is_clean(argument):
+        raise InvalidValue(f"{os.fsencode(argument)!r} is not UTF-8, so it is no text; convert it with iconv first")
+    return argument
+
+
+def words_of(command: str, positionals: str, words: Sequence[str]) -> list[str]:
+    """Return the positional arguments of a command, which have to be text unless it takes paths: those are any bytes.
+
+    Raises:
+        UsageError: one is not text.
+    """
+    if any(path in positionals for path in _PATHS):
+        return list(words)
+    try:
+        return [text(word) for word in words]
+    except InvalidValue as error:
+        raise UsageError(str(error), command) from None
 
 
 def number(argument: str) -> int:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from reel.base.light_typing import TYPE_CHECKING
-from reel.cli.line.arguments import VARIABLE, SettingsError, UsageError, is_lone, resolve, text
+from reel.cli.line.arguments import VARIABLE, SettingsError, UsageError, is_lone, resolve, words_of
 from reel.cli.line.command import Command
 from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.line.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
@@ -65,7 +65,7 @@ def _parse_and_run(argv: Sequence[str]) -> int:
         return OK
     command, settings = _command_and_settings(args)
     args = parse_arguments(command, args)
-    args.words = [text(word) for word in [*args.words, *after]]
+    args.words = words_of(command.name, command.positionals, [*args.words, *after])
     try:
         # An empty variable names no agent, whatever the file says.
         positionals, default = _positionals(command, args), os.environ.get(VARIABLE, settings.agent)

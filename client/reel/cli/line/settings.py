@@ -69,7 +69,7 @@ def load() -> Settings:
 
     try:
         with os.fdopen(descriptor, "rb") as opened:
-            text = opened.read().decode()
+            text = opened.read().decode("utf-8-sig")  # Windows editors begin a file with a BOM
             given = tomllib.loads(text)
     except OSError as error:
         raise SettingsError(f"{file}: {error.strerror}; correct it, or move it away") from error
@@ -78,16 +78,23 @@ def load() -> Settings:
     for name, value in given.items():
         problem = _CHECKS[name](value) if name in _CHECKS else f"there is no such setting{_suggestion(name)}"
         if problem is not None:
-            raise SettingsError(f"{file}{_line_of(text, name)}: {name}: {problem}")
+            from reel.cli.line.toml_lines import line_of  # noqa: PLC0415 - only for an error
+
+            line = line_of(text, _path_of(problem, name, value))
+            raise SettingsError(f"{file}{'' if line is None else f' line {line}'}: {name}: {problem}")
     return Settings(**given)
 
 
-def _line_of(text: str, name: str) -> str:
-    """Return the line of a setting, as well as it can be found without a parser that records lines."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip().lstrip("[").replace('"', " ").split("=")[0].split("]")[0].split(".")[0].strip() == name:
-            return f" line {number}"
-    return ""
+def _path_of(problem: str, name: str, value: Any) -> list[str]:
+    """Return the keys that lead to what a problem is about: it begins with those below the setting's own name."""
+    path = [name]
+    while isinstance(value, dict):
+        key = next((key for key in value if problem.startswith((f"{key}.", f"{key}:"))), None)
+        if key is None:
+            break
+        path.append(key)
+        value, problem = value[key], problem[len(key) + 1 :]
+    return path
 
 
 def _suggestion(name: str) -> str:

@@ -119,6 +119,15 @@ def test_arguments_that_do_not_go_together(reel: Reel, arguments: tuple[str, ...
     assert words in ran.err
 
 
+def test_a_directory_that_is_not_there(agent: str, reel: Reel, tmp_path: Path) -> None:
+    """A typing error in the path of a file makes no directory."""
+    ran = reel("export", agent, "-o", str(tmp_path / "typo" / "demo.md"))
+
+    assert (1, "") == (ran.status, ran.out)
+    assert f"{tmp_path / 'typo'}: No such file or directory" in ran.err
+    assert [] == [*tmp_path.iterdir()]
+
+
 def test_a_file_that_cannot_be_written(reel: Reel, agent: str, tmp_path: Path) -> None:
     """The path and the reason are named, and no piece of the file is left."""
     (tmp_path / "is-a-directory").mkdir()

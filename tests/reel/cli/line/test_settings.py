@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reel.cli.line.arguments import SettingsError
 from reel.cli.line.settings import Settings, load
 from reel.cli.screen.output import Output
 from tests.reel.cli.conftest import Reel, texts
@@ -63,7 +64,7 @@ def test_every_setting(file: Path) -> None:
         ('pager = "less \'"', "is not a command line: No closing quotation"),
         ('agent = "no name"', "agent: write the name of an agent, not 'no name'"),
         ("aliases = 1", "aliases: write a table: [aliases]"),
-        ('[aliases]\nshow = "log"', " line 1: aliases: show: this is a command"),
+        ('[aliases]\nshow = "log"', " line 2: aliases: show: this is a command"),
         ('[aliases]\nx = "shw"', "x: 'shw' does not begin with a command"),
         ('[aliases]\nx = ""', "x: '' does not begin with a command"),
         ("providers = 1", "providers: write a table: [providers.NAME]"),
@@ -189,3 +190,32 @@ def test_when_to_use_colours(capsys: pytest.CaptureFixture[str], color: str, exp
     Output(sys.stdout, sys.stderr, color=color).line(("x", "bold"))
 
     assert expected == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            '[providers.a]\ncommand = "x"\nformat = "anthropic"\n\n[providers.b]\ncommand = "y"\nformat = "z"\n',
+            7,
+        ),
+        ('[providers]\na = { command = "x", format = "anthropic" }\nb = { command = "y", format = "z" }\n', 3),
+        ('providers.a.command = "x"\nproviders.a.format = "z"\n', 2),
+        ('[providers.a]\n\n[providers."b.c"]\ncommand = "y"\n', 1),
+        ('[providers."b.c"]\ncommand = """\nx\n"""\nformat = "z" # wrong\n', 5),
+        ('[aliases]\nok = "list"\nbad = "nothing here"\n', 3),
+        ('[providers.a]\nformat = "anthropic"\ncommand = """\nx \'y\n"""\n', 3),
+    ],
+)
+def test_the_line_of_an_error(file: Path, text: str, line: int) -> None:
+    """An error in a table names the line that has it, in whatever form the table is written."""
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=f"reel.toml line {line}: "):
+        load()
+
+
+def test_a_file_with_a_byte_order_mark(file: Path) -> None:
+    """Windows editors begin a file with one, which is not part of the first key."""
+    file.write_bytes(b"\xef\xbb\xbfhints = false\n")
+
+    assert Settings(hints=False) == load()

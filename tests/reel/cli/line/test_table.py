@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from reel.cli.line.arguments import text
+from reel.cli.line.arguments import InvalidValue, UsageError, text, words_of
 from reel.cli.line.command import options_of
 from reel.cli.line.names import UNLIMITED
 from reel.cli.line.parser import command_parser, top_parser
@@ -92,7 +92,16 @@ def test_options_in_the_table_exist() -> None:
         assert (command.writes and "[AGENT]" in command.positionals) == ("if_seq" in args), command.name
 
 
-@pytest.mark.parametrize(("argument", "expected"), [("é", "é"), ("a\udcff", "a\ufffd")])
-def test_arguments_are_text(argument: str, expected: str) -> None:
-    """Bytes that are not UTF-8 are replaced, as in the daemon."""
-    assert expected == text(argument)
+def test_arguments_are_text() -> None:
+    """Bytes that are not UTF-8 are refused, with these bytes."""
+    assert "é" == text("é")
+    with pytest.raises(InvalidValue, match=r"b'caf\\xe9' is not UTF-8, so it is no text; convert it"):
+        text("caf\udce9")
+
+
+@pytest.mark.parametrize("positionals", ["[AGENT] [FILE]", "[TOOL] [PATH...]", "DATABASE"])
+def test_paths_are_any_bytes(positionals: str) -> None:
+    """The name of a file need not be text."""
+    assert ["a\udcff"] == words_of("load", positionals, ["a\udcff"])
+    with pytest.raises(UsageError):
+        words_of("add", "[AGENT] [TEXT]", ["a\udcff"])

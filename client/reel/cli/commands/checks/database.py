@@ -10,6 +10,7 @@ from typing import Any
 from reel.base.errors import NotRunning
 from reel.cli.commands.checks.finding import BAD, FINE, WARN, Finding
 from reel.cli.commands.shared.retention_notice import retention_notice
+from reel.daemon.placement import file_system_of, synced_folder
 from reel.daemon.process import checked_settings
 from reel.reading.wording import age, count, size
 
@@ -31,6 +32,7 @@ _SQLITE = b"SQLite format 3\0"
 _APPLICATION = b"reel"
 _ANOTHER = "name another file with $REEL_DATABASE"
 _MOVE = "move it away with its -wal and -shm, and put a backup in its place, or name another file with $REEL_DATABASE"
+_MOVE_TO_A_DISK = "stop the daemon, move the file to a local folder that nothing syncs, and set $REEL_DATABASE to it"
 _MOVE_INDEX = "move it away; it is built again within a minute, nothing is lost"
 _TRIED_AGAIN = "make room on the disk, or end what reads the database; it is tried again every 20 seconds"
 _READ_AGAIN = "it goes on when the database can be read again"
@@ -58,6 +60,18 @@ def check_database(database: str) -> Finding | None:
     begun = not any(application) and (_has_wal(database) or not any(user_version + tables))
     if application != _APPLICATION and not begun:
         return Finding("database", BAD, f"{database}: another program's database", _MOVE)
+    return None
+
+
+def check_place(database: str) -> Finding | None:
+    """Check that a database is on a disk of this machine, and that nothing syncs its folder; ``None`` if so."""
+    found = file_system_of(database)
+    if found is not None and found.is_network:
+        return Finding("database's disk", BAD, f"{database}: on a network file system ({found})", _MOVE_TO_A_DISK)
+    folder = synced_folder(database)
+    if folder is not None:
+        about = f"{database}: in {folder}, which seems to be synced with other machines"
+        return Finding("database's disk", WARN, about, _MOVE_TO_A_DISK)
     return None
 
 
