@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from itertools import islice
 from typing import Any
@@ -216,8 +216,45 @@ def test_an_answer_to_which_nothing_is_fed(run: Run) -> None:
     assert (True, None, False, ["assistant"]) == run(scenario)
 
 
-def test_an_answer_to_a_conversation_that_moves_on(run: Run, daemon: Daemon) -> None:
-    """A conversation that has moved on is a conflict; the draft is removed, and the response is at hand."""
+@pytest.mark.parametrize(
+    ("event", "late"),
+    [
+        (lambda other, agent: other.change(agent, title="T", tags={"a": "b"}), 0),
+        (lambda other, agent: other.change(agent, name=f"{agent}-renamed"), 0),
+        (lambda other, agent: other.mark(agent, "here"), 0),
+        (lambda other, agent: other.add(agent, reel.state("step", 1)), 0),
+        (lambda other, agent: other.add(agent, ["Wait!", "And?"]), 2),
+    ],
+    ids=["a title", "another name", "a mark", "a value", "messages"],
+)
+def test_what_happens_during_an_answer(run: Run, daemon: Daemon, event: Callable[[Any, str], Any], late: int) -> None:
+    """The answer is added, whole or in part, and says how many messages came meanwhile."""
+
+    async def scenario(side: Side) -> Any:
+        found = []
+        for stream in (CHAT.data, HALF):
+            agent = await side.create()
+            with daemon.client() as other:
+                async with side.answer(agent, FORMAT) as answer:
+                    await answer.feed(stream)
+                    event(other, agent)
+            found.append((answer.late, answer.message["role"], answer.interrupted))
+        return found
+
+    assert [(late, "assistant", False), (late, "assistant", True)] == run(scenario)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        lambda other, agent: other.clear(agent),
+        lambda other, agent: other.undo(agent),
+        lambda other, agent: other.add(agent, reel.text("system", "Be brief.")),
+    ],
+    ids=["a clear", "an undo", "a prompt"],
+)
+def test_an_answer_to_what_is_gone(run: Run, daemon: Daemon, event: Callable[[Any, str], Any]) -> None:
+    """The conflict says where the log keeps the answer; the draft is removed, and the response is at hand."""
     responses: list[Any] = []
 
     async def scenario(side: Side) -> Any:
@@ -228,11 +265,14 @@ def test_an_answer_to_a_conversation_that_moves_on(run: Run, daemon: Daemon) -> 
                 async with side.answer(agent, FORMAT) as answer:
                     responses.append(answer)
                     await answer.feed(CHAT.data)
-                    other.add(agent, "Wait!")
+                    event(other, agent)
                 return "added"
 
-            with pytest.raises(reel.Conflict):
+            with pytest.raises(reel.Conflict) as raised:
                 await interrupt()
+            note = other.history(agent, last=1).events[0]
+            assert ("note", raised.value.data["kept"]) == (note["kind"], note["seq"])
+            assert f"--kept {note['seq']}" in raised.value.message
             drafts = islice((push.text for push in pushes if isinstance(push, DraftPush)), 2)
             return CHAT.text.startswith(next(drafts)), next(drafts), json.loads(responses[0].response)["model"]
 

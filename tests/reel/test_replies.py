@@ -216,6 +216,9 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
 REPEATED = {"repeated": False}
 
 
+ADDED = {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known": (), "late": 0, **REPEATED}
+
+
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
@@ -224,11 +227,8 @@ REPEATED = {"repeated": False}
             dict.fromkeys(("source", "messages", "first_words", "turn", "drafts", "values", "next", "said")),
         ),
         (replies.AgentInfo, {**dict.fromkeys(("source", "command", "time", "revived", "taken")), **REPEATED}),
-        (replies.Added, {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known": (), **REPEATED}),
-        (
-            replies.AddedItems,
-            {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known": (), **REPEATED},
-        ),
+        (replies.Added, ADDED),
+        (replies.AddedItems, ADDED),
         (replies.Moved, REPEATED),
         (replies.Marked, REPEATED),
         (replies.Rewound, REPEATED),

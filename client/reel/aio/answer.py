@@ -8,7 +8,7 @@ import anyio
 
 from reel.base.errors import ReelError
 from reel.machines.answer_state import AnswerState
-from reel.replies import Rendered
+from reel.replies import Added, Rendered
 from reel.requests import Call
 from reel.said.formats import Body
 
@@ -53,15 +53,28 @@ class Answer(AnswerState):
     async def _finish(self) -> None:
         """Add the answer, and read the resulting message."""
         if (ingest := self.end()) is not None:
-            added = await self._call(ingest)
+            added = await self._add(ingest)
             self.take_messages((await self._call(self.take_reply(added))).messages)
+
+    async def _add(self, ingest: Call[Added]) -> Added:
+        """Add what was received; if what it answers is gone, keep it in the log.
+
+        Raises:
+            Conflict: that is so; ``data`` has the seq of the note that keeps it, as ``kept``.
+        """
+        try:
+            return await self._call(ingest)
+        except ReelError as refused:
+            if (keep := self.keep(refused)) is None:
+                raise
+            raise self.kept(refused, await self._call(keep)) from None
 
     async def _give_up(self, error: BaseException) -> None:
         """Add what was received before the program failed or was cancelled."""
         with anyio.move_on_after(_LAST_CALL, shield=True):
             try:
                 if (ingest := self.give_up()) is not None:
-                    self.take_reply(await self._call(ingest))
+                    self.take_reply(await self._add(ingest))
                     return
             except ReelError as refused:
                 error.add_note(f"what had come of the answer was not added: {refused}")

@@ -103,7 +103,7 @@ class Timeout(ReelError):
 
 
 class Conflict(ReelError):
-    """The agent has moved on since ``if_seq``, or the key was used for another command or agent."""
+    """The agent has moved on since ``if_seq``, ``if_stands`` is gone, or the key was used for another command."""
 
     name = "conflict"
     code = -32006

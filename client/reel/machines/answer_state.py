@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from reel import replies, requests
-from reel.base.errors import InvalidMessage
+from reel.base.errors import Conflict, InvalidMessage, ReelError
 from reel.base.strict_json import parse
+from reel.machines import kept_answer
 from reel.machines.drafted_response import DraftedResponse
 from reel.requests import Call
 from reel.said.formats import Format
@@ -31,8 +32,10 @@ class AnswerState(DraftedResponse):
     """
 
     def __init__(self, render: Call[replies.Rendered], rendered: replies.Rendered) -> None:
-        super().__init__(render.params["agent"], cast("Format", rendered.format))
+        # By its id, because it may be renamed meanwhile.
+        super().__init__(rendered.agent or render.params["agent"], cast("Format", rendered.format))
         self.rendered = rendered
+        self._named: str = render.params["agent"]
         # The reply of the daemon when the answer was added, and the resulting message.
         self.added: replies.Added | None = None
         self.message: Message | None = None
@@ -64,6 +67,11 @@ class AnswerState(DraftedResponse):
     def response(self) -> str:
         """The body of the response as received so far, to be saved if it cannot be added."""
         return self.incoming.body()
+
+    @property
+    def late(self) -> int:
+        """How many messages were added while it was written; the next request has them after it."""
+        return 0 if self.added is None else self.added.late
 
     @property
     def interrupted(self) -> bool:
@@ -117,8 +125,18 @@ class AnswerState(DraftedResponse):
         """Take the message that the answer has become."""
         self.message = next(iter(messages), None)
 
+    def keep(self, refused: ReelError) -> Call[replies.Added] | None:
+        """Return the request that keeps a refused answer in the log; ``None`` if that would be refused as well."""
+        return kept_answer.note(self._ingest()) if isinstance(refused, Conflict) else None
+
+    def kept(self, refused: ReelError, note: replies.Added) -> Conflict:
+        """Return the error for an answer that was refused and kept."""
+        how = f"it is kept as #{note.first}; place it with: reel ingest {self._named} --kept {note.first}"
+        return Conflict(f"{refused.message}; {how}", **{**refused.data, "kept": note.first})
+
     def _ingest(self) -> Call[replies.Added]:
         rendered = self.rendered
+        # An older daemon knows neither `prefix`, whose hash of the body it does not give, nor `if_stands`.
         return requests.ingest(
             self.agent,
             cast("Format", rendered.format),
@@ -126,9 +144,9 @@ class AnswerState(DraftedResponse):
             model=self._model,
             names=rendered.names,
             interrupted=None if self.incoming.complete else True,
-            # An older daemon does not know the parameter, and gave no hash of the body.
             prefix=rendered.prefix if rendered.prefix.body else None,
-            if_seq=rendered.at,
+            if_stands=rendered.newest,
+            if_seq=rendered.at if rendered.newest is None else None,
         )
 
     def __repr__(self) -> str:
@@ -139,7 +157,7 @@ class AnswerState(DraftedResponse):
         else:
             state = "nothing came yet" if self.ready else f"not ready, needs {self.rendered.needs}"
         text = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}…"
-        return f"<Answer of {self.agent} to #{self.rendered.at}: {state}{f', {text!r}' if text else ''}>"
+        return f"<Answer of {self._named} to #{self.rendered.at}: {state}{f', {text!r}' if text else ''}>"
 
 
 def _model_of(render: Call[replies.Rendered]) -> str | None:

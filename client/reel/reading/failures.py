@@ -43,7 +43,7 @@ def explain(
 
 
 def _remedy(error: ReelError, agent: str, command: str) -> str:
-    if "candidates" in error.data:
+    if "candidates" in error.data or "kept" in error.data:  # it says what to do
         return ""
     if error.name == "not_found":
         return _not_found_remedy(agent, command)

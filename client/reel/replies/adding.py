@@ -29,8 +29,8 @@ class Added(NamedTuple):
 
     ``replaced`` says how many characters were replaced, ``numbers_as_text`` how many numbers messages have as text. If
     messages were replaced, ``dropped`` says how many records left the conversation, and ``was`` is the head before, the
-    seq to restore. ``known`` lists the messages that existed already. If nothing was written, ``command`` and ``time``
-    are 0.
+    seq to restore. ``known`` lists the messages that existed already. ``late`` says how many messages were added since
+    what an answer was rendered for. If nothing was written, ``command`` and ``time`` are 0.
     """
 
     agent: str
@@ -46,6 +46,7 @@ class Added(NamedTuple):
     dropped: int = 0
     was: int | None = None
     known: Sequence[Known] = ()
+    late: int = 0
 
 
 class PartResult(NamedTuple):
@@ -66,6 +67,7 @@ class PartResult(NamedTuple):
     dropped: int = 0
     was: int | None = None
     known: Sequence[Known] = ()
+    late: int = 0
 
 
 class Committed(NamedTuple):
@@ -100,3 +102,4 @@ class AddedItems(NamedTuple):
     dropped: int = 0
     was: int | None = None
     known: Sequence[Known] = ()
+    late: int = 0

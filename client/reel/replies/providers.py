@@ -40,7 +40,9 @@ class Rendered(NamedTuple):
     ``body`` is JSON text. ``ready`` is whether it can be sent; if not, ``needs`` says what is missing. ``names`` maps
     the names under which tools are sent, if these differ, to their own. ``extends`` is whether the prefix that was
     given as ``after`` is unchanged. ``omitted`` is how many older changes ``report`` leaves out. ``betas`` are the
-    names of betas that the request declares in its header (``anthropic-beta``), if it needs any.
+    names of betas that the request declares in its header (``anthropic-beta``), if it needs any. ``agent`` is the id of
+    the agent, and ``newest`` the seq of the newest record, to give to ``ingest`` as ``if_stands``. An older
+    daemon tells neither.
     """
 
     format: str
@@ -54,6 +56,8 @@ class Rendered(NamedTuple):
     extends: bool | None = None
     omitted: int = 0
     betas: list[str] | None = None
+    agent: str | None = None
+    newest: int | None = None
 
 
 class Loaded(NamedTuple):

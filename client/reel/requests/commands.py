@@ -62,6 +62,7 @@ def add(
     from_: int | None = None,
     tags: Mapping[str, str] | None = None,
     *,
+    if_stands: int | None = None,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.Added]:
@@ -77,13 +78,15 @@ def add(
         from_: the seq of a message of the current conversation: it and all later ones are replaced. ``messages`` may be
             empty then.
         tags: the tags of the agent if this creates it.
+        if_stands: only if the record with this seq, which the messages answer, is still in the conversation, under the
+            same system prompt. Whatever came after it is no obstacle. Not together with ``if_seq``.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
         InvalidParams: ``messages`` is something else, or the conversation has no message ``from_``.
         InvalidMessage: a message is invalid; ``data`` has its index and the field.
-        Conflict: the agent's head is not ``if_seq``; ``data`` has the head.
+        Conflict: the agent's head is not ``if_seq``, or ``if_stands`` is gone; ``data`` has the head.
         NotFound: there is no such agent.
         Killed: the agent was killed.
     """

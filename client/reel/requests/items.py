@@ -29,6 +29,7 @@ def add_items(  # noqa: PLR0913 - the parameters of the protocol
     messages: Iterable[Sequence[NewMessage]] | None = None,
     refs: Sequence[str | None] | None = None,
     sent: Sequence[int | None] | None = None,
+    if_stands: int | None = None,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.AddedItems]:
@@ -48,6 +49,7 @@ def add_items(  # noqa: PLR0913 - the parameters of the protocol
         messages: for each item of your own format, the messages with its content.
         refs: for each item its id elsewhere, or ``None``; an item whose id the agent's past already has is left out.
         sent: for each item the time when it was sent, in milliseconds since the epoch, or ``None``.
+        if_stands: as in :func:`add`.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 

@@ -72,10 +72,11 @@ def answer(  # noqa: PLR0913 - the parameters of the protocol
 ) -> Call[replies.Rendered]:
     """Let a model answer: a context manager that renders the conversation and adds the response that it is fed.
 
-    While a stream is fed, others see it as a draft. At the end of the block the answer is added, unless the
-    conversation has changed meanwhile. If the answer is incomplete, or the block is left by an exception, the part that
-    arrived is added and marked as interrupted. If nothing was fed, nothing is added. Afterwards, ``answer.calls`` has
-    the tool calls. With :mod:`reel.aio`, use ``async with`` and await ``feed``.
+    While a stream is fed, others see it as a draft. At the end of the block the answer is added, whatever came after
+    what it answers; if that is gone from the conversation, a note in the log keeps it. If the answer is incomplete, or
+    the block is left by an exception, the part that arrived is added and marked as interrupted. If nothing was fed,
+    nothing is added. Afterwards, ``answer.calls`` has the tool calls. With :mod:`reel.aio`, use ``async with`` and
+    await ``feed``.
 
     Args:
         agent: a name or an id.
@@ -92,7 +93,8 @@ def answer(  # noqa: PLR0913 - the parameters of the protocol
 
     Raises:
         InvalidMessage: the text that was fed is not a response, but, for example, the provider's error.
-        Conflict: the conversation has changed meanwhile; ``answer.response`` has the answer.
+        Conflict: what it answers is not in the conversation any more; ``data`` has the seq of the note that keeps the
+            answer, as ``kept``.
     """
     return render(**locals())
 
@@ -107,6 +109,7 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
     interrupted: bool | None = None,  # noqa: FBT001 - in the protocol's order
     prefix: replies.Prefix | Mapping[str, Any] | None = None,
     *,
+    if_stands: int | None = None,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.Added]:
@@ -124,6 +127,8 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
         interrupted: the response broke off; the daemon detects this itself in an event stream.
         prefix: the ``prefix`` of the rendering that it answers. Newer Claude models bind their thinking to it; if it is
             not known, their thinking does not go back. Default: that of the last rendering, if it was the only one.
+        if_stands: only if the record with this seq, the ``newest`` of the rendering, is still in the conversation,
+            under the same system prompt. Whatever came after it is no obstacle. Not together with ``if_seq``.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 

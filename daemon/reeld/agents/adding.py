@@ -12,11 +12,11 @@ from reeld.agents import many_rows
 from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, Target, Work
 from reeld.agents.registry import Registry
-from reeld.core import commands
+from reeld.core import commands, standing
 from reeld.core.stage import Reply, Stage
 from reeld.core.state import State
 from reeld.core.validation import Altered, CheckedRow, Expected
-from reeld.store import history, values
+from reeld.store import history, states, values
 from reeld.store.store import Store
 
 _NOTHING: Mapping[str, Any] = {}
@@ -34,6 +34,7 @@ class Addition(NamedTuple):
         items: for each row, the number of the element of the request that it is part of, if elements may be several
             rows; the index of a reference is then that of its element.
         more: further fields of the reply.
+        stands: the seq of the newest record that the rows answer; they are only added while it is in the conversation.
     """
 
     rows: list[CheckedRow]
@@ -43,11 +44,13 @@ class Addition(NamedTuple):
     items: Sequence[int] | None = None
     expected: Sequence[Expected] = ()
     more: Mapping[str, Any] = _NOTHING
+    stands: int | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether it can share a transaction with other additions: it has few rows, and needs no look-up."""
-        return not self.refs and not self.expected and self.begin is None and not many_rows.are_many(len(self.rows))
+        looks_up = self.refs or self.expected or self.begin is not None or self.stands is not None
+        return not looks_up and not many_rows.are_many(len(self.rows))
 
     @property
     def is_reply_usual(self) -> bool:
@@ -131,6 +134,8 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
         raise NotFound(f"no agent {name}, and so no message {added.begin} to replace; add without from", agent=name)
     if added.begin is not None and stage.events:
         raise InvalidParams("from: only the first part of an agent may replace messages", field="from")
+    if added.stands is not None and target.agent is not None and stage.events:
+        raise InvalidParams("if_stands: only the first part of an agent may have it", field="if_stands")
     for ref, index in added.refs.items():
         if ref in target.refs:
             why = f"a part before has {ref!r} already; give each its own"
@@ -148,7 +153,10 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
             )
         found = await store.read_log(history.known, target.row, added.refs) if added.refs else {}
         there = {added.refs[ref]: seq for ref, seq in found.items()}
-    rows = added.without(there)
+    rows, late = added.without(there), 0
+    if added.stands is not None:
+        late = await _passed(store, target, added.stands)
+        rows = standing.behind(rows, late)
     known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]
     if added.begin is None:
         put_rows = partial(commands.add, stage, rows, added.altered, target.command)
@@ -159,8 +167,38 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
     reply = await many_rows.put(stage, rows, put_rows)
     wrote = bool(rows) or added.begin is not None
     reply = added.complete(commands.with_known(reply, known, wrote=wrote), there)
+    if late:
+        reply["late"] = late
     target.command = reply.get("command", target.command)
     return reply
+
+
+async def _passed(store: Store, target: Target, seq: int) -> int:
+    """Return how many messages came after what some rows answer.
+
+    Args:
+        store: has the agent's log.
+        target: the agent.
+        seq: the seq of the newest record that they answer; 0 if they answer an empty conversation.
+
+    Raises:
+        Conflict: it is not in the conversation any more, or the system prompt was changed since.
+    """
+    conversation, head, name = target.state.conversation, target.stage.head, target.stage.base.name
+    if seq and not await _stands(store, target, seq):
+        raise standing.gone(seq, head, name)
+    standing.require_prompt(conversation, seq, head, name)
+    return standing.passed(conversation, seq)
+
+
+async def _stands(store: Store, target: Target, seq: int) -> bool:
+    conversation = target.state.conversation
+    entry, base = conversation.entry_at(seq), conversation.base
+    if entry is None:
+        return base is not None and seq <= base.seq and await store.tip_before(base, seq) is not None
+    # What was cloned into the agent may have, at that seq, a message of another conversation.
+    own = await store.read_log(states.id_of, target.row, seq)
+    return own is None or own == entry.id
 
 
 def _require_values(stage: Stage, expected: Iterable[Expected], seqs: Mapping[str, int]) -> None:

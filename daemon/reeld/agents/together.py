@@ -24,7 +24,7 @@ from reeld.protocol.params import Change
 _TOLD = frozenset(
     {
         *("agent", "name", "head", "command", "time", "first", "seqs", "known", "dropped", "was"),
-        *("replaced", "numbers_as_text"),
+        *("replaced", "numbers_as_text", "late"),
     }
 )
 

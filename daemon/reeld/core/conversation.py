@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from reel.base.values import new_tuple
 from reel.said.kinds import CONVERSATION, ROLES
-from reeld.core.events import Entry, Event, Mark, Node, label_of, system_of
+from reeld.core.events import Entry, Event, Mark, Node, is_late, label_of, system_of
 from reeld.core.milestones import MAX_OPEN_CALLS, STEP, Extent, Foundation, Milestone
 from reeld.core.open_calls import OpenCall, OpenCalls
 
@@ -154,14 +154,23 @@ class Conversation:
 
     @property
     def _speaker(self) -> str | None:
-        """The kind of the newest message."""
+        """The kind of the message that the rendering ends with: the newest, or a user's that an answer came behind."""
         newest, base = self._newest_message, self.base
+        if newest is not None and newest.kind == "assistant" and newest.tools is None and is_late(newest):
+            return "user"
         return newest.kind if newest is not None else None if base is None else base.speaker
 
     @property
     def _newest_message(self) -> Entry | None:
         """The newest entry in memory that is a message."""
         return next((entry for entry in reversed(self.entries) if entry.message is not None), None)
+
+    @property
+    def newest_seq(self) -> int:
+        """The seq of its newest record; 0 if it is empty."""
+        if self.entries:
+            return self.entries[-1].seq
+        return 0 if self.base is None else self.base.seq
 
     @property
     def sent(self) -> int | None:

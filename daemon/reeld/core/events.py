@@ -1,6 +1,6 @@
 """Events, and the entries and marks that they become in a conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.values import new_tuple
@@ -22,6 +22,8 @@ TEXT_HEADS: dict[str | None, bytes] = {
 }
 BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
 BEFORE_TIME = _pack("time")
+# The metadata key of an answer for the number of messages that were added while it was written: reeld.core.standing.
+LATE = "late"
 # How many seqs of an agent are left out after those that a server has lost, because another daemon may know of more.
 UNUSED = 1 << 10
 
@@ -188,6 +190,20 @@ def pack_message(
     calls = tuple((block["id"], block["name"]) for block in parts.content if block["type"] == "tool_call")
     results = tuple(block["tool_call_id"] for block in parts.content if block["type"] == "tool_result")
     return message, Tools(calls, results) if calls or results else None
+
+
+def late_by(metadata: Mapping[str, Any]) -> int:
+    """Return by how many messages an answer with this metadata is late; 0 if it is at its place."""
+    count = metadata.get(LATE)
+    return count if type(count) is int and count > 0 else 0
+
+
+def is_late(entry: Entry) -> bool:
+    """Return whether messages that this entry does not answer are before it."""
+    # Few have the word in their data, and the others need not be read.
+    if entry.message is None or entry.data_json is None or f'"{LATE}"' not in entry.data_json:
+        return False
+    return late_by(unpack(entry.message)["provider_metadata"]) > 0
 
 
 def system_of(prompt: Entry | None) -> str | None:

@@ -111,11 +111,11 @@ def rows_from(
         try:
             if type(element) is dict and element.get("kind") == "state":
                 element = _noted(element, index, [] if expected is None else expected)  # noqa: PLW2901 - without that
-            checked, replaced_here, numbers_here = _read(element)
-            _note_ref(checked.row.origin, index, refs)
+            made, replaced_here, numbers_here = _read(element)
+            _note_ref(made.row.origin, index, refs)
         except InvalidRecord as error:
             raise InvalidMessage(f"messages[{index}].{error}", index=index, field=error.field) from None
-        rows.append(checked)
+        rows.append(made)
         replaced += replaced_here
         numbers += numbers_here
     return rows, Altered(replaced, numbers) if replaced or numbers else UNALTERED
@@ -147,18 +147,18 @@ def _read(element: Any) -> tuple[CheckedRow, int, int]:
     """Return the row of one element, how many of its characters were replaced, and how many numbers are text."""
     if type(element) is not dict or _ORIGIN.isdisjoint(element):
         row, replaced = _row_from(element)
-        checked, numbers = _checked(row)
-        return checked, replaced, numbers
+        made, numbers = _read_row(row)
+        return made, replaced, numbers
     origin = origin_from(element.get("sent"), element.get("ref"))
     rest = {field: value for field, value in element.items() if field not in _ORIGIN}
     plain = plain_text(rest)
-    checked, replaced, numbers = _read(rest) if plain is None else (plain, 0, 0)
-    return with_origin(checked, origin), replaced, numbers
+    made, replaced, numbers = _read(rest) if plain is None else (plain, 0, 0)
+    return with_origin(made, origin), replaced, numbers
 
 
-def with_origin(checked: CheckedRow, origin: Origin) -> CheckedRow:
+def with_origin(given: CheckedRow, origin: Origin) -> CheckedRow:
     """Return a row with its origin."""
-    return checked._replace(row=checked.row._replace(origin=None if origin == Origin() else origin))
+    return given._replace(row=given.row._replace(origin=None if origin == Origin() else origin))
 
 
 def origin_from(sent: Any, ref: Any) -> Origin:
@@ -208,7 +208,16 @@ def _noted(record: dict[str, Any], index: int, expected: list[Expected]) -> dict
     return {name: value for name, value in record.items() if name != "if_seq"}
 
 
-def _checked(row: Row) -> tuple[CheckedRow, int]:
+def checked(row: Row) -> CheckedRow:
+    """Return a row with what was parsed from it.
+
+    Raises:
+        InvalidRecord: it is not a valid one.
+    """
+    return _read_row(row)[0]
+
+
+def _read_row(row: Row) -> tuple[CheckedRow, int]:
     """Read a row; return it, and how many numbers are text in its message."""
     parts = read_exactly(row.kind, row.content, row.data_json)
     if parts is None or row.data_json is None:  # a plain text has no numbers

@@ -21,6 +21,7 @@ from reeld.core.recent import Earlier, Recent
 from reeld.formats.binding import Binding
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
+from reeld.formats.lateness import in_turn
 from reeld.formats.model import HistorySettings, RenderContext, Turn, UserTurn
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import COMPACTED, Exchange, Repaired, repair
@@ -196,16 +197,18 @@ def _settle(
     Returns:
         what repair found, and the newest state that the server keeps, if there is one.
     """
-    new = entries[state.count : end]
-    shown = [index for index, entry in enumerate(new, state.count) if entry.message is not None]
-    messages = [_message(entry) for entry in new if entry.message is not None]
+    passed = [(index, entries[index]) for index in state.passed]
+    new = [*passed, *enumerate(entries[state.count : end], state.count)]
+    shown = [index for index, entry in new if entry.message is not None]
+    messages = [_message(entry) for _, entry in new if entry.message is not None]
+    if (order := in_turn(messages)) is not None:
+        shown, messages = [shown[place] for place in order], [messages[place] for place in order]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = state.context()
     binding = Binding((state.bound_to, state.undeclared), (state.turns,), target) if state.bound_to else None
     _write(repaired.settled, state.turns, state.report, context, target, binding)
     if repaired.settled_messages:
-        last = shown[repaired.settled_messages - 1]
-        state.cover(entries, last + 1, settled_by=shown[repaired.settled_by])
+        state.cover(entries, shown, repaired.settled_messages, repaired.settled_by)
     state.server_state = _server_state(messages[: repaired.settled_messages], target) or state.server_state
     return repaired, _server_state(messages[repaired.settled_messages :], target) or state.server_state
 

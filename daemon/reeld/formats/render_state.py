@@ -330,6 +330,7 @@ class RenderState:
         "count",
         "format_name",
         "model",
+        "passed",
         "repair",
         "report",
         "sent_once",
@@ -364,8 +365,10 @@ class RenderState:
         self.turns = EncodedTurns()
         self.report: list[Change] = []
         self.server_state: ServerState | None = None
-        # How many of the conversation's entries it covers.
+        # Up to which of the conversation's entries it covers them, and the indexes of those before that it does not,
+        # because an answer passed them (:mod:`reeld.formats.lateness`).
         self.count = 0
+        self.passed: list[int] = []
         # The index of the entry that settled them, which comes after them, and its id.
         self.settled_by = 0
         self.settled_by_id = 0
@@ -389,9 +392,19 @@ class RenderState:
         is_settled = self.count == 0 or (index < len(entries) and entries[index].id == self.settled_by_id)
         return is_settled and self.begin == _first_id(entries)
 
-    def cover(self, entries: Sequence[Entry], count: int, settled_by: int) -> None:
-        """Note how many of these entries it covers, and which one settled them."""
-        self.count, self.settled_by, self.settled_by_id = count, settled_by, entries[settled_by].id
+    def cover(self, entries: Sequence[Entry], shown: Sequence[int], settled: int, settled_by: int) -> None:
+        """Note which of some entries it covers.
+
+        Args:
+            entries: the conversation's.
+            shown: the indexes of those that have messages and were not covered, as they are rendered.
+            settled: how many of these it covers.
+            settled_by: the number of the one that settled them.
+        """
+        self.count = max(shown[:settled]) + 1
+        self.passed = [index for index in shown[settled:] if index < self.count]
+        self.settled_by = max(shown[: settled_by + 1])
+        self.settled_by_id = entries[self.settled_by].id
 
     def fits(self, format_name: str, model: str | None, settings: HistorySettings, bound_to: bytes) -> bool:
         """Whether it is for this format, model, these settings, and what thinking is bound to."""

@@ -72,7 +72,8 @@ class Create(NamedTuple):
 class Add(NamedTuple):
     """Messages, or items of a format; ``from_`` is the seq of the first message that they replace.
 
-    ``tags`` are for an agent that is created. The parameters after ``items`` describe the items.
+    ``tags`` are for an agent that is created. The parameters after ``items`` describe the items. ``if_stands`` is the
+    seq of the newest record that they answer.
     """
 
     messages: Annotated[Any, to.messages] = None
@@ -84,6 +85,7 @@ class Add(NamedTuple):
     model: _Label | None = None
     refs: _Unchecked = None
     sent: _Unchecked = None
+    if_stands: _Seq | None = None
 
 
 class Clone(NamedTuple):
@@ -280,6 +282,7 @@ class Ingest(NamedTuple):
     names: Annotated[dict[str, str], to.tool_names] | None = None
     interrupted: _Flag = False
     prefix: Annotated[dict[str, Any], to.prefix] | None = None
+    if_stands: _Seq | None = None
 
 
 class Load(NamedTuple):

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from reel.wire.msgpack_codec import unpack
-from reeld.core.events import Pack, data_of
+from reeld.core.events import Pack, data_of, late_by
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
 from reeld.protocol.params import Agents, State
@@ -181,8 +181,11 @@ def _turn(kind: str, data_json: str | None) -> str:
         return "tool"
     if kind != "assistant":
         return "assistant"
-    blocks = data_of(data_json).get("blocks")
+    data = data_of(data_json)
+    blocks, metadata = data.get("blocks"), data.get("provider_metadata")
     calls = isinstance(blocks, list) and any(
         isinstance(each, dict) and each.get("type") == "tool_call" for each in blocks
     )
-    return "tool" if calls else "user"
+    if calls:
+        return "tool"
+    return "assistant" if isinstance(metadata, dict) and late_by(metadata) else "user"

@@ -101,6 +101,12 @@ def tip_before(connection: Connection, row: int, seq: int) -> int | None:
     return None if found is None else tip_after(*found)
 
 
+def id_of(connection: Connection, row: int, seq: int) -> int | None:
+    """Return the id of an agent's own event; ``None`` if its log has none with this seq."""
+    found = connection.execute("SELECT id FROM events WHERE agent = ? AND seq = ?", (row, seq)).fetchone()
+    return None if found is None else int(found[0])
+
+
 def sound_tip_of(connection: Connection, row: int, pack: Pack) -> tuple[int | None, list[Skip]]:
     """Return the tip of an agent's current state, and its last event if that is damaged and not a node.
 

@@ -12,7 +12,7 @@ from reel.cli.line.context import Context
 from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, describe_end
 from reel.cli.line.files import STDIN, keep_text, read_stdin, read_text
 from reel.cli.screen.output import Echo
-from reel.reading.wording import seq_range
+from reel.reading.wording import count, seq_range
 from reel.replies import Added
 from reel.said.new_messages import text
 from reel.sync.answer import Answer
@@ -29,9 +29,11 @@ def ask(ctx: Context) -> int:
     """Add a message, have it answered, and print the answer."""
     provider = provider_of(ctx)
     said = _question(ctx)
+    agent = ctx.agent
     if said is not None:
-        add_question(ctx, ctx.agent, said, create=ctx.args.create or None, if_seq=ctx.args.if_seq)
-    outcome = answer(ctx, ctx.agent, provider)
+        # By its id from now on, because it may be renamed meanwhile.
+        agent = add_question(ctx, agent, said, create=ctx.args.create or None, if_seq=ctx.args.if_seq).agent
+    outcome = answer(ctx, agent, provider)
     if outcome.added is None:
         if outcome.status != INTERRUPTED:
             ctx.out.warn(f"only the question was added to {ctx.agent}; ask again with: {_again(ctx)}")
@@ -90,7 +92,7 @@ def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
             agent, provider.format, provider.extra, dialect=provider.dialect, tools=provider.tools
         ) as begun:
             if not begun.ready:
-                raise UsageError(f"{agent}: there is nothing to answer; say something first")
+                raise UsageError("there is nothing to answer; say something first")
             echo.wait("waiting for the answer")
             run = Run(provider.command, begun.body)
             try:
@@ -106,9 +108,9 @@ def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
         ctx.out.warn(error.message.removeprefix("error: "))
         _show_errors(ctx, provider, *end)
         return Outcome(REFUSED, None)
-    except ReelError:
+    except ReelError as error:
         echo.end()
-        if begun is not None and run is not None:
+        if begun is not None and run is not None and "kept" not in error.data:
             _keep(ctx, agent, provider, begun)
         raise
     return _finished(ctx, provider, begun, echo, end)
@@ -126,6 +128,9 @@ def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end:
         return Outcome(REFUSED, None)
     for call in answer.calls:
         ctx.out.warn(f"waiting for the result of {call.name} ({call.id}): {call.arguments_json}")
+    if answer.added.late:
+        said = count(answer.added.late, "message")
+        ctx.out.warn(f"{said} came meanwhile, which this answer does not answer; the next request has them after it")
     if answer.interrupted:
         ctx.out.warn(f"the answer broke off: {answer.problem}; what arrived was added and marked as interrupted")
         return Outcome(REFUSED, answer.added)

@@ -81,7 +81,8 @@ class _Chat:
 
     def __init__(self, ctx: Context, info: AgentInfo, provider: Provider) -> None:
         self._ctx = ctx
-        self._agent = info.name
+        # By its id, because it may be renamed while it is open.
+        self._agent, self._id = info.name, info.id
         self._provider = provider
         # The seq up to which everything was shown or said here.
         self._seen = 0
@@ -125,8 +126,8 @@ class _Chat:
     def _begin(self) -> None:
         """Show where one is, and the end of the conversation; put what the user said into the history."""
         out, client = self._ctx.out, self._ctx.client
-        page = client.messages(self._agent, last=_HISTORY)
-        about = [self._agent, count(client.agent(self._agent).messages, "message"), self._provider.format]
+        page = client.messages(self._id, last=_HISTORY)
+        about = [self._agent, count(client.agent(self._id).messages, "message"), self._provider.format]
         out.line(("  ".join(about), "bold"), ("  Ctrl-D leaves, /help lists the commands", "dim"))
         self._show(page.messages[-_SHOWN:])
         self._seen = page.head
@@ -183,7 +184,7 @@ class _Chat:
     def _ask(self, said: str) -> None:
         self._show_others()
         before = self._seen
-        added = add_question(self._ctx, self._agent, said)
+        added = add_question(self._ctx, self._id, said)
         self._exchanges.append((before, added.head))
         self._seen = added.head
         self._answer()
@@ -191,7 +192,7 @@ class _Chat:
     def _answer(self) -> None:
         self._ctx.out.line()
         try:
-            outcome = answer(self._ctx, self._agent, self._provider)
+            outcome = answer(self._ctx, self._id, self._provider)
         finally:
             sys.stdout.flush()
         if outcome.added is not None:
@@ -207,7 +208,7 @@ class _Chat:
 
     def _show_others(self) -> bool:
         """Show what others have added since the last check; return whether they have done anything."""
-        page = self._ctx.client.messages(self._agent, since=self._seen)
+        page = self._ctx.client.messages(self._id, since=self._seen)
         self._show(page.messages)
         if page.head == self._seen:
             return False
@@ -228,13 +229,13 @@ class _Chat:
             out.line(("others have done something since; /undo again takes back the newest command, theirs", "dim"))
             return
         if not self._exchanges:
-            undone = client.undo(self._agent, if_seq=self._seen)
+            undone = client.undo(self._id, if_seq=self._seen)
             self._seen = undone.head
             out.line((f"undid #{undone.undone}", "dim"))
             return
         before, after = self._exchanges.pop()
-        question = client.messages(self._agent, since=before, limit=1).messages
-        self._advance(client.restore(self._agent, before, if_seq=after).head)
+        question = client.messages(self._id, since=before, limit=1).messages
+        self._advance(client.restore(self._id, before, if_seq=after).head)
         said = text_of(question[0]) if question else ""
         out.line((cut(f"took back: {flat(said)}", _CUT), "dim"))
 
@@ -250,18 +251,18 @@ class _Chat:
             self._ask(said)
 
     def _clone(self, name: str) -> None:
-        info = self._ctx.client.clone(self._agent, name or None)
+        info = self._ctx.client.clone(self._id, name or None)
         self._ctx.out.line((f"{info.name} is a copy of {self._agent}; you are in {info.name} now", "dim"))
-        self._agent, self._seen = info.name, info.head
+        self._agent, self._id, self._seen = info.name, info.id, info.head
         self._exchanges.clear()
 
     def _system(self, prompt: str) -> None:
         if prompt:
-            self._seen = self._ctx.client.add(self._agent, [text("system", prompt)]).head
+            self._seen = self._ctx.client.add(self._id, [text("system", prompt)]).head
             self._exchanges.clear()
             self._ctx.out.line(("the system prompt is set", "dim"))
             return
-        now = self._ctx.client.agent(self._agent).system
+        now = self._ctx.client.agent(self._id).system
         self._ctx.out.lines([[line] for line in (now or "there is no system prompt").split("\n")])
 
     def _help(self, _: str) -> None:

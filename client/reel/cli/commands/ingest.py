@@ -12,7 +12,7 @@ from reel.base.errors import InvalidMessage, ReelError
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.add import note_altered
 from reel.cli.commands.shared.bodies import format_of, from_report
-from reel.cli.line.arguments import UsageError
+from reel.cli.line.arguments import InvalidValue, UsageError, positive
 from reel.cli.line.context import Context
 from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
 from reel.cli.line.files import keep_text, name_of, open_input, read_text
@@ -26,14 +26,46 @@ if TYPE_CHECKING:
     from reel.streams.response import IncomingResponse
 
 _CHUNK = 1 << 16
+# How many of the newest notes of a log are looked at for a kept answer.
+_NOTES = 1000
 
 
 def ingest(ctx: Context) -> int:
     """Add a response; a stream is printed while it arrives."""
+    if ctx.args.kept:
+        return _place_kept(ctx)
     if ctx.args.stream:
         return _ingest_stream(ctx)
     _report_response(ctx, add_response(ctx, read_text(ctx.word)))
     return OK
+
+
+def _place_kept(ctx: Context) -> int:
+    """Add an answer that the log keeps because what it answers is gone: the one at a seq, or the newest."""
+    from reel.machines import kept_answer  # noqa: PLC0415 - seldom needed
+
+    agent, seq = ctx.client.agent(ctx.agent).id, None if ctx.word is None else _seq(ctx.word)
+    if seq is None:
+        notes = ctx.client.history(agent, kinds=["note"], last=_NOTES).events
+    else:
+        notes = ctx.client.history(agent, since=seq - 1, limit=1, kinds=["note"]).events
+    found = next((event for event in reversed(notes) if kept_answer.is_kept(event)), None)
+    if found is None or seq not in (None, found["seq"]):
+        where = f"the log of {ctx.agent}" if seq is None else f"#{seq} of {ctx.agent}"
+        raise UsageError(f"{where} keeps no answer; see what there is with: {ctx.command('log', ctx.agent)}")
+    reply = ctx.client.call(kept_answer.place(agent, found))
+    if reply.repeated:
+        ctx.out.warn(f"#{found['seq']} was placed before, as #{reply.first}; nothing was added")
+        return OK
+    _report_response(ctx, reply)
+    return OK
+
+
+def _seq(word: str) -> int:
+    try:
+        return positive(word.removeprefix("#"))
+    except InvalidValue as error:
+        raise UsageError(f"SEQ: {error}") from None
 
 
 def add_response(ctx: Context, body: str, *, interrupted: bool = False) -> Added:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,9 +78,19 @@ def name_of(path: str | None) -> str:
 
 
 def keep_text(text: str, suffix: str) -> str:
-    """Save a text that could not be added in a new temporary file, and return its path."""
+    """Save a text that could not be added in a new file, and return its path.
+
+    It is beside the database, because the directory for temporary files is emptied when the machine starts.
+    """
     from tempfile import NamedTemporaryFile  # noqa: PLC0415 - only if something goes wrong
 
-    with NamedTemporaryFile("wb", prefix="reel-", suffix=suffix, delete=False) as file:
+    from reel.daemon.address import state_directory  # noqa: PLC0415 - as above
+
+    directory: str | None = f"{state_directory()}/kept"
+    try:
+        os.makedirs(f"{directory}", mode=0o700, exist_ok=True)
+    except OSError:
+        directory = None
+    with NamedTemporaryFile("wb", prefix="reel-", suffix=suffix, dir=directory, delete=False) as file:
         file.write(text.encode(errors="surrogateescape"))
     return file.name

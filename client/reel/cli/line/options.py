@@ -56,6 +56,7 @@ class Options(SimpleNamespace):
     interrupted: bool = False
     into: str | None = None
     json: bool = False
+    kept: bool = False
     kind: list[str] | None = None
     last: int | None = None
     last_answer: bool = False

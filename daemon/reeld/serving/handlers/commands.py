@@ -13,7 +13,14 @@ from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 from reeld.serving.handlers import late
 from reeld.serving.handlers.given_items import has_items
-from reeld.serving.handlers.rows import addition, create_and_add, is_long, read_and_add, write_addition
+from reeld.serving.handlers.rows import (
+    addition,
+    create_and_add,
+    is_long,
+    read_and_add,
+    require_one_condition,
+    write_addition,
+)
 
 
 def _deferred(services: Services, options: CommandOptions, command: Command) -> Deferred:
@@ -28,14 +35,16 @@ def create(services: Services, _call: Call, options: CommandOptions, asked: para
 
 def add(services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Add) -> Work:
     """Add messages or items to an agent, or to one that is created for them; a missing one is given by its address."""
-    create, begin, tags = asked.create, asked.from_, asked.tags
+    create, begin, tags, stands = asked.create, asked.from_, asked.tags, asked.if_stands
+    if stands is not None:
+        require_one_condition(options.if_seq, stands)
     if has_items(asked):
         return late.add_items(services, call, target, options, asked)
     if is_long(call, asked.messages):
-        read = partial(addition, asked.messages, begin)
+        read = partial(addition, asked.messages, begin, stands)
         work = partial(read_and_add, services, call, target, options, read, create=create, has_many=True, tags=tags)
         return Deferred(work)
-    added = addition(asked.messages, begin)
+    added = addition(asked.messages, begin, stands)
     if isinstance(target, str):
         return Deferred(partial(create_and_add, services, call, target, options, added, tags=tags, create=create))
     return write_addition(services, call, target.row, options, added, call.answer)

@@ -9,7 +9,7 @@ from reeld.core.validation import rows_from
 from reeld.formats.ingest import read_request, read_response
 from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Services
-from reeld.serving.handlers.rows import is_large_body, read_and_add
+from reeld.serving.handlers.rows import is_large_body, read_and_add, require_one_condition
 from reeld.serving.renderings import Asked
 
 
@@ -17,6 +17,7 @@ def ingest(
     services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Ingest
 ) -> Deferred:
     """Add what a provider answered, and its token usage; a missing agent is given by its address."""
+    require_one_condition(options.if_seq, asked.if_stands)
     known = Asked() if isinstance(target, str) else services.unanswered.take((target.row, asked.format))
     model = asked.model or known.model
     prefix = known.prefix if asked.prefix is None else asked.prefix.get("body")
@@ -31,7 +32,7 @@ def ingest(
             prefix=prefix,
         )
         rows, altered = rows_from(answer)
-        return Addition(rows, altered, {})
+        return Addition(rows, altered, {}, stands=asked.if_stands)
 
     large = is_large_body(call)
     return Deferred(partial(read_and_add, services, call, target, options, parse, create=asked.create, has_many=large))

@@ -129,14 +129,14 @@ def _addition(asked: Add, made: str, open_calls: Iterable[OpenCall] | None) -> A
     else:
         found = ItemReader(FORMATS[asked.format], asked.model, made, open_calls).rows(items)
         if asked.refs is None and asked.sent is None:
-            return Addition(found.rows, found.altered, {}, begin, found.items)
+            return Addition(found.rows, found.altered, {}, begin, found.items, stands=asked.if_stands)
     origins, refs = _origins(asked, items)
     rows, before = [], -1
     for row, number in zip(found.rows, found.items, strict=True):
         origin = origins[number] if number != before else origins[number]._replace(ref=None)
         rows.append(with_origin(row, origin))
         before = number
-    return Addition(rows, found.altered, refs, begin, found.items)
+    return Addition(rows, found.altered, refs, begin, found.items, stands=asked.if_stands)
 
 
 def _origins(asked: Add, items: list[Json]) -> tuple[list[Origin], dict[str, int]]:

@@ -38,7 +38,11 @@ _BUDGETS = 4
 class _Snapshot(NamedTuple):
     """A conversation at a seq, which a thread may read while the agent goes on."""
 
+    # The agent's id.
+    uid: str
     at: int
+    # The seq of the newest record.
+    newest: int
     history: Recent
     prompt: Entry | None
     # The seq of the mark up to which a budget drops nothing, or 0.
@@ -76,7 +80,7 @@ def render(services: Services, _call: Call, agent: Agent, asked: Render) -> Defe
             except TooRecent:
                 size = (size or 1) * _BUDGETS
         newest = rendered._replace(report=rendered.report[-MAX_REPORT:])
-        reply: Result = {**newest.as_map(), "at": snapshot.at}
+        reply: Result = {**newest.as_map(), "agent": snapshot.uid, "at": snapshot.at, "newest": snapshot.newest}
         if len(rendered.report) > MAX_REPORT:
             reply["omitted"] = len(rendered.report) - MAX_REPORT
         return reply
@@ -141,7 +145,15 @@ def _snapshot_of(state: State, at: int, pin: str | None, size: int | None, *, is
     elif conversation.base is None:
         history = Recent(conversation.entries[:] if is_shared else conversation.entries)
     lacks = conversation.base if history is None else None
-    return _Snapshot(at, history or Recent([]), conversation.prompt, mark.seq if mark else 0, lacks)
+    return _Snapshot(
+        state.profile.uid,
+        at,
+        conversation.newest_seq,
+        history or Recent([]),
+        conversation.prompt,
+        mark.seq if mark else 0,
+        lacks,
+    )
 
 
 async def _with_first(store: Store, snapshot: _Snapshot) -> _Snapshot:

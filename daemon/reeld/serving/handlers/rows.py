@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from reel.base.errors import NotFound
+from reel.base.errors import InvalidParams, NotFound
 from reel.base.values import new_tuple
 from reeld.agents import adding
 from reeld.agents.adding import Addition
@@ -46,13 +46,29 @@ def write_addition(
     return new_tuple(Write, (stage_rows, options, answer))
 
 
-def addition(messages: Any, begin: int | None) -> Addition:
-    """Return what messages are to write; ``begin`` is the seq from which on they replace the conversation."""
+def addition(messages: Any, begin: int | None, stands: int | None = None) -> Addition:
+    """Return what messages are to write.
+
+    Args:
+        messages: the messages.
+        begin: the seq from which on they replace the conversation.
+        stands: the seq of the newest record that they answer.
+    """
     refs: dict[str, int] = {}
     expected: list[Expected] = []
     nothing = begin is not None and messages == []
     rows, altered = ([], UNALTERED) if nothing else rows_from(messages, refs, expected)
-    return Addition(rows, altered, refs, begin, expected=expected)
+    return Addition(rows, altered, refs, begin, expected=expected, stands=stands)
+
+
+def require_one_condition(if_seq: int | None, if_stands: int | None) -> None:
+    """Refuse a command that depends both on the head and on what it answers.
+
+    Raises:
+        InvalidParams: it does.
+    """
+    if if_seq is not None and if_stands is not None:
+        raise InvalidParams("if_stands: if_seq asks for more than it does; leave one of the two out", field="if_stands")
 
 
 def is_long(call: Call, messages: Any) -> bool:

@@ -17,7 +17,7 @@ from reeld.protocol.signature import AGENT, OPTIONS, Signature, declared, given
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers import late
 from reeld.serving.handlers.given_items import has_items
-from reeld.serving.handlers.rows import addition, is_long
+from reeld.serving.handlers.rows import addition, is_long, require_one_condition
 
 _ADD = Signature((AGENT, *declared(params.Add), *OPTIONS))
 _CREATE = Signature((*declared(params.Create), *OPTIONS))
@@ -55,6 +55,8 @@ class _Reader:
         if own.get("key") is not None:
             raise InvalidParams("key: a part has none; give one for all parts, beside parts", field="key")
         (*values, if_seq, _), replaced = signature.bind(own)
+        if signature is _ADD:
+            require_one_condition(if_seq, given(params.Add, values[1:]).if_stands)
         made = self._part(signature, values)
         return made._replace(if_seq=if_seq, put=_counting(made.put, replaced))
 
@@ -68,7 +70,7 @@ class _Reader:
         return self._add(address, given(params.Add, own))
 
     def _add(self, address: str, asked: params.Add) -> Part:
-        added = None if has_items(asked) else addition(asked.messages, asked.from_)
+        added = None if has_items(asked) else addition(asked.messages, asked.from_, asked.if_stands)
 
         async def put(work: Work, target: Target) -> Reply:
             found = added

@@ -177,19 +177,58 @@ def test_an_answer_that_breaks_off(reel: Reel, talk: str, via: Via) -> None:
     assert ["user", "assistant", "interrupted"] == kinds(reel, talk)
 
 
-def test_an_answer_that_cannot_be_added_is_saved(
-    reel: Reel, talk: str, via: Via, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, daemon: str
+def meanwhile(daemon: str, *words: str) -> str:
+    """Return what a command does when it has answered: it runs the command line of reel with these words."""
+    command = [sys.executable, "-c", "from reel.cli import process; process()", "--socket", daemon, *words]
+    return f"; {shlex.join(command)} >&2"
+
+
+@pytest.mark.parametrize(
+    "words", [("title", "{}", "T"), ("tag", "{}", "a=b"), ("mark", "{}"), ("rename", "{}", "{}-2")]
+)
+def test_what_happens_during_an_answer(
+    reel: Reel, client: Client, talk: str, via: Via, daemon: str, words: tuple[str, ...]
 ) -> None:
-    """If somebody else writes meanwhile, the answer is saved, and the printed command adds it."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    command = [sys.executable, "-c", "from reel.cli import process; process()", "--socket", daemon, "mark", talk]
-    via.then = f"; {shlex.join(command)} >&2"
+    """Nothing that leaves the question where it is keeps the answer from being added."""
+    via.then = meanwhile(daemon, *(word.format(talk) for word in words))
+    uid = client.agent(talk).id
     ran: Ran = reel("ask", talk, "What?", *via(CHAT.data))
-    line = next(line for line in ran.err.splitlines() if "the answer was saved; add it with: reel " in line)
+
+    assert 0 == ran.status
+    assert CHAT.text == texts(reel, uid)[-1]
+
+
+def test_somebody_speaks_during_an_answer(reel: Reel, talk: str, via: Via, daemon: str) -> None:
+    """The answer is added behind, and stderr says that it does not answer that."""
+    via.then = meanwhile(daemon, "add", talk, "Wait!")
+    ran: Ran = reel("ask", talk, "What?", *via(said("That.")))
+
+    assert 0 == ran.status
+    assert (
+        "reel: 1 message came meanwhile, which this answer does not answer; the next request has them after it\n"
+        in ran.err
+    )
+    assert ["What?", "Wait!", "That."] == texts(reel, talk)[-3:]
+    reel("ask", talk, *via(said("Oh.")), stdin=b"")
+    sent = [message["content"] for message in via.body["messages"][-3:]]
+    assert ["What?", "That.", "Wait!"] == sent
+
+
+def test_an_answer_to_what_is_gone_is_kept_in_the_log(reel: Reel, talk: str, via: Via, daemon: str) -> None:
+    """The printed command adds it; once more adds nothing, and no other note can be placed."""
+    via.then = meanwhile(daemon, "clear", talk)
+    ran: Ran = reel("ask", talk, "What?", *via(said("That.")))
+    line = next(line for line in ran.err.splitlines() if "place it with: reel " in line)
+    again = shlex.split(line.partition("with: reel ")[2])
 
     assert 5 == ran.status
-    assert 0 == reel(*shlex.split(line.partition("with: reel ")[2])).status
-    assert CHAT.text == texts(reel, talk)[-1]
+    assert [] == texts(reel, talk)
+    assert 0 == reel(*again).status
+    assert ["That."] == texts(reel, talk)
+    assert "was placed before" in reel("ingest", talk, "--kept").err
+    assert ["That."] == texts(reel, talk)
+    missing = reel("ingest", talk, "--kept", "1")
+    assert (2, True) == (missing.status, "#1 of " in missing.err and "keeps no answer" in missing.err)
 
 
 @pytest.mark.parametrize(

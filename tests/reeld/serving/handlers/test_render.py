@@ -82,7 +82,7 @@ async def test_render_of_a_conversation(connect: Connect, name: str) -> None:
     # In some formats, such as Chat Completions, the prompt is an entry like the others.
     first = json.loads(reply["body"])[FORMATS[name].history_key][0]
     assert 2 + ("system" in (first.get("role"), first.get("type"))) == reply["prefix"]["messages"]
-    assert {"body", "prefix"} == set(reply) - {"format", "at", "ready", "report"}
+    assert {"body", "prefix", "agent", "newest"} == set(reply) - {"format", "at", "ready", "report"}
 
 
 async def test_render_at_an_earlier_position(connect: Connect) -> None:

@@ -117,6 +117,11 @@ COMMANDS = (
             option(
                 "--interrupted", action="store_true", help="the response is incomplete (with --stream this is detected)"
             ),
+            option(
+                "--kept",
+                action="store_true",
+                help="add the answer that the log keeps at SEQ, in place of FILE",
+            ),
             CREATE,
         ),
         writes=True,
