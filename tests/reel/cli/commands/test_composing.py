@@ -218,7 +218,7 @@ def test_draft_that_is_refused_at_its_end_is_saved(
     reel: Reel, client: Client, daemon: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """stdin is read to its end and saved, and the printed command adds it."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     client.create(name)
     with client.subscribe(name) as pushes, started(daemon, "draft", name, "--add", "--role", "assistant") as running:
         stdin = running.process.stdin
@@ -232,7 +232,7 @@ def test_draft_that_is_refused_at_its_end_is_saved(
         assert 1 == running.process.wait(PATIENCE)
         said = running.until("killed: ")
 
-    (kept,) = tmp_path.iterdir()
+    (kept,) = (tmp_path / "reel" / "kept").iterdir()
     assert f"reel: your text was saved; add it with: reel add {name} - --role assistant < {kept}\n" in said
     client.revive(name)
     reel("add", name, "-", "--role", "assistant", stdin=kept.read_bytes())
