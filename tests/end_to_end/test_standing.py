@@ -1,6 +1,7 @@
 """Answers beside other clients, with a real daemon on each engine: none is lost."""
 
 import json
+from typing import Literal
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.daemon import Daemon
 
 pytestmark = pytest.mark.usefixtures("on_each_engine")
 
-FORMAT = "openai-chat"
+FORMAT: Literal["openai-chat"] = "openai-chat"
 
 
 def whole(text: str) -> str:

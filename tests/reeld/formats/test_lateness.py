@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.formats.body import Prefix, RenderRequest
+from reeld.formats.body import RenderRequest
+from reeld.formats.prefix import Prefix
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
