@@ -174,7 +174,7 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
         ("reeld.core", ("reel", "reeld.core")),
         ("reeld.formats", ("reel", "reeld.wire", "reeld.core", "reeld.formats")),
         ("reeld.answer", ("anyio",)),
-        ("reeld.poller", ("reeld.core", "anyio")),
+        ("reeld.poller", ("reeld.core", "anyio", "trio")),
         ("reeld.protocol", ("reel", "reeld.core", "reeld.protocol")),
         (
             "reeld.store",
@@ -377,7 +377,7 @@ def test_integrations_do_not_know_each_other() -> None:
 @pytest.mark.parametrize(
     ("library", "homes"),
     [
-        ("trio", ["reeld.app", "reeld.store.bridge"]),
+        ("trio", ["reeld.app", "reeld.poller"]),
         ("aiosqlite", ["reeld.store.connection_thread"]),
         ("psycopg", ["reeld.store.postgres"]),
         (
