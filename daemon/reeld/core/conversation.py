@@ -370,19 +370,30 @@ class Conversation:
             first: the id of the first one; those of the others follow it.
             events: the events.
         """
-        entries = self.entries
+        entries, texts, size, room = self.entries, 0, 0, self._step - self._since
         for event_id, event in enumerate(events, first):
             seq, _, kind, _, data_json, _, time, _, message, tools, origin = event
             if message is None or data_json is not None:
+                self._count_texts(texts, size)
                 self.apply(event_id, event)
+                texts, size, room = 0, 0, self._step - self._since
                 continue
             # The fast path of `apply` for a plain text, as nearly all messages are.
             entries.append(new_tuple(Entry, (event_id, seq, kind, None, None, time, message, tools, origin)))
-            self.size += _ENTRY_SIZE + len(message)
-            self.message_count += 1
-            self._since += 1
-            if self._since >= self._step:
-                self._set_milestone(entries[-1])
+            texts += 1
+            size += len(message)
+            if texts >= room:
+                self._count_texts(texts, size)
+                texts, size, room = 0, 0, self._step - self._since
+        self._count_texts(texts, size)
+
+    def _count_texts(self, texts: int, size: int) -> None:
+        """Count the newest entries, which are plain texts, and set a milestone at the last of them if one is due."""
+        self.size += texts * _ENTRY_SIZE + size
+        self.message_count += texts
+        self._since += texts
+        if texts and self._since >= self._step:
+            self._set_milestone(self.entries[-1])
 
     def _take_over(self, past: Takeover) -> Extent:
         if isinstance(past, Replacement):
