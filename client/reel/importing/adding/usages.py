@@ -23,7 +23,7 @@ class Usages:
     def note(self, event: Any) -> None:
         """Take note of a ``usage`` event of the log."""
         try:
-            data = json.loads(event["data_json"] or "{}")
+            data = json.loads(event.get("data_json") or "{}")
         except (ValueError, RecursionError):  # anybody may add such an event
             return
         earlier = data.get(REPLACES) if isinstance(data, dict) else None
