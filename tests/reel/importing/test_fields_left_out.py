@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reel.importing import tool_named
-from tests.reel.importing.tools import test_opencode
+from tests.reel.importing.tools import test_opencode, test_pi
 
 from . import chats
 from .exported import Tree
@@ -50,6 +50,15 @@ def _rich(name: str, root: Path) -> None:
         case "gemini-cli":
             more = {"toolCalls": [chats.made_call("c", "out")], "thoughts": [{"subject": "s", "description": "d"}]}
             chats.Lines().user("u", "hi").answer("a", "ho", **more, tokens={"input": 1}).write(path)
+        case "pi":
+            thought = {"type": "thinking", "thinking": "Hm", "thinkingSignature": "s"}
+            call_part = {"type": "toolCall", "id": "c", "name": "n", "arguments": {}}
+            pi = test_pi.Session().user("u", "hi").answer("a", thought, call_part, usage={"input": 1})
+            result = {"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "ho"}]}
+            pi.entry("message", "r", message=result).entry("branch_summary", "b", summary="s", fromId="u")
+            pi.entry("message", "x", message={"role": "bashExecution", "command": "ls", "output": ""})
+            pi.entry("compaction", "k", summary="s", firstKeptEntryId="u").entry("session_info", "i", name="n")
+            pi.entry("custom_message", "m", customType="c", content="x").write(path)
         case "jsonl":
             tool = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
             records: list[Any] = [

@@ -4,16 +4,17 @@ Both are close to Anthropic's blocks, but name calls and results differently: pi
 part, with a status around what a call asks for and what it got.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json
 from reel.importing.sources.blocks import call_block, fitting
-from reel.importing.values import list_in, map_in, text_in
+from reel.importing.values import list_in, map_in, other_fields, parse_record, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.blocks import tool_result
 from reel.providers.content import is_base64, shortest
 from reel.providers.metadata import opaque_block
+from reel.providers.openai import PROVIDER as OPENAI
 from reel.providers.refusals import Refusals
 from reel.said.blocks import check_word
 
@@ -74,6 +75,8 @@ def _text(part: Json, _author: Author, _refusals: Refusals) -> Json | None:
 def _thinking(part: Json, author: Author, _refusals: Refusals) -> Json | None:
     """Read thinking; a signature goes back to whoever signed it, if that is known and the text is whole."""
     text, signature = text_in(part, "thinking"), text_in(part, "thinkingSignature") or text_in(part, "signature")
+    if author.signer == OPENAI:
+        return _reasoning(text, signature, author)
     by: Json = {"provider": author.signer or author.tool, **({"model": author.model} if author.model else {})}
     if part.get("redacted") is True and author.signer:
         return {"type": "redacted_thinking", "data": signature, **by}
@@ -81,6 +84,17 @@ def _thinking(part: Json, author: Author, _refusals: Refusals) -> Json | None:
     if signature and not signed:
         signed = {"provider_metadata": {"provider": author.tool, "signature": signature}}
     return {"type": "thinking", "text": text, **by, **signed}
+
+
+def _reasoning(text: str, signature: str, author: Author) -> Json:
+    """Read reasoning of OpenAI's, whose signature is the whole item; a plain signature is the name of a field."""
+    try:
+        item = parse_record(signature.encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        item = None
+    if item is not None:
+        return opaque_block(OPENAI, item, author.model or None)
+    return {"type": "thinking", "text": text, "provider": OPENAI, **({"model": author.model} if author.model else {})}
 
 
 def _redacted(part: Json, author: Author, _refusals: Refusals) -> Json | None:
@@ -119,6 +133,40 @@ def _response(part: Json, author: Author, refusals: Refusals) -> Json:
     return tool_result(text_in(part, "id") or "call", shortest(blocks), failed=failed)
 
 
+def left_out_of(found: Json) -> Iterator[str]:
+    """Yield the fields of the parts of a message that their blocks do not have; what is kept whole has all of them."""
+    content = found.get("content")
+    for part in content if type(content) is list else [content]:
+        kind = text_in(part, "type")
+        if type(part) is not dict or _is_whole(part):
+            continue
+        yield from other_fields(part, {"type", *_FIELDS[kind]}, f"{kind}.")
+        for key in ("toolCall", "toolResult"):
+            outcome = map_in(part, key)
+            yield from other_fields(outcome, {"status", "value", "error"}, f"{kind}.{key}.")
+            value = map_in(outcome, "value")
+            known = {"name", "arguments", "error"} if key == "toolCall" else {"content", "isError"}
+            yield from other_fields(value, known, f"{kind}.{key}.value.") if value else ()
+            listed = outcome.get("value") if key == "toolResult" else None
+            yield from left_out_of({"content": map_in(outcome, "value").get("content", listed)})
+
+
+def _is_whole(part: Json) -> bool:
+    read = _READERS.get(text_in(part, "type"))
+    return read is None or read(part, Author("", "anthropic"), Refusals("")) is None
+
+
+# The fields of a part that its block has.
+_FIELDS = {
+    "text": ("text",),
+    "thinking": ("thinking", "thinkingSignature", "signature", "redacted"),
+    "image": ("data", "mimeType"),
+    "toolCall": ("id", "name", "arguments"),
+    "toolRequest": ("id", "toolCall"),
+    "frontendToolRequest": ("id", "toolCall"),
+    "toolResponse": ("id", "toolResult"),
+    "redactedThinking": ("data",),
+}
 _Reader = Callable[[Json, Author, Refusals], Json | None]
 _OWN: dict[str, _Reader] = {
     "toolCall": _call,

@@ -5,6 +5,7 @@ from typing import Any
 
 from reel.base.errors import InvalidMessage
 from reel.base.strict_json import Json
+from reel.importing.steps import Part, Said
 from reel.providers import anthropic
 from reel.providers.blocks import tool_call
 from reel.providers.refusals import Refusals
@@ -37,6 +38,23 @@ def by_role(blocks: list[Json], role: str, refusals: Refusals) -> Iterator[tuple
     for owner, run in split_by_role(named, role):
         allowed = ALLOWED[owner]
         yield owner, [block if block["type"] in allowed else refusals.keep(block) for block in run]
+
+
+def said_from(blocks: list[Json], role: str, said: Said, refusals: Refusals) -> Iterator[Said]:
+    """Yield the messages of one record: one that contains results becomes several.
+
+    Args:
+        blocks: its blocks.
+        role: who says what is neither a call nor a result.
+        said: what all of them have: the ref, which the last one has itself, the metadata of an answer, the time, and
+            the line. Its blocks and its role are of no matter.
+        refusals: keeps blocks that a message may not have.
+    """
+    ref = said.parts[0].ref
+    runs = list(by_role(blocks, role, refusals)) if blocks else []
+    for number, (owner, run) in enumerate(runs):
+        name = ref if number == len(runs) - 1 else f"{ref}/{number}"
+        yield said._replace(role=owner, parts=(Part(name, run),), metadata=said.metadata if owner == role else {})
 
 
 def fitting(block: Json, holder: str, refusals: Refusals) -> Json:

@@ -212,6 +212,7 @@ def test_records_of_another_kind(tmp_path: Path) -> None:
         ),
         ({"type": "session_meta", "payload": {"id": "x"}}, "codex"),
         ({"sessionId": "s", "projectHash": "p"}, "gemini-cli"),
+        ({"type": "session", "version": 3, "id": "s", "cwd": "/"}, "pi"),
     ],
 )
 def test_a_file_of_another_tool(tmp_path: Path, record: Any, tool: str) -> None:

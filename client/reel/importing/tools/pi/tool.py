@@ -1,0 +1,89 @@
+"""pi: a file of JSON lines for each session, in a directory for each project."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from reel.base.strict_json import Json
+from reel.importing.sources.files import Entry, files_below, lines_of, open_regular
+from reel.importing.steps import Found, Problem, Source, Tool, forks_last
+from reel.importing.tools.pi.session import Session
+from reel.importing.values import name_of, parse_record, text_in
+
+_SUFFIX = ".jsonl"
+# The header is the first line, or the second one if a title is before it. It may have a long list of directories.
+_HEAD_LINES, _HEAD_LINE = 4, 1 << 18
+
+
+def pi_tool(name: str, title: str, below: tuple[str, ...], variables: tuple[str, ...] = ()) -> Tool:
+    """Return the tool of an agent that keeps its sessions as pi does.
+
+    Args:
+        name: the name of the tool.
+        title: its name for people.
+        below: the places of its sessions in the home directory.
+        variables: environment variables that name a place in their stead.
+    """
+    return Tool(
+        name,
+        title,
+        partial(_places, below=below, variables=variables),
+        partial(_discover, tool=name),
+        partial(Session, tool=name),
+    )
+
+
+def _places(environment: Mapping[str, str], below: tuple[str, ...], variables: tuple[str, ...]) -> Iterable[Path]:
+    named = [Path(value) for variable in variables if (value := environment.get(variable))]
+    return named or [Path(environment.get("HOME", "/")) / place for place in below]
+
+
+def _discover(root: Path, tool: str) -> Found:
+    """Find the sessions; a fork comes after the session that its header names."""
+    problems: list[Problem] = []
+    found: dict[str, Source] = {}
+    for entry in files_below(root, (_SUFFIX,), problems):
+        try:
+            header = _header_of(entry.path)
+        except OSError as error:
+            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
+            continue
+        if header is None and entry.path != root.resolve():
+            continue  # such as the records of an extension
+        source = _source(entry, header or {}, tool)
+        other = found.get(source.conversation)
+        if other is None or source.size > other.size:
+            found[source.conversation] = source
+    return Found(forks_last(found.values()), problems)
+
+
+def _source(entry: Entry, header: Json, tool: str) -> Source:
+    path = entry.path
+    session = text_in(header, "id") or _id_in(path.name)
+    origin = _id_in(text_in(header, "parentSession") or text_in(header, "branchedFrom"))
+    fork_of = name_of(tool, origin) if origin and origin != session else ""
+    return Source(str(path), name_of(tool, session), entry.size, entry.modified, fork_of)
+
+
+def _id_in(path: str) -> str:
+    """Return the id of a session in the name of its file, which may have the time before it."""
+    return path.replace("\\", "/").rpartition("/")[2].removesuffix(_SUFFIX).rpartition("_")[2]
+
+
+def _header_of(path: Path) -> Json | None:
+    """Return the header of a session, empty if it is damaged; ``None`` if the file is no session."""
+    is_session = False
+    with open_regular(str(path)) as file:
+        for line in islice(lines_of(file, limit=_HEAD_LINE), _HEAD_LINES):
+            try:
+                found = parse_record(line.data) or {}
+            except (ValueError, RecursionError):
+                continue
+            if found.get("type") == "session":
+                return found
+            is_session = is_session or (found.get("type") == "message" and "message" in found)
+    return {} if is_session else None
+
+
+TOOL = pi_tool("pi", "pi", (".pi/agent/sessions",), ("PI_CODING_AGENT_SESSION_DIR",))
